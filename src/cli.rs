@@ -126,7 +126,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Serve(args) => webhook::serve(*args),
-            Self::Reconcile(args) => Ok(reconciler::reconcile(*args)?),
+            Self::Reconcile(args) => reconciler::reconcile(*args),
             Self::Certificates(args) => certificates::certificates(&args),
             Self::Status(args) => status::run(&args),
             Self::Lint(args) => lint::run(&args),

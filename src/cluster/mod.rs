@@ -25,12 +25,11 @@ pub(crate) mod webhooks;
 
 pub(crate) use collection::{Collection, RawObject, Versioned, turn_page};
 pub(crate) use config::ClusterArgs;
-pub(crate) use connect::{ConnectError, Connector, client_for_watches, without_kept_connections};
+pub(crate) use connect::{Connector, client_for_watches, without_kept_connections};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;
 pub(crate) use lease::{
-    Candidate, Leadership, LeaseError, SHORTEST as SHORTEST_LEASE, holder as lease_holder,
-    is_silent as lease_is_silent,
+    Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder, is_silent as lease_is_silent,
 };
 pub(crate) use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
 pub(crate) use metrics::{ClusterMetrics, WatchMetrics};

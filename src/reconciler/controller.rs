@@ -12,13 +12,13 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::apply::{Marker, PublishedEvents, WriteError, Writer};
+use super::args::ReconcileArgs;
 use super::deletion_right::DeletionRight;
 use super::index::{Index, PlanInputs, Snapshot};
-use super::metrics::ReconcileMetrics;
 use super::pace::Pace;
 use super::queue::Queue;
 use super::seen::Seen;
-use crate::cluster::{Leadership, PoolLedgers};
+use crate::cluster::PoolLedgers;
 use crate::policy_file::PolicyInForce;
 
 /// How often the policy is compared with the one that pools were read under.
@@ -27,28 +27,18 @@ const POLICY_POLL: Duration = Duration::from_secs(1);
 /// How often a pool is reconciled that has not changed.
 const RESYNC: Duration = Duration::from_mins(10);
 
-/// The user's settings.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
-    /// What to do with nodes above a limit; `None` to follow the policy.
-    pub(super) over_limit: Option<OverLimit>,
-    /// How long everything must have been steady before anything is terminated.
-    pub(super) settle: Duration,
-    /// How many claims may be terminated in a minute.
-    pub(super) terminations: u32,
-}
-
 /// Reconciles pools one by one.
 pub(super) struct Controller {
     pub(super) seen: Seen,
     pub(super) writer: Writer,
     pub(super) ledgers: PoolLedgers,
-    pub(super) leadership: Leadership,
     deletion_right: DeletionRight,
     policy: PolicyInForce,
     in_force: Option<Arc<Policy>>,
-    options: Options,
-    pub(super) metrics: ReconcileMetrics,
+    /// What to do with nodes above a limit; `None` to follow the policy.
+    over_limit: Option<OverLimit>,
+    /// How long everything must have been steady before anything is terminated.
+    settle: Duration,
     queue: Queue,
     pub(super) pace: Pace,
     marker: Marker,
@@ -69,24 +59,21 @@ impl Controller {
         seen: Seen,
         writer: Writer,
         ledgers: PoolLedgers,
-        leadership: Leadership,
         policy: PolicyInForce,
-        options: Options,
-        metrics: ReconcileMetrics,
+        args: &ReconcileArgs,
     ) -> Self {
         let deletion_right = DeletionRight::of(&writer);
         Self {
             seen,
             writer,
             ledgers,
-            leadership,
             deletion_right,
             policy,
             in_force: None,
-            options,
-            metrics,
+            over_limit: args.over_limit(),
+            settle: args.settle,
             queue: Queue::new(Instant::now()),
-            pace: Pace::new(options.terminations),
+            pace: Pace::new(args.max_terminations_per_minute),
             marker: Marker::default(),
             events: PublishedEvents::default(),
             memories: HashMap::new(),
@@ -123,14 +110,14 @@ impl Controller {
             tokio::select! {
                 () = end.cancelled() => {}
                 () = self.seen.changed() => {}
-                () = self.leadership.changed() => {}
+                () = self.writer.leadership.changed() => {}
                 () = sleep_until(next) => {}
             }
         }
     }
 
     fn may_act(&self) -> bool {
-        self.knows && self.leadership.holds()
+        self.knows && self.writer.leadership.holds()
     }
 
     /// The next pool to look at now.
@@ -143,23 +130,20 @@ impl Controller {
             self.queue.push(pool, now);
         }
         let pool = self.queue.pop(now);
-        self.metrics
+        self.writer
+            .metrics
             .waiting(self.queue.len(), self.seen.look(Index::marked_nodes));
         pool
     }
 
     fn follow_policy(&mut self) {
-        let policy = self.policy.load();
-        if self
-            .in_force
-            .as_ref()
-            .is_some_and(|known| Arc::ptr_eq(known, &policy))
-        {
+        let policy = Arc::clone(&self.policy.load());
+        let known = self.in_force.as_ref();
+        if known.is_some_and(|known| Arc::ptr_eq(known, &policy)) {
             return;
         }
-        let policy = Arc::clone(&policy);
         self.in_force = Some(Arc::clone(&policy));
-        let policy = match self.options.over_limit {
+        let policy = match self.over_limit {
             Some(over_limit) if over_limit != policy.over_limit => Arc::new(Policy {
                 over_limit,
                 ..(*policy).clone()
@@ -170,14 +154,14 @@ impl Controller {
     }
 
     fn follow_leadership(&mut self) {
-        let term = self.leadership.term();
+        let term = self.writer.leadership.term();
         if term == self.leading.map(|(number, _)| number) {
             return;
         }
-        self.metrics.leading(term.is_some());
+        self.writer.metrics.leading(term.is_some());
         self.leading = term.map(|number| (number, self.seen.now()));
         if term.is_none() {
-            self.metrics.pools().forget_all();
+            self.writer.metrics.pools().forget_all();
             return;
         }
         self.look_at_all();
@@ -206,7 +190,7 @@ impl Controller {
         let now = Instant::now();
         match result {
             Ok(again_at) => {
-                self.metrics.reconciled(now - begun, true);
+                self.writer.metrics.reconciled(now - begun, true);
                 self.queue.succeeded(&pool);
                 self.failures.remove(&pool);
                 self.queue.push_at(pool, again_at);
@@ -214,7 +198,7 @@ impl Controller {
             // The replica that leads now does it.
             Err(WriteError::NotLeading) => {}
             Err(error) => {
-                self.metrics.reconciled(now - begun, false);
+                self.writer.metrics.reconciled(now - begun, false);
                 self.queue.failed(&pool, now);
                 let text = error.to_string();
                 if self.failures.get(&pool) != Some(&text) {
@@ -231,7 +215,7 @@ impl Controller {
         let memory = self.memories.get(pool).cloned().unwrap_or_default();
         let now = self.now();
         let plan = plan(&snapshot.state(self.inputs(&snapshot)), &memory, now);
-        self.metrics.pools().show(pool, &plan.numbers);
+        self.writer.metrics.pools().show(pool, &plan.numbers);
         // First: until it is written, Karpenter requests nodes that must be denied.
         let limited = match plan.spec_limit {
             Some(nodes) => self.writer.limit_nodes(&snapshot.pool, nodes).await,
@@ -283,7 +267,7 @@ impl Controller {
             steady_since: since.map(|since| since.max(snapshot.grown_at())),
             terminations_left: self.pace.left(Instant::now()),
             settings: Settings {
-                settle: self.options.settle,
+                settle: self.settle,
                 may_delete: self.deletion_right.is_granted(),
                 ..Settings::default()
             },
@@ -300,7 +284,7 @@ impl Controller {
 
     fn forget(&mut self, pool: &str) {
         self.memories.remove(pool);
-        self.metrics.pools().forget(pool);
+        self.writer.metrics.pools().forget(pool);
         self.events.forget(pool);
         self.queue.forget(pool);
     }

@@ -38,9 +38,9 @@ impl DeletionRight {
     /// With `--observe` the API server is not asked.
     pub(super) fn of(writer: &Writer) -> Self {
         Self {
-            client: writer.client().clone(),
+            client: writer.client.clone(),
             is_granted: true,
-            ask_at: (!writer.observes()).then(Instant::now),
+            ask_at: (!writer.observe).then(Instant::now),
             failure: None,
         }
     }

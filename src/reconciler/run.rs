@@ -1,63 +1,27 @@
 //! Starts `poolgate reconcile` from its flags, and stops it after a signal.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Api;
+use anyhow::anyhow;
 
-use super::apply::{WriteError, Writer, restore_limits, unhold_all};
+use super::apply::{Writer, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
-use super::controller::Options;
 use super::metrics::ReconcileMetrics;
 use super::work::{LEASE, Lines, Work};
-use crate::cluster::{
-    ConnectError, Connector, Leadership, LeaseError, WatchMetrics, lease_holder, lease_is_silent,
-};
-use crate::http::{BindError, Interface};
-use crate::lifecycle::{self, PartError, Readiness, SystemError};
-use crate::policy_file::{IfUnusable, LoadError};
+use crate::cluster::{Connector, Leadership, WatchMetrics, lease_holder, lease_is_silent};
+use crate::http::Interface;
+use crate::lifecycle::{self, Readiness, SystemError};
+use crate::policy_file::IfUnusable;
 use crate::probes::Process;
-use crate::telemetry::{LoggingError, Registry};
+use crate::telemetry::Registry;
 
 /// How long work in progress may take after the first signal. Shorter than the Deployment's grace period.
 const DRAIN: Duration = Duration::from_secs(20);
 
-/// Why the reconciler did not start, or stopped.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReconcileError {
-    /// Logging does not start.
-    #[error(transparent)]
-    Logging(#[from] LoggingError),
-    /// The policy file cannot be used.
-    #[error(transparent)]
-    Policy(#[from] LoadError),
-    /// No cluster was found to connect to.
-    #[error(transparent)]
-    Cluster(#[from] ConnectError),
-    /// No client can be made for the cluster.
-    #[error("no client for the cluster: {0}")]
-    Client(String),
-    /// It is not known whether a reconciler still runs.
-    #[error("the Lease cannot be read: {0}")]
-    Lease(#[from] LeaseError),
-    /// Not every mark could be removed.
-    #[error("not every mark could be removed: {0}")]
-    Unhold(#[from] WriteError),
-    /// An address cannot be listened on.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// Threads or signal handlers cannot be set up.
-    #[error(transparent)]
-    System(#[from] SystemError),
-    /// A part of the process has stopped that must run as long as the process does.
-    #[error(transparent)]
-    Part(#[from] PartError),
-}
-
 /// Reconciles until a signal. Returns the exit code: 0 after a clean stop.
-pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
+pub(crate) fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     args.log.install()?;
     lifecycle::run(1, async {
         if args.unhold_all {
@@ -69,12 +33,14 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
 }
 
 /// Removes every mark, unless a reconciler still runs, and exits.
-async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
+async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     let connector = Connector::find(&args.cluster).await?;
-    let client = connector.client().await.map_err(ReconcileError::Client)?;
+    let client = connector.client().await;
+    let client = client.map_err(|error| anyhow!("no client for the cluster: {error}"))?;
     let namespace = connector.namespace();
     if let Some(longest) = args.if_lease_older_than {
-        if !lease_is_silent(client.clone(), namespace, LEASE, longest).await? {
+        let is_silent = lease_is_silent(client.clone(), namespace, LEASE, longest).await;
+        if !is_silent.map_err(|error| anyhow!("the Lease cannot be read: {error}"))? {
             tracing::info!("a reconciler renews the Lease: no mark is removed");
             return Ok(ExitCode::SUCCESS);
         }
@@ -84,10 +50,15 @@ async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
             "the Lease names a reconciler: if it still runs, it sets its marks again"
         );
     }
-    let metrics = ReconcileMetrics::register(&mut Registry::default());
-    let writer = Writer::new(client.clone(), Leadership::always(), metrics, false);
-    let nodes = unhold_all(&writer, &Api::all(client.clone())).await?;
-    let limits = restore_limits(&writer, &client).await?;
+    let writer = Writer {
+        client,
+        leadership: Leadership::always(),
+        metrics: ReconcileMetrics::register(&mut Registry::default()),
+        observe: false,
+    };
+    let failed = |error| anyhow!("not every mark could be removed: {error}");
+    let nodes = unhold_all(&writer).await.map_err(failed)?;
+    let limits = restore_limits(&writer).await.map_err(failed)?;
     tracing::info!(
         nodes,
         limits,
@@ -96,7 +67,7 @@ async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
+async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     let mut process = Process::start()?;
     let readiness = Arc::new(Readiness::default());
     let policy = args
@@ -112,11 +83,8 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     process.details.extend(lines.details());
     let work = Work {
         connector: Connector::find(&args.cluster).await?,
+        args,
         policy,
-        options: options(&args),
-        observe: args.observe,
-        lease: args.lease_duration,
-        identity: identity(),
         metrics: ReconcileMetrics::register(&mut process.registry),
         watches: WatchMetrics::register(&mut process.registry),
         lines,
@@ -124,7 +92,7 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
         end: process.drain.clone(),
     };
     let mut process = process
-        .answer_probes(&args.probes, Interface::All, readiness)
+        .answer_probes(&work.args.probes, Interface::All, readiness)
         .await?;
     process
         .tasks
@@ -135,21 +103,3 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
 
 /// The part that is waited for at the end.
 const RECONCILER: &str = "reconciler";
-
-fn options(args: &ReconcileArgs) -> Options {
-    Options {
-        over_limit: args.over_limit(),
-        settle: args.settle,
-        terminations: args.max_terminations_per_minute,
-    }
-}
-
-/// A name that no other process has: two containers may have the same host name.
-fn identity() -> String {
-    let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
-    let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
-    let mut random = RandomState::new().build_hasher();
-    random.write_u32(std::process::id());
-    let host = host.as_deref().map_or("poolgate", str::trim);
-    format!("{host}_{:016x}", random.finish())
-}

@@ -5,13 +5,12 @@
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{Memory, Pool, plan};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
-use super::apply::{CALL, WriteError};
+use super::apply::WriteError;
 use super::controller::Controller;
 use super::index::Snapshot;
-use super::metrics::{CallResult, Write};
-use crate::cluster::VictimError;
+use super::metrics::Write;
 
 impl Controller {
     /// Writes the victims into the pool's ledger.
@@ -21,7 +20,7 @@ impl Controller {
         victims: &[Arc<str>],
     ) -> Result<(), WriteError> {
         let pool = &snapshot.pool;
-        if self.writer.observes() {
+        if self.writer.observe {
             tracing::info!(nodepool = &*pool.name, ?victims, "would list for termination");
             return Ok(());
         }
@@ -31,22 +30,12 @@ impl Controller {
         }
         let owner = (&*pool.name, &*pool.uid);
         let written = self.ledgers.set_victims(owner, victims, &snapshot.ledger.victims);
-        let written = self.bounded(written).await;
-        let outcome = match &written {
-            Ok(()) => CallResult::Done,
-            Err(WriteError::Ledger(error)) if error.is_conflict() => CallResult::Stale,
-            Err(_) => CallResult::Failed,
-        };
-        self.metrics.written(Write::Victims, outcome);
-        match written {
-            // The watch shows soon what the other replica wrote, and then a new plan is made.
-            Err(WriteError::Ledger(error)) if error.is_conflict() => Ok(()),
-            Ok(()) => {
-                tracing::info!(nodepool = &*pool.name, ?victims, "listed for termination");
-                Ok(())
-            }
-            Err(error) => Err(error),
+        // If another replica was faster, the watch shows soon what it wrote, and then a new plan is made.
+        let written = self.writer.write_unless_stale(Write::Victims, written);
+        if written.await?.is_some() {
+            tracing::info!(nodepool = &*pool.name, ?victims, "listed for termination");
         }
+        Ok(())
     }
 
     /// Deletes victims one by one. Before each, the state is read again and a new plan must still want it.
@@ -83,7 +72,7 @@ impl Controller {
         self.pace.terminated(Instant::now());
         let is_deleted = self.writer.terminate(&claim).await?;
         if is_deleted {
-            self.metrics.terminated(&snapshot.pool.name);
+            self.writer.metrics.terminated(&snapshot.pool.name);
             tracing::info!(
                 nodepool = &*snapshot.pool.name,
                 nodeclaim = &*claim.name,
@@ -105,17 +94,8 @@ impl Controller {
             return Ok(false);
         }
         snapshot.pool = Arc::new(pool);
-        snapshot.ledger = self.bounded(self.ledgers.read(&name)).await?;
+        snapshot.ledger = self.writer.call(self.ledgers.read(&name)).await?;
         let claims = self.writer.list_claims(&name).await?;
         Ok(snapshot.agree_with(&claims))
-    }
-
-    /// A call to the ledgers, with a deadline and only while this replica leads.
-    async fn bounded<T>(&self, call: impl Future<Output = Result<T, VictimError>>) -> Result<T, WriteError> {
-        let Some(until) = self.leadership.until() else {
-            return Err(WriteError::NotLeading);
-        };
-        let limit = until.saturating_duration_since(Instant::now()).min(CALL);
-        Ok(timeout(limit, call).await.map_err(|_| WriteError::NoAnswer)??)
     }
 }

@@ -1,17 +1,19 @@
 //! The thread that watches the cluster and writes to it: watches, leader election and controller run concurrently.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use futures_util::future::OptionFuture;
 use kube::Client;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
-use super::controller::{Controller, Options};
+use super::args::ReconcileArgs;
+use super::controller::Controller;
 use super::followers::{Claims, Definitions, Kind, KindFollower, Ledgers, Nodes, Pods, Pools};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
@@ -32,12 +34,9 @@ const MEANWHILE: &str = "the last known state is used, and nothing is terminated
 
 /// Everything that the thread needs.
 pub(super) struct Work {
+    pub(super) args: ReconcileArgs,
     pub(super) connector: Connector,
     pub(super) policy: PolicyInForce,
-    pub(super) options: Options,
-    pub(super) observe: bool,
-    pub(super) lease: Duration,
-    pub(super) identity: String,
     pub(super) metrics: ReconcileMetrics,
     pub(super) watches: WatchMetrics,
     pub(super) lines: Lines,
@@ -94,21 +93,20 @@ impl Work {
         };
         let seen = Seen::new(Index::new(Arc::clone(&self.policy.load()), BOUNDS));
         let elected = CancellationToken::new();
-        let (election, leadership) = self.election(&client, elected.clone());
-        let writer = Writer::new(
-            client.clone(),
-            leadership.clone(),
-            self.metrics.clone(),
-            self.observe,
-        );
+        let (candidate, leadership) = self.candidate(&client);
+        let election = candidate.map(|candidate| candidate.run(elected.clone()));
+        let writer = Writer {
+            client: client.clone(),
+            leadership,
+            metrics: self.metrics.clone(),
+            observe: self.args.observe,
+        };
         let controller = Controller::new(
             seen.clone(),
             writer,
             PoolLedgers::new(client.clone(), self.connector.namespace()),
-            leadership,
             self.policy.clone(),
-            self.options,
-            self.metrics.clone(),
+            &self.args,
         );
         let readiness = Arc::clone(&self.readiness);
         let work = async {
@@ -116,38 +114,26 @@ impl Work {
             elected.cancel();
         };
         tokio::select! {
-            ((), ()) = async { tokio::join!(work, election) } => {}
+            ((), _) = async { tokio::join!(work, OptionFuture::from(election)) } => {}
             () = self.watch(&client, &seen) => {}
             () = authority::watch(self.connector.config(), self.watches.authorities()) => {}
         }
     }
 
     /// Takes part in leader election, unless `--observe` is set.
-    fn election(
-        &self,
-        client: &Client,
-        end: CancellationToken,
-    ) -> (impl Future<Output = ()> + use<>, Leadership) {
-        let (candidate, leadership) = if self.observe {
-            (None, Leadership::always())
-        } else {
-            let (candidate, leadership) = Candidate::new(
-                client.clone(),
-                self.connector.namespace(),
-                LEASE,
-                self.identity.clone(),
-                self.lease,
-                Arc::clone(&self.lines.leader),
-            );
-            (Some(candidate), leadership)
-        };
-        let election = async move {
-            match candidate {
-                Some(candidate) => candidate.run(end).await,
-                None => end.cancelled().await,
-            }
-        };
-        (election, leadership)
+    fn candidate(&self, client: &Client) -> (Option<Candidate>, Leadership) {
+        if self.args.observe {
+            return (None, Leadership::always());
+        }
+        let (candidate, leadership) = Candidate::new(
+            client.clone(),
+            self.connector.namespace(),
+            LEASE,
+            identity(),
+            self.args.lease_duration,
+            Arc::clone(&self.lines.leader),
+        );
+        (Some(candidate), leadership)
     }
 
     /// Runs all watches for ever.
@@ -189,4 +175,14 @@ impl Work {
             retry: Arc::new(Notify::new()),
         }
     }
+}
+
+/// A name that no other process has: two containers may have the same host name.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let mut random = RandomState::new().build_hasher();
+    random.write_u32(std::process::id());
+    let host = host.as_deref().map_or("poolgate", str::trim);
+    format!("{host}_{:016x}", random.finish())
 }

@@ -7,6 +7,6 @@ mod metrics;
 mod panics;
 
 pub(crate) use log_limit::LogLimit;
-pub(crate) use logging::{LogArgs, LoggingError};
+pub(crate) use logging::LogArgs;
 pub(crate) use metrics::{CONTENT_TYPE, Registry};
 pub(crate) use panics::{caught, count_panics};

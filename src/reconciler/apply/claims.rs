@@ -7,14 +7,11 @@ use kube::api::{DeleteParams, ListParams, Preconditions};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::ClaimRef;
 
-use super::{WriteError, Writer};
+use super::{PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
 use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim};
 use crate::reconciler::metrics::Write;
 use crate::reconciler::objects::PoolObject;
-
-/// How many claims are in one page of a list.
-const PAGE: u32 = 500;
 
 /// The claims of a pool, by UID, and since when each is being deleted.
 pub(in crate::reconciler) type Listed = HashMap<Box<str>, Option<Timestamp>>;
@@ -59,16 +56,9 @@ impl Writer {
             uid: Some((*claim.uid).into()),
             resource_version: None,
         });
-        match self
-            .write(
-                Write::Terminate,
-                self.of_kind("NodeClaim").delete(&claim.name, &params),
-            )
-            .await
-        {
-            Ok(_) => Ok(true),
-            Err(error) if error.is_gone() || error.is_conflict() => Ok(false),
-            Err(error) => Err(error),
-        }
+        let claims = self.of_kind("NodeClaim");
+        let deleted = claims.delete(&claim.name, &params);
+        let deleted = self.write_unless_stale(Write::Terminate, deleted).await?;
+        Ok(deleted.is_some())
     }
 }

@@ -96,13 +96,9 @@ impl Writer {
         });
         let params = PatchParams::default();
         let patch = Patch::Merge(&patch);
-        match self
-            .write(Write::Event, events.patch(name, &params, &patch))
-            .await
-        {
-            Err(error) if !(error.is_conflict() || error.is_gone()) => Err(error),
-            _ => Ok(()),
-        }
+        let written = events.patch(name, &params, &patch);
+        self.write_unless_stale(Write::Event, written).await?;
+        Ok(())
     }
 }
 

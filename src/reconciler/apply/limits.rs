@@ -1,7 +1,6 @@
 //! `spec.limits.nodes` of pools that leave it to poolgate. It is applied server-side with a separate field manager,
 //! so that the API server knows the owner. The number of the annotation is the limit in force: see the gate.
 
-use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
@@ -9,7 +8,7 @@ use poolgate_core::nodelimit::plan::Pool;
 use poolgate_core::policy::Policy;
 use serde_json::json;
 
-use super::{WriteError, Writer};
+use super::{PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
 use crate::objects::NODE_POOLS;
 use crate::reconciler::metrics::Write;
@@ -17,9 +16,6 @@ use crate::reconciler::objects::PoolObject;
 
 /// The name by which poolgate owns these limits.
 const MANAGER: &str = "poolgate-node-limit";
-
-/// How many pools are in one page of a list.
-const PAGE: u32 = 500;
 
 impl Writer {
     /// Writes the limit that Karpenter plans with.
@@ -39,27 +35,18 @@ impl Writer {
         let params = PatchParams::apply(MANAGER).force();
         let patch = Patch::Apply(&object);
         let pools = self.of_kind("NodePool");
-        match self
-            .write(Write::Limit, pools.patch(&pool.name, &params, &patch))
-            .await
-        {
-            Err(error) if error.is_gone() || error.is_conflict() => Ok(()),
-            Err(error) => Err(error),
-            Ok(_) => {
-                tracing::info!(nodepool = &*pool.name, nodes, "spec.limits.nodes is written");
-                Ok(())
-            }
+        let written = pools.patch(&pool.name, &params, &patch);
+        if self.write_unless_stale(Write::Limit, written).await?.is_some() {
+            tracing::info!(nodepool = &*pool.name, nodes, "spec.limits.nodes is written");
         }
+        Ok(())
     }
 }
 
 /// Writes the full limit into every pool that leaves it to poolgate, because no reconciler is left to raise it
 /// again. Returns the number of pools written.
-pub(in crate::reconciler) async fn restore_limits(
-    writer: &Writer,
-    client: &Client,
-) -> Result<usize, WriteError> {
-    let pools = Collection::<PoolObject>::new(client.clone(), NODE_POOLS);
+pub(in crate::reconciler) async fn restore_limits(writer: &Writer) -> Result<usize, WriteError> {
+    let pools = Collection::<PoolObject>::new(writer.client.clone(), NODE_POOLS);
     let mut params = ListParams::default().limit(PAGE);
     let mut count = 0;
     loop {

@@ -3,11 +3,12 @@
 //! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
 //! not taken over: both own it, and only our share is removed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use poolgate_core::nodelimit::plan::{
@@ -15,18 +16,17 @@ use poolgate_core::nodelimit::plan::{
 };
 use serde_json::{Value, json};
 
-use super::{MANAGER, WriteError, Writer};
-use crate::cluster::turn_page;
+use super::{MANAGER, PAGE, WriteError, Writer};
+use crate::cluster::{Collection, turn_page};
+use crate::objects::NODES;
 use crate::reconciler::metrics::Write;
+use crate::reconciler::objects::NodeObject;
 
 /// How many nodes are written to at the same time.
 const AT_ONCE: usize = 8;
 
 /// How many nodes to remember that cannot be held because of another manager's mark.
 const MOST_LOGGED: usize = 1_000;
-
-/// How many nodes are in one page of a list.
-const PAGE: u32 = 500;
 
 /// What is in the annotation: why the node is held.
 const WHY: &str = "node-limit";
@@ -94,8 +94,14 @@ impl Marker {
 }
 
 impl Writer {
-    /// Applies poolgate's whole share of a node's metadata: whatever `share` no longer names is removed.
-    async fn apply(&self, node: &NodeRef, what: Write, share: Value) -> Result<Option<Left>, WriteError> {
+    /// Applies poolgate's whole share of a node's metadata: whatever `share` no longer names is removed. Returns the
+    /// metadata after that.
+    async fn apply(
+        &self,
+        node: &NodeRef,
+        what: Write,
+        share: Value,
+    ) -> Result<Option<ObjectMeta>, WriteError> {
         if self.observe {
             tracing::info!(node = &*node.name, what = what.as_str(), "would write");
             return Ok(None);
@@ -114,14 +120,7 @@ impl Writer {
             .write(what, nodes.patch_metadata(&node.name, &params, &patch))
             .await?;
         tracing::info!(node = &*node.name, what = what.as_str(), "written");
-        let has = |map: &Option<BTreeMap<String, String>>, key: &str| {
-            map.as_ref().is_some_and(|map| map.contains_key(key))
-        };
-        Ok(Some(Left {
-            marks: has(&stored.metadata.labels, HELD_LABEL)
-                || has(&stored.metadata.annotations, HELD_ANNOTATION),
-            version: stored.metadata.resource_version,
-        }))
+        Ok(Some(stored.metadata))
     }
 
     async fn unhold(&self, unhold: &Unhold) -> Result<(), WriteError> {
@@ -132,10 +131,10 @@ impl Writer {
         };
         let node = &unhold.node;
         match self.apply(node, Write::Unhold, share).await {
-            Ok(Some(Left { marks: true, version })) => self.strip(node, version).await,
+            Ok(Some(left)) if is_marked(&left) => self.strip(node, left.resource_version).await,
             Ok(_) => Ok(()),
             // Gone or replaced: it has none of our marks.
-            Err(error) if error.is_gone() || error.is_conflict() => Ok(()),
+            Err(error) if error.is_stale() => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -161,32 +160,22 @@ impl Writer {
 }
 
 /// Removes every mark. Returns how many nodes had one.
-pub(in crate::reconciler) async fn unhold_all(
-    writer: &Writer,
-    nodes: &Api<Node>,
-) -> Result<usize, WriteError> {
+pub(in crate::reconciler) async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
+    let nodes = Collection::<NodeObject>::new(writer.client.clone(), NODES);
     let mut params = ListParams::default().limit(PAGE);
     let mut count = 0;
     loop {
         let page = writer.call(nodes.list_metadata(&params)).await?;
-        let marked: Vec<Unhold> = page
-            .items
-            .into_iter()
+        let nodes = page.items.into_iter().map(|node| node.metadata);
+        let marked: Vec<Unhold> = nodes
             .filter_map(|node| {
-                let of = |map: Option<BTreeMap<String, String>>| map.unwrap_or_default();
-                let (labels, annotations) = (of(node.metadata.labels), of(node.metadata.annotations));
-                let marks = Marks::of(
-                    |key| labels.get(key).map(String::as_str),
-                    |key| annotations.get(key).map(String::as_str),
-                );
-                (marks.held_label || marks.held_annotation).then_some(())?;
-                let node = NodeRef {
-                    name: node.metadata.name?.into(),
-                    uid: node.metadata.uid?.into(),
-                };
-                Some(Unhold {
-                    node,
+                let marks = Marks::of(|key| node.label(key), |key| node.annotation(key));
+                (marks.held_label || marks.held_annotation).then(|| Unhold {
                     hand_over: marks.keep && marks.do_not_disrupt,
+                    node: NodeRef {
+                        name: node.name.into(),
+                        uid: node.uid.into(),
+                    },
                 })
             })
             .collect();
@@ -198,9 +187,9 @@ pub(in crate::reconciler) async fn unhold_all(
     }
 }
 
-/// What a node looks like after a write.
-struct Left {
-    /// Whether poolgate's label or annotation is on it.
-    marks: bool,
-    version: Option<String>,
+/// Whether poolgate's label or annotation is on a node.
+fn is_marked(node: &ObjectMeta) -> bool {
+    let (labels, annotations) = (node.labels.as_ref(), node.annotations.as_ref());
+    labels.is_some_and(|labels| labels.contains_key(HELD_LABEL))
+        || annotations.is_some_and(|annotations| annotations.contains_key(HELD_ANNOTATION))
 }

@@ -13,7 +13,7 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use tokio::time::{Instant, timeout};
 
-use super::metrics::{CallResult, ReconcileMetrics, Write};
+use super::metrics::{ReconcileMetrics, Write};
 use crate::cluster::{Leadership, VictimError, described};
 
 pub(super) use events::PublishedEvents;
@@ -22,6 +22,9 @@ pub(super) use marks::{Marker, unhold_all};
 
 /// How long a call may take.
 pub(super) const CALL: Duration = Duration::from_secs(10);
+
+/// How many objects are in one page of a list.
+const PAGE: u32 = 500;
 
 /// The field manager of what poolgate applies.
 const MANAGER: &str = "poolgate";
@@ -63,7 +66,15 @@ impl WriteError {
 
     /// Whether the object was replaced or changed, or another manager owns the field.
     fn is_conflict(&self) -> bool {
-        self.status() == Some(CONFLICT) || self.is_of_another_uid()
+        match self {
+            Self::Ledger(error) => error.is_conflict(),
+            _ => self.status() == Some(CONFLICT) || self.is_of_another_uid(),
+        }
+    }
+
+    /// Whether the object is not the one that the plan saw.
+    fn is_stale(&self) -> bool {
+        self.is_gone() || self.is_conflict()
     }
 
     /// Whether the object has another UID than the patch: the API server takes that as a change of the UID.
@@ -76,39 +87,16 @@ impl WriteError {
     }
 }
 
-/// Writes to the cluster.
+/// Writes to the cluster while `leadership` holds.
 pub(super) struct Writer {
-    client: Client,
-    leadership: Leadership,
-    metrics: ReconcileMetrics,
-    observe: bool,
+    pub(super) client: Client,
+    pub(super) leadership: Leadership,
+    pub(super) metrics: ReconcileMetrics,
+    /// Whether nothing is written.
+    pub(super) observe: bool,
 }
 
 impl Writer {
-    /// Writes while `leadership` holds; with `observe`, writes nothing.
-    pub(super) fn new(
-        client: Client,
-        leadership: Leadership,
-        metrics: ReconcileMetrics,
-        observe: bool,
-    ) -> Self {
-        Self {
-            client,
-            leadership,
-            metrics,
-            observe,
-        }
-    }
-
-    pub(super) const fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// Whether nothing is written.
-    pub(super) fn observes(&self) -> bool {
-        self.observe
-    }
-
     /// The objects of one of Karpenter's kinds.
     fn of_kind(&self, kind: &str) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("karpenter.sh", "v1", kind);
@@ -119,25 +107,41 @@ impl Writer {
     async fn write<T>(
         &self,
         what: Write,
-        call: impl Future<Output = kube::Result<T>>,
+        call: impl Future<Output = Result<T, impl Into<WriteError>>>,
     ) -> Result<T, WriteError> {
         let result = self.call(call).await;
         let outcome = match &result {
-            Ok(_) => CallResult::Done,
-            Err(error) if error.is_gone() || error.is_conflict() => CallResult::Stale,
-            Err(_) => CallResult::Failed,
+            Ok(_) => "success",
+            Err(error) if error.is_stale() => "stale",
+            Err(_) => "error",
         };
         self.metrics.written(what, outcome);
         result
     }
 
+    /// The same; `None` if the object is not the one that the plan saw.
+    pub(super) async fn write_unless_stale<T>(
+        &self,
+        what: Write,
+        call: impl Future<Output = Result<T, impl Into<WriteError>>>,
+    ) -> Result<Option<T>, WriteError> {
+        match self.write(what, call).await {
+            Err(error) if error.is_stale() => Ok(None),
+            written => written.map(Some),
+        }
+    }
+
     /// Makes a call.
-    pub(super) async fn call<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
+    pub(super) async fn call<T>(
+        &self,
+        call: impl Future<Output = Result<T, impl Into<WriteError>>>,
+    ) -> Result<T, WriteError> {
         // A call begun while leading may end a little later: other replicas wait longer than that.
         let Some(until) = self.leadership.until() else {
             return Err(WriteError::NotLeading);
         };
         let limit = until.saturating_duration_since(Instant::now()).min(CALL);
-        Ok(timeout(limit, call).await.map_err(|_| WriteError::NoAnswer)??)
+        let answer = timeout(limit, call).await.map_err(|_| WriteError::NoAnswer)?;
+        answer.map_err(Into::into)
     }
 }

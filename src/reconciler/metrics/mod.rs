@@ -76,17 +76,6 @@ impl Write {
     }
 }
 
-/// The result of a write.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum CallResult {
-    /// It was done.
-    Done,
-    /// The object to write to is gone, or has been replaced or changed.
-    Stale,
-    /// It failed, and is tried again.
-    Failed,
-}
-
 impl ReconcileMetrics {
     /// Registers the numbers.
     pub(super) fn register(registry: &mut Registry) -> Self {
@@ -121,12 +110,7 @@ impl ReconcileMetrics {
         self.terminated.get_or_create(&labels).inc();
     }
 
-    pub(super) fn written(&self, write: Write, outcome: CallResult) {
-        let result = match outcome {
-            CallResult::Done => "success",
-            CallResult::Stale => "stale",
-            CallResult::Failed => "error",
-        };
+    pub(super) fn written(&self, write: Write, result: &'static str) {
         let labels = WriteLabels {
             write: write.as_str(),
             result,
