@@ -117,7 +117,7 @@ impl Cluster {
     async fn run(self) {
         let lines = [&self.definition_line, &self.pools_line].map(Arc::clone);
         let client = client_for_watches(&self.config, &lines, UNREAD, || {
-            self.metrics.watches().failed(DEFINITION);
+            self.metrics.watches.failed(DEFINITION);
         })
         .await;
         let retry = Arc::new(Notify::new());
@@ -127,7 +127,7 @@ impl Cluster {
             fields: Some(definition::FIELDS),
             labels: None,
             line: self.definition_line,
-            metrics: self.metrics.watches().clone(),
+            metrics: self.metrics.watches.clone(),
             retry: Arc::default(),
         };
         let pools = Watch {
@@ -136,7 +136,7 @@ impl Cluster {
             fields: None,
             labels: None,
             line: self.pools_line,
-            metrics: self.metrics.watches().clone(),
+            metrics: self.metrics.watches.clone(),
             retry: Arc::clone(&retry),
         };
         let follow_definition = DefinitionFollower {
@@ -147,13 +147,13 @@ impl Cluster {
             read: self.definition_read,
             seen: false,
         };
-        let watch_authorities = authority::watch(&self.config, self.metrics.watches().authorities());
+        let watch_authorities = authority::watch(&self.config, self.metrics.watches.authorities.clone());
         let gate = self
             .gate
             .map(|gate| gate.run(client.clone(), &self.config, self.metrics.clone()));
         let registration = self
             .registration
-            .map(|registration| registration.watch(client.clone(), self.metrics.watches().clone()));
+            .map(|registration| registration.watch(client.clone(), self.metrics.watches.clone()));
         let follow_pools = PoolFollower {
             verdicts: StoredVerdicts::new(Arc::clone(&self.view), self.policy, self.metrics.clone()),
             view: self.view,

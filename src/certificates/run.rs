@@ -46,7 +46,7 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
 
     let names = Names::of(connector.namespace(), &args.name).map_err(|error| anyhow!("--name: {error}"))?;
     let (settings, interval) = (args.settings()?, args.look_interval);
-    let (config, authorities) = (connector.config().clone(), watches.authorities());
+    let (config, authorities) = (connector.config().clone(), watches.authorities.clone());
     let namespace = connector.namespace().to_owned();
     let keep = async move {
         let client = client_for_watches(&config, std::slice::from_ref(&line), MEANWHILE, || {

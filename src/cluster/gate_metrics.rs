@@ -1,52 +1,30 @@
 //! The metrics of the gate.
 
 use poolgate_core::karpenter::NodeLimitMode;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::telemetry::Registry;
 
+/// A label: its name and value.
+type Label = (&'static str, &'static str);
+
+/// The label that names a pool.
+type OfPool = [(&'static str, Box<str>); 1];
+
 /// The metrics of the gate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GateMetrics {
-    decisions: Family<DecisionLabels, Counter>,
-    errors: Family<ErrorLabel, Counter>,
-    reads: Family<ReadLabel, Counter>,
-    writes: Family<WriteLabel, Counter>,
+    decisions: Family<[Label; 3], Counter>,
+    errors: Family<[Label; 1], Counter>,
+    reads: Family<[Label; 1], Counter>,
+    writes: Family<[Label; 1], Counter>,
     releases: Counter,
-    expired: Family<PoolLabel, Counter>,
-    reservations: Family<PoolLabel, Gauge>,
+    expired: Family<OfPool, Counter>,
+    reservations: Family<OfPool, Gauge>,
     unreadable: Counter,
     stale: Counter,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct DecisionLabels {
-    decision: &'static str,
-    mode: &'static str,
-    dry_run: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ErrorLabel {
-    reason: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReadLabel {
-    resource: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WriteLabel {
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PoolLabel {
-    nodepool: Box<str>,
 }
 
 impl GateMetrics {
@@ -66,24 +44,24 @@ impl GateMetrics {
     }
 
     pub(crate) fn decided(&self, decision: &'static str, mode: Option<NodeLimitMode>, dry_run: bool) {
-        let labels = DecisionLabels {
-            decision,
-            mode: mode.map_or("none", NodeLimitMode::as_str),
-            dry_run: if dry_run { "true" } else { "false" },
-        };
+        let labels = [
+            ("decision", decision),
+            ("mode", mode.map_or("none", NodeLimitMode::as_str)),
+            ("dry_run", if dry_run { "true" } else { "false" }),
+        ];
         self.decisions.get_or_create(&labels).inc();
     }
 
     pub(crate) fn failed(&self, reason: &'static str) {
-        self.errors.get_or_create(&ErrorLabel { reason }).inc();
+        self.errors.get_or_create(&[("reason", reason)]).inc();
     }
 
     pub(crate) fn read(&self, resource: &'static str) {
-        self.reads.get_or_create(&ReadLabel { resource }).inc();
+        self.reads.get_or_create(&[("resource", resource)]).inc();
     }
 
     pub(crate) fn wrote(&self, outcome: &'static str) {
-        self.writes.get_or_create(&WriteLabel { outcome }).inc();
+        self.writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     pub(crate) fn released(&self, count: usize) {
@@ -92,28 +70,18 @@ impl GateMetrics {
 
     pub(crate) fn expired(&self, pool: &str, count: usize) {
         if count > 0 {
-            let label = PoolLabel {
-                nodepool: pool.into(),
-            };
-            self.expired.get_or_create(&label).inc_by(count as u64);
+            self.expired.get_or_create(&of(pool)).inc_by(count as u64);
         }
     }
 
     pub(crate) fn reservations(&self, pool: &str, count: usize) {
-        let label = PoolLabel {
-            nodepool: pool.into(),
-        };
-        self.reservations
-            .get_or_create(&label)
-            .set(i64::try_from(count).unwrap_or(i64::MAX));
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.reservations.get_or_create(&of(pool)).set(count);
     }
 
     pub(crate) fn no_reservations(&self, pool: &str) {
-        let label = PoolLabel {
-            nodepool: pool.into(),
-        };
-        self.reservations.remove(&label);
-        self.expired.remove(&label);
+        self.reservations.remove(&of(pool));
+        self.expired.remove(&of(pool));
     }
 
     pub(crate) fn stale(&self) {
@@ -123,4 +91,8 @@ impl GateMetrics {
     pub(crate) fn unreadable_ledger(&self) {
         self.unreadable.inc();
     }
+}
+
+fn of(pool: &str) -> OfPool {
+    [("nodepool", pool.into())]
 }

@@ -1,7 +1,6 @@
 //! The metrics of the cluster side.
 
 use poolgate_core::karpenter::Karpenter;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -9,25 +8,17 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::polled_file::LoadMetrics;
 use crate::telemetry::Registry;
 
+/// A label: its name and value.
+type Label = (&'static str, &'static str);
+
 /// The metrics of the cluster.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterMetrics {
-    release: Family<ReleaseLabels, Gauge>,
-    watches: WatchMetrics,
+    release: Family<[(&'static str, String); 2], Gauge>,
+    pub(crate) watches: WatchMetrics,
     unreadable: Counter,
     static_pools: Gauge,
-    denied_pools: Family<RuleLabel, Gauge>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RuleLabel {
-    rule: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReleaseLabels {
-    release: String,
-    source: &'static str,
+    denied_pools: Family<[Label; 1], Gauge>,
 }
 
 impl ClusterMetrics {
@@ -57,16 +48,11 @@ impl ClusterMetrics {
     /// Shows which Karpenter release NodePools are checked for.
     pub(crate) fn rules_for(&self, karpenter: &Karpenter) {
         self.release.clear();
-        let labels = ReleaseLabels {
-            release: karpenter.release().to_string(),
-            source: karpenter.source().as_str(),
-        };
+        let labels = [
+            ("release", karpenter.release().to_string()),
+            ("source", karpenter.source().as_str().into()),
+        ];
         self.release.get_or_create(&labels).set(1);
-    }
-
-    /// The metrics of the watches.
-    pub(crate) fn watches(&self) -> &WatchMetrics {
-        &self.watches
     }
 
     pub(crate) fn unreadable_definition(&self) {
@@ -79,7 +65,7 @@ impl ClusterMetrics {
 
     /// A rule would deny so many more stored pools.
     pub(super) fn denied_pool(&self, rule: &'static str, more: i64) {
-        self.denied_pools.get_or_create(&RuleLabel { rule }).inc_by(more);
+        self.denied_pools.get_or_create(&[("rule", rule)]).inc_by(more);
     }
 
     /// Nothing is known of what is stored.
@@ -91,14 +77,10 @@ impl ClusterMetrics {
 /// The metrics of watches, and of the API server's CA file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WatchMetrics {
-    authorities: LoadMetrics,
-    up: Family<WatchLabel, Gauge>,
-    errors: Family<WatchLabel, Counter>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WatchLabel {
-    watch: &'static str,
+    /// Of the API server's CA file.
+    pub(crate) authorities: LoadMetrics,
+    up: Family<[Label; 1], Gauge>,
+    errors: Family<[Label; 1], Counter>,
 }
 
 impl WatchMetrics {
@@ -131,16 +113,11 @@ impl WatchMetrics {
         }
     }
 
-    /// The metrics of the API server's CA file.
-    pub(crate) fn authorities(&self) -> LoadMetrics {
-        self.authorities.clone()
-    }
-
     pub(crate) fn is_up(&self, watch: &'static str, up: bool) {
-        self.up.get_or_create(&WatchLabel { watch }).set(up.into());
+        self.up.get_or_create(&[("watch", watch)]).set(up.into());
     }
 
     pub(crate) fn failed(&self, watch: &'static str) {
-        self.errors.get_or_create(&WatchLabel { watch }).inc();
+        self.errors.get_or_create(&[("watch", watch)]).inc();
     }
 }

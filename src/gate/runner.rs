@@ -74,7 +74,7 @@ impl GateRunner {
     pub(crate) async fn run(self, usual: Client, cluster: &Config, metrics: ClusterMetrics) {
         let lines = [&self.claims_line, &self.ledgers_line].map(Arc::clone);
         let fresh = client_for_watches(&without_kept_connections(cluster), &lines, MEANWHILE, || {
-            metrics.watches().failed(NODE_CLAIM_WATCH);
+            metrics.watches.failed(NODE_CLAIM_WATCH);
         })
         .await;
         let namespace = &cluster.default_namespace;
@@ -87,7 +87,7 @@ impl GateRunner {
             fields: None,
             labels,
             line,
-            metrics: metrics.watches().clone(),
+            metrics: metrics.watches.clone(),
             retry: Arc::default(),
         };
         let follow_claims = ClaimFollower::new(Rc::clone(&views));

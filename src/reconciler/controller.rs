@@ -161,7 +161,7 @@ impl Controller {
         self.writer.metrics.leading(term.is_some());
         self.leading = term.map(|number| (number, self.seen.now()));
         if term.is_none() {
-            self.writer.metrics.pools().forget_all();
+            self.writer.metrics.pools.forget_all();
             return;
         }
         self.look_at_all();
@@ -215,7 +215,7 @@ impl Controller {
         let memory = self.memories.get(pool).cloned().unwrap_or_default();
         let now = self.now();
         let plan = plan(&snapshot.state(self.inputs(&snapshot)), &memory, now);
-        self.writer.metrics.pools().show(pool, &plan.numbers);
+        self.writer.metrics.pools.show(pool, &plan.numbers);
         // First: until it is written, Karpenter requests nodes that must be denied.
         let limited = match plan.spec_limit {
             Some(nodes) => self.writer.limit_nodes(&snapshot.pool, nodes).await,
@@ -284,7 +284,7 @@ impl Controller {
 
     fn forget(&mut self, pool: &str) {
         self.memories.remove(pool);
-        self.writer.metrics.pools().forget(pool);
+        self.writer.metrics.pools.forget(pool);
         self.events.forget(pool);
         self.queue.forget(pool);
     }

@@ -116,7 +116,7 @@ impl Work {
         tokio::select! {
             ((), _) = async { tokio::join!(work, OptionFuture::from(election)) } => {}
             () = self.watch(&client, &seen) => {}
-            () = authority::watch(self.connector.config(), self.watches.authorities()) => {}
+            () = authority::watch(self.connector.config(), self.watches.authorities.clone()) => {}
         }
     }
 

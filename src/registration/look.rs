@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use kube::Client;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::{sleep, timeout};
@@ -33,12 +32,7 @@ type Found = Result<Comparison, String>;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RegistrationMetrics {
     registered: Family<Registered, Gauge>,
-    problems: Family<ProblemLabel, Gauge>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ProblemLabel {
-    problem: &'static str,
+    problems: Family<[(&'static str, &'static str); 1], Gauge>,
 }
 
 impl RegistrationMetrics {
@@ -62,14 +56,12 @@ impl RegistrationMetrics {
             self.registered.get_or_create(one).set(1);
         }
         for kind in Problem::ALL {
-            let count = comparison
-                .problems
-                .iter()
-                .filter(|(problem, _)| *problem == kind)
-                .count();
-            let label = ProblemLabel { problem: kind.name() };
+            let problems = comparison.problems.iter();
+            let count = problems.filter(|(problem, _)| *problem == kind).count();
             let count = i64::try_from(count).unwrap_or(i64::MAX);
-            self.problems.get_or_create(&label).set(count);
+            self.problems
+                .get_or_create(&[("problem", kind.name())])
+                .set(count);
         }
     }
 }

@@ -4,7 +4,6 @@ mod pools;
 
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -14,35 +13,21 @@ use crate::telemetry::Registry;
 
 pub(super) use pools::PoolMetrics;
 
+/// A label: its name and value.
+type Label<V> = (&'static str, V);
+
 /// The reconciler's metrics.
 #[derive(Debug, Clone)]
 pub(super) struct ReconcileMetrics {
-    pools: PoolMetrics,
-    terminated: Family<TerminationLabels, Counter>,
-    writes: Family<WriteLabels, Counter>,
-    reconciles: Family<ResultLabel, Counter>,
+    pub(super) pools: PoolMetrics,
+    terminated: Family<[Label<String>; 2], Counter>,
+    writes: Family<[Label<&'static str>; 2], Counter>,
+    reconciles: Family<[Label<&'static str>; 1], Counter>,
     errors: Counter,
     time: Histogram,
     leader: Gauge,
     queue: Gauge,
     marked: Gauge,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct TerminationLabels {
-    nodepool: String,
-    reason: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WriteLabels {
-    write: &'static str,
-    result: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ResultLabel {
-    result: &'static str,
 }
 
 /// What is written.
@@ -96,32 +81,21 @@ impl ReconcileMetrics {
         }
     }
 
-    /// The numbers of pools.
-    pub(super) fn pools(&self) -> &PoolMetrics {
-        &self.pools
-    }
-
     /// A claim was deleted.
     pub(super) fn terminated(&self, pool: &str) {
-        let labels = TerminationLabels {
-            nodepool: pool.into(),
-            reason: "over_limit",
-        };
+        let labels = [("nodepool", pool.into()), ("reason", "over_limit".into())];
         self.terminated.get_or_create(&labels).inc();
     }
 
     pub(super) fn written(&self, write: Write, result: &'static str) {
-        let labels = WriteLabels {
-            write: write.as_str(),
-            result,
-        };
+        let labels = [("write", write.as_str()), ("result", result)];
         self.writes.get_or_create(&labels).inc();
     }
 
     /// A pool was reconciled.
     pub(super) fn reconciled(&self, took: Duration, success: bool) {
         let result = if success { "success" } else { "error" };
-        self.reconciles.get_or_create(&ResultLabel { result }).inc();
+        self.reconciles.get_or_create(&[("result", result)]).inc();
         if !success {
             self.errors.inc();
         }

@@ -6,44 +6,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use poolgate_core::budget::Reason;
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::plan::Numbers;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
+use super::Label;
 use crate::telemetry::Registry;
 
 /// What Karpenter's own metric shows if nothing limits disruption.
 const UNLIMITED: i64 = 2_147_483_647;
 
+/// The modes that are shown.
+const MODES: [NodeLimitMode; 2] = [NodeLimitMode::Hard, NodeLimitMode::Soft];
+
 /// The metrics of pools.
 #[derive(Debug, Clone, Default)]
 pub(in crate::reconciler) struct PoolMetrics {
-    nodes: Family<PoolLabel, Gauge>,
-    limit: Family<PoolLabel, Gauge>,
-    remaining: Family<PoolLabel, Gauge>,
-    excess: Family<PoolLabel, Gauge>,
-    held: Family<PoolLabel, Gauge>,
-    mode: Family<ModeLabels, Gauge>,
-    allowed: Family<ReasonLabels, Gauge>,
+    nodes: Family<[Label<String>; 1], Gauge>,
+    limit: Family<[Label<String>; 1], Gauge>,
+    remaining: Family<[Label<String>; 1], Gauge>,
+    excess: Family<[Label<String>; 1], Gauge>,
+    held: Family<[Label<String>; 1], Gauge>,
+    mode: Family<[Label<String>; 2], Gauge>,
+    allowed: Family<[Label<String>; 2], Gauge>,
     /// The pools that have metrics.
     shown: Arc<Mutex<HashSet<Arc<str>>>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PoolLabel {
-    nodepool: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ModeLabels {
-    nodepool: String,
-    mode: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReasonLabels {
-    nodepool: String,
-    reason: &'static str,
 }
 
 impl PoolMetrics {
@@ -78,29 +64,24 @@ impl PoolMetrics {
         let Some(limit) = numbers.limit else {
             return self.forget(pool);
         };
-        let label = PoolLabel {
-            nodepool: (**pool).into(),
-        };
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.insert(Arc::clone(pool));
-        self.nodes.get_or_create(&label).set(numbers.nodes.into());
-        self.limit.get_or_create(&label).set(limit.into());
-        self.remaining
-            .get_or_create(&label)
-            .set(numbers.remaining.unwrap_or_default().into());
-        self.excess.get_or_create(&label).set(numbers.excess.into());
-        self.held.get_or_create(&label).set(numbers.held.into());
-        for mode in [NodeLimitMode::Hard, NodeLimitMode::Soft] {
-            let labels = mode_labels(pool, mode);
-            self.mode
-                .get_or_create(&labels)
-                .set((numbers.mode == Some(mode)).into());
+        for (gauge, number) in [
+            (&self.nodes, numbers.nodes),
+            (&self.limit, limit),
+            (&self.remaining, numbers.remaining.unwrap_or_default()),
+            (&self.excess, numbers.excess),
+            (&self.held, numbers.held),
+        ] {
+            gauge.get_or_create(&[of(pool)]).set(number.into());
+        }
+        for mode in MODES {
+            let is_on = numbers.mode == Some(mode);
+            self.mode.get_or_create(&of_mode(pool, mode)).set(is_on.into());
         }
         for (reason, allowed) in numbers.allowed {
-            let labels = reason_labels(pool, reason);
-            self.allowed
-                .get_or_create(&labels)
-                .set(allowed.map_or(UNLIMITED, Into::into));
+            let allowed = allowed.map_or(UNLIMITED, Into::into);
+            self.allowed.get_or_create(&of_reason(pool, reason)).set(allowed);
         }
     }
 
@@ -110,9 +91,6 @@ impl PoolMetrics {
         if !shown.remove(pool) {
             return;
         }
-        let label = PoolLabel {
-            nodepool: pool.into(),
-        };
         for gauge in [
             &self.nodes,
             &self.limit,
@@ -120,13 +98,13 @@ impl PoolMetrics {
             &self.excess,
             &self.held,
         ] {
-            gauge.remove(&label);
+            gauge.remove(&[of(pool)]);
         }
-        for mode in [NodeLimitMode::Hard, NodeLimitMode::Soft] {
-            self.mode.remove(&mode_labels(pool, mode));
+        for mode in MODES {
+            self.mode.remove(&of_mode(pool, mode));
         }
         for reason in Reason::ALL {
-            self.allowed.remove(&reason_labels(pool, reason));
+            self.allowed.remove(&of_reason(pool, reason));
         }
     }
 
@@ -139,16 +117,14 @@ impl PoolMetrics {
     }
 }
 
-fn mode_labels(pool: &str, mode: NodeLimitMode) -> ModeLabels {
-    ModeLabels {
-        nodepool: pool.into(),
-        mode: mode.as_str(),
-    }
+fn of(pool: &str) -> Label<String> {
+    ("nodepool", pool.into())
 }
 
-fn reason_labels(pool: &str, reason: Reason) -> ReasonLabels {
-    ReasonLabels {
-        nodepool: pool.into(),
-        reason: reason.as_str(),
-    }
+fn of_mode(pool: &str, mode: NodeLimitMode) -> [Label<String>; 2] {
+    [of(pool), ("mode", mode.as_str().into())]
+}
+
+fn of_reason(pool: &str, reason: Reason) -> [Label<String>; 2] {
+    [of(pool), ("reason", reason.as_str().into())]
 }
