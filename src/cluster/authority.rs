@@ -4,7 +4,6 @@
 //! as well, so that an unusable file is counted, and reported once with its reason.
 
 use std::future::pending;
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,27 +15,6 @@ use crate::polled_file::{Load, LoadMetrics, Polled, read_in_time};
 
 /// How often the file is read.
 const EVERY: Duration = Duration::from_secs(10);
-
-/// Why the file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AuthorityError {
-    /// It cannot be read.
-    #[error("cannot read {}: {cause}", path.display())]
-    Read {
-        /// Which one.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// kube does not accept its content.
-    #[error("{}: {cause}", path.display())]
-    Unusable {
-        /// Which one.
-        path: PathBuf,
-        /// Why.
-        cause: kube::Error,
-    },
-}
 
 /// The file.
 struct AuthorityFile {
@@ -57,27 +35,21 @@ impl AuthorityFile {
 
 impl Load for AuthorityFile {
     type Contents = Vec<u8>;
-    type Error = AuthorityError;
+    type Error = String;
 
-    async fn read(&self) -> Result<Vec<u8>, AuthorityError> {
+    async fn read(&self) -> Result<Vec<u8>, String> {
         let read = read_in_time(self.path.clone()).await;
-        read.map_err(|cause| AuthorityError::Read {
-            path: self.path.clone(),
-            cause,
-        })
+        read.map_err(|cause| format!("cannot read {}: {cause}", self.path.display()))
     }
 
-    fn load(&mut self, _: &Vec<u8>) -> Result<(), AuthorityError> {
+    fn load(&mut self, _: &Vec<u8>) -> Result<(), String> {
         match self.config.rustls_client_config() {
             Ok(_) => Ok(()),
-            Err(cause) => Err(AuthorityError::Unusable {
-                path: self.path.clone(),
-                cause,
-            }),
+            Err(cause) => Err(format!("{}: {cause}", self.path.display())),
         }
     }
 
-    fn rejected(&self, error: &AuthorityError) {
+    fn rejected(&self, error: &String) {
         tracing::error!(%error, "the CA file of the API server cannot be used; the previous one stays in force");
     }
 }
