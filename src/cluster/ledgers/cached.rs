@@ -1,7 +1,6 @@
 //! The ledgers as this replica knows them, and when it first saw each reservation.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt::Display;
 
 use poolgate_core::nodelimit::ledger::{FirstSeen, Moment};
@@ -59,32 +58,19 @@ impl CachedLedgers {
             self.tell(name, error.version, &error);
             error.version
         });
-        if let Ok(Stored {
-            version,
-            lost: Some(lost),
-            ..
-        }) = &stored
+        if let Ok(stored) = &stored
+            && let Some(lost) = &stored.lost
         {
-            self.tell(name, *version, lost);
+            self.tell(name, stored.version, lost);
         }
+        let before = self.by_name.remove(name);
+        let mut first_seen = before.map(|kept| kept.first_seen).unwrap_or_default();
         if let Ok(stored) = &stored {
-            self.metrics
-                .reservations(&stored.pool, stored.ledger.reservations().len());
+            let count = stored.ledger.reservations().len();
+            self.metrics.reservations(&stored.pool, count);
+            first_seen.observe(&stored.ledger, now);
         }
-        let kept = match self.by_name.entry(name.into()) {
-            Entry::Occupied(entry) => {
-                let kept = entry.into_mut();
-                kept.stored = stored;
-                kept
-            }
-            Entry::Vacant(entry) => entry.insert(Cached {
-                stored,
-                first_seen: FirstSeen::default(),
-            }),
-        };
-        if let Ok(stored) = &kept.stored {
-            kept.first_seen.observe(&stored.ledger, now);
-        }
+        self.by_name.insert(name.into(), Cached { stored, first_seen });
     }
 
     /// Takes what the watch reports, unless something newer is known.
@@ -112,12 +98,8 @@ impl CachedLedgers {
 
     /// Forgets what a complete list lacks.
     pub(super) fn retain(&mut self, is_listed: impl Fn(&str) -> bool) {
-        let gone: Vec<Box<str>> = self
-            .by_name
-            .keys()
-            .filter(|name| !is_listed(name))
-            .cloned()
-            .collect();
+        let known = self.by_name.keys();
+        let gone: Vec<_> = known.filter(|name| !is_listed(name)).cloned().collect();
         for name in gone {
             self.remove(&name);
         }

@@ -138,20 +138,13 @@ fn parse(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, Fault> {
         let pool = pool.ok_or(Fault::OtherPool)?;
         return Ok(stored(pool, Ledger::closed(), Some(Fault::OtherPool.to_string())));
     };
-    match field(LEDGER).map(Ledger::read) {
-        Some(Ok(ledger)) => Ok(stored(named, ledger, None)),
-        Some(Err(newer @ UnreadableLedger::Newer(_))) => Err(Fault::Newer(newer)),
-        Some(Err(error)) => Ok(stored(
-            named,
-            Ledger::closed(),
-            Some(format!("data[\"{LEDGER}\"]: {error}")),
-        )),
-        None => Ok(stored(
-            named,
-            Ledger::closed(),
-            Some(format!("data[\"{LEDGER}\"] is missing")),
-        )),
-    }
+    let lost = match field(LEDGER).map(Ledger::read) {
+        Some(Ok(ledger)) => return Ok(stored(named, ledger, None)),
+        Some(Err(newer @ UnreadableLedger::Newer(_))) => return Err(Fault::Newer(newer)),
+        Some(Err(error)) => format!("data[\"{LEDGER}\"]: {error}"),
+        None => format!("data[\"{LEDGER}\"] is missing"),
+    };
+    Ok(stored(named, Ledger::closed(), Some(lost)))
 }
 
 #[cfg(test)]

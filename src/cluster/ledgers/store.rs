@@ -9,8 +9,7 @@ use kube::{Api, Client};
 use poolgate_core::nodelimit::ledger::Ledger;
 
 use super::cached::CachedLedgers;
-use super::object::Stored;
-use super::object::{self, BrokenLedger, Owner};
+use super::object::{self, BrokenLedger, Owner, Stored};
 use crate::cluster::clock::Clock;
 
 /// HTTP statuses of a write that failed because another replica has written the ledger.
