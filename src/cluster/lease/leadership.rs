@@ -14,6 +14,13 @@ pub(super) struct Term {
     pub(super) until: Instant,
 }
 
+impl Term {
+    /// Its end, unless that is over.
+    pub(super) fn valid_until(self) -> Option<Instant> {
+        (self.until > Instant::now()).then_some(self.until)
+    }
+}
+
 /// Until when this replica may act.
 #[derive(Debug, Clone)]
 pub(crate) struct Leadership(pub(super) watch::Receiver<Option<Term>>);
@@ -21,20 +28,14 @@ pub(crate) struct Leadership(pub(super) watch::Receiver<Option<Term>>);
 impl Leadership {
     /// Of a process that needs no Lease.
     pub(crate) fn always() -> Self {
-        let far = Instant::now() + Duration::from_hours(24 * 365 * 30);
-        let term = Term {
-            number: 0,
-            until: far,
-        };
+        let until = Instant::now() + Duration::from_hours(24 * 365 * 30);
+        let term = Term { number: 0, until };
         Self(watch::channel(Some(term)).1)
     }
 
     /// Until when this replica may begin to write; none if it may not.
     pub(crate) fn until(&self) -> Option<Instant> {
-        self.0
-            .borrow()
-            .map(|term| term.until)
-            .filter(|end| *end > Instant::now())
+        self.0.borrow().and_then(Term::valid_until)
     }
 
     /// The number of its term: while it is the same, no other replica has led. None if this replica may not write.

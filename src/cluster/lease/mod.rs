@@ -77,7 +77,6 @@ impl Candidate {
         line: Arc<ArcSwap<String>>,
     ) -> (Self, Leadership) {
         let (term, leadership) = watch::channel(None);
-        line.store(Arc::new("not yet known".into()));
         let candidate = Self {
             leases: Api::namespaced(client, namespace),
             name,
@@ -118,30 +117,25 @@ impl Candidate {
     async fn once(&mut self, begun: Instant) -> Result<bool, LeaseError> {
         // A leader has time until its right ends; others are in no hurry.
         let deadline = self.held_until().unwrap_or(begun + self.renewal());
-        let Some(lease) = timeout_at(deadline, self.leases.get_opt(self.name)).await?? else {
-            let lease = self.written(Lease::default());
-            let stored = timeout_at(deadline, self.leases.create(&PostParams::default(), &lease)).await??;
-            self.observe(stored.spec.unwrap_or_default());
-            return Ok(true);
-        };
-        self.observe(lease.spec.clone().unwrap_or_default());
-        if !self.is_free() {
-            return Ok(false);
-        }
-        let lease = self.written(lease);
         let params = PostParams::default();
-        let replaced = self.leases.replace(self.name, &params, &lease);
-        let stored = timeout_at(deadline, replaced).await??;
+        let stored = if let Some(lease) = timeout_at(deadline, self.leases.get_opt(self.name)).await?? {
+            self.observe(lease.spec.clone().unwrap_or_default());
+            if !self.is_free() {
+                return Ok(false);
+            }
+            let lease = self.written(lease);
+            timeout_at(deadline, self.leases.replace(self.name, &params, &lease)).await??
+        } else {
+            let lease = self.written(Lease::default());
+            timeout_at(deadline, self.leases.create(&params, &lease)).await??
+        };
         self.observe(stored.spec.unwrap_or_default());
         Ok(true)
     }
 
     /// The end of the right to act, while there is one.
     fn held_until(&self) -> Option<Instant> {
-        self.term
-            .borrow()
-            .map(|term| term.until)
-            .filter(|end| *end > Instant::now())
+        self.term.borrow().and_then(Term::valid_until)
     }
 
     fn observe(&mut self, spec: LeaseSpec) {
@@ -167,22 +161,18 @@ impl Candidate {
         let now = MicroTime(Timestamp::now());
         lease.metadata.name = Some(self.name.into());
         let before = lease.spec.take().unwrap_or_default();
-        let kept = before.holder_identity.as_deref() == Some(&self.identity);
         let transitions = before.lease_transitions.unwrap_or(0);
+        let (acquired, transitions) = if before.holder_identity.as_deref() == Some(&self.identity) {
+            (before.acquire_time, transitions)
+        } else {
+            (Some(now.clone()), transitions.saturating_add(1))
+        };
         lease.spec = Some(LeaseSpec {
             holder_identity: Some(self.identity.clone()),
             lease_duration_seconds: i32::try_from(self.duration.as_secs()).ok(),
-            acquire_time: if kept {
-                before.acquire_time
-            } else {
-                Some(now.clone())
-            },
+            acquire_time: acquired,
             renew_time: Some(now),
-            lease_transitions: Some(if kept {
-                transitions
-            } else {
-                transitions.saturating_add(1)
-            }),
+            lease_transitions: Some(transitions),
             ..LeaseSpec::default()
         });
         lease
@@ -199,11 +189,8 @@ impl Candidate {
             Ok(true) => {
                 self.logged = None;
                 self.terms += u64::from(!held);
-                let until = begun + self.renewal();
-                self.term.send_replace(Some(Term {
-                    number: self.terms,
-                    until,
-                }));
+                let (number, until) = (self.terms, begun + self.renewal());
+                self.term.send_replace(Some(Term { number, until }));
                 self.line.store(Arc::new("this replica".into()));
                 if !held {
                     tracing::info!(identity = self.identity, "leading");
@@ -233,10 +220,8 @@ impl Candidate {
     }
 
     fn holder(&self) -> String {
-        let holder = self
-            .seen
-            .as_ref()
-            .and_then(|(spec, _)| spec.holder_identity.clone());
+        let seen = self.seen.as_ref();
+        let holder = seen.and_then(|(spec, _)| spec.holder_identity.clone());
         holder.unwrap_or_else(|| "nobody".into())
     }
 
