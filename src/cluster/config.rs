@@ -120,16 +120,12 @@ pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError
 
 /// Looks for the cluster by these flags.
 pub(super) async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
-    let found = match (route.config().await, route.named()) {
-        (Ok(config), _) => Found::Cluster(Box::new(config)),
-        (Err(cause), Some(what)) => return Err(UnusableRoute { what, cause }),
-        (Err(cause), None) if cause.is_missing() => in_cluster(),
-        (Err(cause), None) => Found::Unusable(cause.into()),
-    };
-    Ok(match found {
-        Found::Cluster(config) => Found::Cluster(Box::new(with_deadlines(*config))),
-        other => other,
-    })
+    match (route.config().await, route.named()) {
+        (Ok(config), _) => Ok(with_deadlines(config)),
+        (Err(cause), Some(what)) => Err(UnusableRoute { what, cause }),
+        (Err(cause), None) if cause.is_missing() => Ok(in_cluster()),
+        (Err(cause), None) => Ok(Found::Unusable(cause.into())),
+    }
 }
 
 impl Route<'_> {
@@ -186,18 +182,18 @@ fn in_cluster() -> Found {
         return Found::Nowhere;
     }
     match Config::incluster() {
-        Ok(config) => Found::Cluster(Box::new(config)),
+        Ok(config) => with_deadlines(config),
         Err(error) => Found::Unusable(error.into()),
     }
 }
 
 /// Reads have their deadlines elsewhere, because a watch is read for a long time.
-fn with_deadlines(mut config: Config) -> Config {
+fn with_deadlines(mut config: Config) -> Found {
     config.connect_timeout = Some(CONNECT);
     config.write_timeout = Some(WRITE);
     // Watches try again by themselves, with their own pauses.
     config.default_retry = false;
-    config
+    Found::Cluster(Box::new(config))
 }
 
 #[cfg(test)]
