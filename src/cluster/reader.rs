@@ -1,7 +1,6 @@
 //! A cluster that a command reads once. It is found as kubectl finds it. Each request has a deadline, and a failure is
 //! reported with the place and with what to do about it.
 
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 use super::collection::{Collection, RawObject, turn_page};
-use super::config::{Found, Route, UnusableConfig, UnusableRoute, find_at};
+use super::config::{Found, Route, UnusableConfig, find_at};
 use super::connect;
 use super::kubeconfig::UnusableKubeconfig;
 use super::watch::described;
@@ -56,7 +55,9 @@ impl StoredArgs {
             return ClusterReader::connect(&self.kube).map(Some);
         }
         match self.kube.route().named() {
-            Some(what) => Err(ClusterReadError::Unasked(what)),
+            Some(what) => Err(ClusterReadError(format!(
+                "{what} has no effect without --cluster: add --cluster, or leave out {what}"
+            ))),
             None => Ok(None),
         }
     }
@@ -73,74 +74,8 @@ impl KubeArgs {
 
 /// Why a cluster cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ClusterReadError {
-    /// A cluster is given, but files are read.
-    #[error("{0} has no effect without --cluster: add --cluster, or leave out {0}")]
-    Unasked(String),
-    /// No request can be sent from this machine.
-    #[error("no request can be sent: {0}")]
-    Runtime(#[from] io::Error),
-    /// No cluster is configured.
-    #[error(
-        "there is no cluster: no kubeconfig at $KUBECONFIG or ~/.kube/config, and this process does not run in a pod; \
-         give --kubeconfig FILE"
-    )]
-    Nowhere,
-    /// The kubeconfig has other contexts.
-    #[error("{what}; give --context with one of its contexts: {known}")]
-    Context {
-        /// What is wrong.
-        what: String,
-        /// The contexts that there are.
-        known: String,
-    },
-    /// What the user gives cannot be used.
-    #[error(transparent)]
-    Route(#[from] UnusableRoute),
-    /// What was found cannot be used.
-    #[error("the cluster cannot be used: {0}")]
-    Unusable(#[from] UnusableConfig),
-    /// There are no credentials.
-    #[error("{server}: no client: {why}")]
-    Credentials { server: String, why: String },
-    /// No connection.
-    #[error(
-        "{server} cannot be reached: {why}; check the address in the kubeconfig, and the way there (VPN, proxy)"
-    )]
-    Unreachable { server: String, why: String },
-    /// Connected, but no answer.
-    #[error("{server} has not answered within {} s: {verb} {resource}", ANSWER.as_secs())]
-    NoAnswer {
-        server: String,
-        verb: &'static str,
-        resource: String,
-    },
-    /// The credentials are rejected.
-    #[error("{server} rejects these credentials ({why}): log in again")]
-    Unauthorized { server: String, why: String },
-    /// A right is missing.
-    #[error("{server}: {why}; you need the verb {verb} on {resource}")]
-    Forbidden {
-        server: String,
-        verb: &'static str,
-        resource: String,
-        why: String,
-    },
-    /// The resource does not exist.
-    #[error(
-        "{server} does not serve {resource}: its CRD is not installed, or not in this version; name another \
-         cluster with --context, or install Karpenter's CRDs"
-    )]
-    NotServed { server: String, resource: String },
-    /// Anything else.
-    #[error("{server}: {verb} {resource}: {why}")]
-    Other {
-        server: String,
-        verb: &'static str,
-        resource: String,
-        why: String,
-    },
-}
+#[error("{0}")]
+pub(crate) struct ClusterReadError(String);
 
 /// A cluster that is read.
 pub(crate) struct ClusterReader {
@@ -152,13 +87,22 @@ pub(crate) struct ClusterReader {
 impl ClusterReader {
     /// Finds the cluster and makes a client. No request is sent yet.
     pub(crate) fn connect(args: &KubeArgs) -> Result<Self, ClusterReadError> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| ClusterReadError(format!("no request can be sent: {error}")))?;
         let route = args.route();
         let config = match runtime.block_on(find_at(route)) {
             Ok(Found::Cluster(config)) => *config,
             Ok(Found::Unwanted | Found::Nowhere) => return Err(nowhere(route)),
-            Ok(Found::Unusable(error)) => return Err(other_contexts(route, error)),
-            Err(error) => return Err(other_contexts(route, error)),
+            Ok(Found::Unusable(error)) => {
+                let cause = match &error {
+                    UnusableConfig::Kubeconfig(cause) => Some(cause),
+                    UnusableConfig::InCluster(_) => None,
+                };
+                let what = format!("the cluster cannot be used: {error}");
+                return Err(unusable(route, what, cause));
+            }
+            Err(error) => return Err(unusable(route, error.to_string(), Some(&error.cause))),
         };
         let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         match runtime.block_on(connect::client(config)) {
@@ -167,7 +111,7 @@ impl ClusterReader {
                 client,
                 server,
             }),
-            Err(why) => Err(ClusterReadError::Credentials { server, why }),
+            Err(why) => Err(ClusterReadError(format!("{server}: no client: {why}"))),
         }
     }
 
@@ -214,37 +158,34 @@ impl ClusterReader {
         answer: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, ClusterReadError> {
         let answer = self.runtime.block_on(async { timeout(ANSWER, answer).await });
-        let server = self.server.clone();
-        let resource = resource(path);
+        let (server, resource) = (&self.server, resource(path));
         let error = match answer {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => error,
             Err(_) => {
-                return Err(ClusterReadError::NoAnswer {
-                    server,
-                    verb,
-                    resource,
-                });
+                let seconds = ANSWER.as_secs();
+                return Err(ClusterReadError(format!(
+                    "{server} has not answered within {seconds} s: {verb} {resource}"
+                )));
             }
         };
         let why = described(&error);
-        Err(match &error {
-            Error::Api(status) if status.code == 401 => ClusterReadError::Unauthorized { server, why },
-            Error::Api(status) if status.code == 403 => ClusterReadError::Forbidden {
-                server,
-                verb,
-                resource,
-                why,
-            },
-            Error::Api(status) if status.code == 404 => ClusterReadError::NotServed { server, resource },
-            Error::HyperError(_) | Error::Service(_) => ClusterReadError::Unreachable { server, why },
-            _ => ClusterReadError::Other {
-                server,
-                verb,
-                resource,
-                why,
-            },
-        })
+        Err(ClusterReadError(match &error {
+            Error::Api(status) if status.code == 401 => {
+                format!("{server} rejects these credentials ({why}): log in again")
+            }
+            Error::Api(status) if status.code == 403 => {
+                format!("{server}: {why}; you need the verb {verb} on {resource}")
+            }
+            Error::Api(status) if status.code == 404 => format!(
+                "{server} does not serve {resource}: its CRD is not installed, or not in this version; name another \
+                 cluster with --context, or install Karpenter's CRDs"
+            ),
+            Error::HyperError(_) | Error::Service(_) => format!(
+                "{server} cannot be reached: {why}; check the address in the kubeconfig, and the way there (VPN, proxy)"
+            ),
+            _ => format!("{server}: {verb} {resource}: {why}"),
+        }))
     }
 }
 
@@ -262,43 +203,40 @@ fn resource(path: &str) -> String {
 /// No cluster is configured, or the kubeconfig has contexts and no current one.
 fn nowhere(route: Route<'_>) -> ClusterReadError {
     match contexts(route) {
-        Some(known) => ClusterReadError::Context {
-            what: "the kubeconfig has no current context".into(),
-            known,
-        },
-        None => ClusterReadError::Nowhere,
+        Some(known) => other_context("the kubeconfig has no current context", &known),
+        None => ClusterReadError(
+            "there is no cluster: no kubeconfig at $KUBECONFIG or ~/.kube/config, and this process does not run in a \
+             pod; give --kubeconfig FILE"
+                .into(),
+        ),
     }
 }
 
-/// An error, with the existing contexts if the wrong context is the reason.
-fn other_contexts<E: Into<ClusterReadError>>(route: Route<'_>, error: E) -> ClusterReadError {
-    let error = error.into();
-    let (ClusterReadError::Route(UnusableRoute { cause, .. })
-    | ClusterReadError::Unusable(UnusableConfig::Kubeconfig(cause))) = &error
-    else {
-        return error;
-    };
+/// What is wrong, with the existing contexts if the wrong context is the reason.
+fn unusable(route: Route<'_>, what: String, cause: Option<&UnusableKubeconfig>) -> ClusterReadError {
     let is_context = matches!(
         cause,
-        UnusableKubeconfig::Content(KubeconfigError::LoadContext(_) | KubeconfigError::CurrentContextNotSet)
+        Some(UnusableKubeconfig::Content(
+            KubeconfigError::LoadContext(_) | KubeconfigError::CurrentContextNotSet
+        ))
     );
     match contexts(route).filter(|_| is_context) {
-        Some(known) => ClusterReadError::Context {
-            what: error.to_string(),
-            known,
-        },
-        None => error,
+        Some(known) => other_context(&what, &known),
+        None => ClusterReadError(what),
     }
+}
+
+fn other_context(what: &str, known: &str) -> ClusterReadError {
+    ClusterReadError(format!(
+        "{what}; give --context with one of its contexts: {known}"
+    ))
 }
 
 /// The contexts of the kubeconfig as a list; none if it has none or cannot be read.
 fn contexts(route: Route<'_>) -> Option<String> {
     let kubeconfig = route.kubeconfig().ok()?;
-    let names: Vec<String> = kubeconfig
-        .contexts
-        .into_iter()
-        .map(|context| context.name)
-        .collect();
+    let contexts = kubeconfig.contexts.into_iter();
+    let names: Vec<String> = contexts.map(|context| context.name).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
