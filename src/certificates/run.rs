@@ -12,7 +12,7 @@ use super::keeper::Keeper;
 use super::metrics::CertificatesMetrics;
 use super::objects::Names;
 use super::store::Store;
-use crate::cluster::{Connector, WatchMetrics, authority, client_for_watches};
+use crate::cluster::{WatchMetrics, authority, client_for_watches, required_cluster};
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness, StatusLine};
 use crate::probes::Process;
@@ -37,24 +37,23 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     let watches = WatchMetrics::register(&mut process.registry);
     let readiness = Arc::new(Readiness::default());
     let line = Arc::new(ArcSwap::from_pointee("starting".into()));
-    let connector = Connector::find(&args.cluster).await?;
+    let config = required_cluster(&args.cluster).await?;
     process.details.push(StatusLine::new(CERTIFICATES, &line));
     let end = process.drain.clone();
     let mut process = process
         .answer_probes(&args.probes, Interface::All, Arc::clone(&readiness))
         .await?;
 
-    let names = Names::of(connector.namespace(), &args.name).map_err(|error| anyhow!("--name: {error}"))?;
+    let names =
+        Names::of(&config.default_namespace, &args.name).map_err(|error| anyhow!("--name: {error}"))?;
     let (settings, interval) = (args.settings()?, args.look_interval);
-    let (config, authorities) = (connector.config().clone(), watches.authorities.clone());
-    let namespace = connector.namespace().to_owned();
     let keep = async move {
         let client = client_for_watches(&config, std::slice::from_ref(&line), MEANWHILE, || {
             metrics.failed();
         })
         .await;
         let keeper = Keeper {
-            store: Store::new(client, &namespace),
+            store: Store::new(client, &config.default_namespace),
             names,
             settings,
             interval,
@@ -62,7 +61,7 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
             line,
             readiness,
         };
-        tokio::join!(keeper.run(), authority::watch(&config, authorities));
+        tokio::join!(keeper.run(), authority::watch(&config, watches.authorities));
     };
     process.tasks.spawn(CERTIFICATES, async move {
         tokio::select! {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::bail;
 use arc_swap::ArcSwap;
 use hyper::header::{CONNECTION, HeaderValue};
 use kube::{Client, Config};
 use tokio::time::{sleep, timeout};
 
-use super::config::{ClusterArgs, ClusterConfigError, Found, UnusableConfig, find};
+use super::config::{ClusterArgs, Found, find};
 
 /// How long making a client may take: a kubeconfig may run a program for its credentials.
 const CREDENTIALS: Duration = Duration::from_mins(1);
@@ -16,59 +17,15 @@ const CREDENTIALS: Duration = Duration::from_mins(1);
 /// How long to wait before a client is tried again.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// Why there is no cluster.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConnectError {
-    /// The one that the user gives cannot be found.
-    #[error(transparent)]
-    Config(#[from] ClusterConfigError),
-    /// There is none.
-    #[error(
-        "there is no cluster: no kubeconfig, and this process does not run in a pod; give --kubeconfig FILE"
-    )]
-    Nowhere,
-    /// The user wants none.
-    #[error("this command needs a cluster: leave out --no-cluster")]
-    Unwanted,
-    /// The one that was found cannot be used.
-    #[error("the cluster cannot be used: {0}")]
-    Unusable(UnusableConfig),
-}
-
-/// A cluster that was found.
-#[derive(Debug)]
-pub(crate) struct Connector {
-    config: Config,
-    namespace: String,
-}
-
-impl Connector {
-    /// Finds the cluster. No request is sent yet.
-    pub(crate) async fn find(args: &ClusterArgs) -> Result<Self, ConnectError> {
-        match find(args).await? {
-            Found::Cluster(config) => Ok(Self {
-                namespace: config.default_namespace.clone(),
-                config: *config,
-            }),
-            Found::Unwanted => Err(ConnectError::Unwanted),
-            Found::Nowhere => Err(ConnectError::Nowhere),
-            Found::Unusable(error) => Err(ConnectError::Unusable(error)),
-        }
-    }
-
-    /// Where leases and ledgers are.
-    pub(crate) fn namespace(&self) -> &str {
-        &self.namespace
-    }
-
-    /// How the cluster is reached.
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// Makes a client: that may run a program for its credentials, and fail.
-    pub(crate) async fn client(&self) -> Result<Client, String> {
-        client(self.config.clone()).await
+/// Finds the cluster. No request is sent yet.
+pub(crate) async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
+    match find(args).await? {
+        Found::Cluster(config) => Ok(*config),
+        Found::Unwanted => bail!("this command needs a cluster: leave out --no-cluster"),
+        Found::Nowhere => bail!(
+            "there is no cluster: no kubeconfig, and this process does not run in a pod; give --kubeconfig FILE"
+        ),
+        Found::Unusable(error) => bail!("the cluster cannot be used: {error}"),
     }
 }
 
@@ -108,7 +65,7 @@ pub(crate) fn without_kept_connections(config: &Config) -> Config {
 }
 
 /// Makes a client. That may run a program, so it has a thread that can be abandoned.
-pub(super) async fn client(config: Config) -> Result<Client, String> {
+pub(crate) async fn client(config: Config) -> Result<Client, String> {
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match timeout(CREDENTIALS, made).await {
         Ok(Ok(made)) => made.map_err(|error| error.to_string()),

@@ -25,7 +25,7 @@ pub(crate) mod webhooks;
 
 pub(crate) use collection::{Collection, RawObject, Versioned, turn_page};
 pub(crate) use config::ClusterArgs;
-pub(crate) use connect::{Connector, client_for_watches, without_kept_connections};
+pub(crate) use connect::{client, client_for_watches, required_cluster, without_kept_connections};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;
 pub(crate) use lease::{

@@ -10,7 +10,7 @@ use super::apply::{Writer, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
 use super::metrics::ReconcileMetrics;
 use super::work::{LEASE, Lines, Work};
-use crate::cluster::{Connector, Leadership, WatchMetrics, lease_holder, lease_is_silent};
+use crate::cluster::{Leadership, WatchMetrics, client, lease_holder, lease_is_silent, required_cluster};
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness, SystemError};
 use crate::policy_file::IfUnusable;
@@ -34,10 +34,10 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
 
 /// Removes every mark, unless a reconciler still runs, and exits.
 async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
-    let connector = Connector::find(&args.cluster).await?;
-    let client = connector.client().await;
+    let cluster = required_cluster(&args.cluster).await?;
+    let client = client(cluster.clone()).await;
     let client = client.map_err(|error| anyhow!("no client for the cluster: {error}"))?;
-    let namespace = connector.namespace();
+    let namespace = &cluster.default_namespace;
     if let Some(longest) = args.if_lease_older_than {
         let is_silent = lease_is_silent(client.clone(), namespace, LEASE, longest).await;
         if !is_silent.map_err(|error| anyhow!("the Lease cannot be read: {error}"))? {
@@ -82,7 +82,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     let lines = Lines::new(args.observe);
     process.details.extend(lines.details());
     let work = Work {
-        connector: Connector::find(&args.cluster).await?,
+        cluster: required_cluster(&args.cluster).await?,
         args,
         policy,
         metrics: ReconcileMetrics::register(&mut process.registry),

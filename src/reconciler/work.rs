@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
-use kube::Client;
+use kube::{Client, Config};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -19,8 +19,8 @@ use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::seen::{Seen, Watched};
 use crate::cluster::{
-    Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch,
-    WatchMetrics, authority, client_for_watches, ledgers_path,
+    Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch, WatchMetrics,
+    authority, client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Readiness, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES};
@@ -35,7 +35,7 @@ const MEANWHILE: &str = "the last known state is used, and nothing is terminated
 /// Everything that the thread needs.
 pub(super) struct Work {
     pub(super) args: ReconcileArgs,
-    pub(super) connector: Connector,
+    pub(super) cluster: Config,
     pub(super) policy: PolicyInForce,
     pub(super) metrics: ReconcileMetrics,
     pub(super) watches: WatchMetrics,
@@ -88,7 +88,7 @@ impl Work {
         let failed = || self.watches.failed(Watched::Definition.name());
         let lines = &self.lines.watches;
         let client = tokio::select! {
-            client = client_for_watches(self.connector.config(), lines, MEANWHILE, failed) => client,
+            client = client_for_watches(&self.cluster, lines, MEANWHILE, failed) => client,
             () = self.end.cancelled() => return,
         };
         let seen = Seen::new(Index::new(Arc::clone(&self.policy.load()), BOUNDS));
@@ -104,7 +104,7 @@ impl Work {
         let controller = Controller::new(
             seen.clone(),
             writer,
-            PoolLedgers::new(client.clone(), self.connector.namespace()),
+            PoolLedgers::new(client.clone(), &self.cluster.default_namespace),
             self.policy.clone(),
             &self.args,
         );
@@ -116,7 +116,7 @@ impl Work {
         tokio::select! {
             ((), _) = async { tokio::join!(work, OptionFuture::from(election)) } => {}
             () = self.watch(&client, &seen) => {}
-            () = authority::watch(self.connector.config(), self.watches.authorities.clone()) => {}
+            () = authority::watch(&self.cluster, self.watches.authorities.clone()) => {}
         }
     }
 
@@ -127,7 +127,7 @@ impl Work {
         }
         let (candidate, leadership) = Candidate::new(
             client.clone(),
-            self.connector.namespace(),
+            &self.cluster.default_namespace,
             LEASE,
             identity(),
             self.args.lease_duration,
@@ -138,7 +138,7 @@ impl Work {
 
     /// Runs all watches for ever.
     async fn watch(&self, client: &Client, seen: &Seen) {
-        let ledgers = ledgers_path(self.connector.namespace());
+        let ledgers = ledgers_path(&self.cluster.default_namespace);
         tokio::join!(
             self.follow::<Definitions>(client, seen, DEFINITIONS),
             self.follow::<Pools>(client, seen, NODE_POOLS),
