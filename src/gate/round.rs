@@ -4,8 +4,8 @@ use std::mem::take;
 use std::time::{Duration, Instant};
 
 use poolgate_core::nodelimit::ledger::{
-    ClaimView, Decision, Denial, Facts, FirstSeen, Ledger, Needs, Observed, RequestVerdict, Step, Uid, Write,
-    decide,
+    Decision, Denial, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed, RequestVerdict, Step, Uid,
+    Write, decide,
 };
 use tokio::time::sleep;
 
@@ -21,12 +21,6 @@ const OLDEST_VIEW: Duration = Duration::from_mins(5);
 
 /// How many steps are tried for work that no request waits for.
 const UNHURRIED_STEPS: u32 = 5;
-
-/// What comes next.
-enum Next {
-    Done,
-    Read(Needs),
-}
 
 /// Work on one pool.
 pub(super) struct Round<'a> {
@@ -93,8 +87,8 @@ impl<'a> Round<'a> {
         let mut unhurried = 0;
         loop {
             match self.step(needs).await {
-                Ok(Next::Done) => return,
-                Ok(Next::Read(more)) => needs = more,
+                Ok(None) => return,
+                Ok(Some(more)) => needs = more,
                 Err(CallError::Conflict) => needs = LEDGER,
                 Err(CallError::Failure { error, is_final }) => {
                     self.give_up(&error, pause, is_final);
@@ -116,45 +110,48 @@ impl<'a> Round<'a> {
         }
     }
 
-    async fn step(&mut self, needs: Needs) -> Result<Next, CallError> {
+    /// Reads what is needed, and decides if that is enough. Returns what the next step needs, if there is one.
+    async fn step(&mut self, needs: Needs) -> Result<Option<Needs>, CallError> {
         self.read.read(needs, &self.waiters).await?;
         let Some(Observed { value, read }) = self.read.pool.clone() else {
-            return Ok(Next::Read(LIMIT));
+            return Ok(Some(LIMIT));
         };
         let Some(pool) = value else {
             if read.is_none() && !self.waiters.is_empty() {
-                return Ok(Next::Read(LIMIT));
+                return Ok(Some(LIMIT));
             }
             self.admit_all();
-            return Ok(Next::Done);
+            return Ok(None);
         };
         let base = self.base();
-        match self.decide(&Observed { value: &pool, read }, base.as_ref()) {
+        let limit = Observed {
+            value: pool.limit,
+            read,
+        };
+        match self.decide(limit, base.as_ref()) {
             Step::Read(needs) if needs.claims && self.read.claims_late => Err(CallError::Failure {
                 error: GateError::ListLate,
                 is_final: true,
             }),
-            Step::Read(needs) => Ok(Next::Read(needs)),
+            Step::Read(needs) => Ok(Some(needs)),
             Step::Decided(decision) => self.carry_out(&pool, base, decision).await,
         }
     }
 
-    /// Stores what must be stored first, answers, and stores the rest.
+    /// Stores what must be stored first, answers, and stores the rest. Returns what the next step needs, if there is one.
     async fn carry_out(
         &mut self,
         pool: &LimitedPool,
         base: Option<Base>,
         decision: Decision,
-    ) -> Result<Next, CallError> {
+    ) -> Result<Option<Needs>, CallError> {
         let Decision { write, answers } = decision;
         let over = base.as_ref().map(|base| base.stored.version);
-        let expired = |ledger: &Ledger| {
-            base.as_ref()
-                .map_or(0, |base| self.expired(base.ledger(), ledger))
-        };
-        let expired = match &write {
-            Write::Required(ledger) | Write::Useful(ledger) => expired(ledger),
-            Write::Nothing => 0,
+        let expired = match (&base, &write) {
+            (Some(base), Write::Required(ledger) | Write::Useful(ledger)) => {
+                self.expired(base.ledger(), ledger)
+            }
+            _ => 0,
         };
         match write {
             Write::Required(ledger) => {
@@ -176,11 +173,7 @@ impl<'a> Round<'a> {
         self.context.metrics.expired(self.pool, expired);
         // Reservations whose answers could not be sent: the next step is based on what was stored just now.
         self.read.ledger = None;
-        Ok(if self.releases.is_empty() {
-            Next::Done
-        } else {
-            Next::Read(NOTHING)
-        })
+        Ok((!self.releases.is_empty()).then_some(NOTHING))
     }
 
     /// Stores a ledger. Then counts which reservations were cancelled and how many creations were denied.
@@ -195,12 +188,8 @@ impl<'a> Round<'a> {
             uid: &pool.uid,
         };
         let metrics = &self.context.metrics;
-        match in_time(
-            write_limit(&self.waiters),
-            self.read.way().store.write(owner, ledger, over),
-        )
-        .await
-        {
+        let written = self.read.way().store.write(owner, ledger, over);
+        match in_time(write_limit(&self.waiters), written).await {
             Ok(_) => {
                 metrics.wrote("stored");
                 metrics.released(take(&mut self.releases).len());
@@ -240,8 +229,8 @@ impl<'a> Round<'a> {
             return 0;
         };
         let gone = before.reservations().filter(|uid| !after.has_reservation(uid));
-        gone.filter(|uid| view.get(uid).is_none() && !view.has_departed(uid))
-            .count()
+        let unseen = gone.filter(|uid| view.get(uid).is_none() && !view.has_departed(uid));
+        unseen.count()
     }
 
     fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_recorded: bool) {
@@ -316,13 +305,13 @@ impl<'a> Round<'a> {
             Some(Observed {
                 value: Some(pool),
                 read,
-            }) => self.decide(
-                &Observed {
-                    value: pool,
+            }) => {
+                let limit = Observed {
+                    value: pool.limit,
                     read: *read,
-                },
-                self.base().as_ref(),
-            ),
+                };
+                self.decide(limit, self.base().as_ref())
+            }
             _ => Step::Read(LIMIT),
         };
         match known {
@@ -342,7 +331,7 @@ impl<'a> Round<'a> {
         })
     }
 
-    fn decide(&self, pool: &Observed<&LimitedPool>, base: Option<&Base>) -> Step {
+    fn decide(&self, limit: Observed<LimitInForce>, base: Option<&Base>) -> Step {
         let context = self.context;
         let mut claims = context.claims.borrow_mut();
         let oldest = context.clock.now().minus(OLDEST_VIEW);
@@ -361,15 +350,12 @@ impl<'a> Round<'a> {
                 value: base.map(Base::ledger),
                 read: self.read.ledger.as_ref().map(|(_, span)| *span),
             },
-            claims: Observed::<&ClaimView> {
+            claims: Observed {
                 value: view,
                 read: listed,
             },
             claims_late,
-            limit: Observed {
-                value: pool.value.limit,
-                read: pool.read,
-            },
+            limit,
             first_seen: ledgers.first_seen(self.pool).unwrap_or(&none),
             clock: wall_seconds(),
             untold: context.unrecorded(self.pool),
