@@ -56,19 +56,15 @@ pub(super) struct LimitedPool {
 
 impl GateContext {
     /// A context whose ledgers are in `namespace`.
-    pub(crate) fn new(
-        Clients { usual, fresh }: Clients,
-        namespace: &str,
-        ledgers: Rc<RefCell<CachedLedgers>>,
-        claims: Rc<RefCell<ClaimViews>>,
-        shared: Shared,
-    ) -> Self {
+    pub(crate) fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
         let Shared {
             view,
             policy,
             clock,
             metrics,
         } = shared;
+        let ledgers = Rc::new(RefCell::new(CachedLedgers::new(metrics.clone())));
+        let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&view))));
         let lists = [&usual, &fresh].map(|client| ClaimList::new(client.clone()));
         let way = |client: Client| Way {
             store: LedgerStore::new(client.clone(), namespace, Rc::clone(&ledgers), clock),

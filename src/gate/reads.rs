@@ -185,11 +185,9 @@ pub(super) fn write_limit(waiters: &[Waiter]) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
     use std::convert::Infallible;
     use std::future::pending;
     use std::ptr;
-    use std::rc::Rc;
     use std::sync::Arc;
 
     use hyper::{Request, Response, StatusCode};
@@ -203,9 +201,7 @@ mod tests {
     use super::*;
     use crate::admission::ClusterView;
     use crate::cluster::GateMetrics;
-    use crate::cluster::claims::ClaimViews;
     use crate::cluster::clock::Clock;
-    use crate::cluster::ledgers::CachedLedgers;
 
     const READS: Needs = Needs {
         ledger: true,
@@ -231,20 +227,13 @@ mod tests {
     }
 
     fn context(usual: Client, fresh: Client) -> GateContext {
-        let view = Arc::new(ClusterView::default());
-        let metrics = GateMetrics::default();
-        GateContext::new(
-            Clients { usual, fresh },
-            "default",
-            Rc::new(RefCell::new(CachedLedgers::new(metrics.clone()))),
-            Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&view)))),
-            Shared {
-                view,
-                policy: Policy::default().into(),
-                clock: Clock::start(),
-                metrics,
-            },
-        )
+        let shared = Shared {
+            view: Arc::new(ClusterView::default()),
+            policy: Policy::default().into(),
+            clock: Clock::start(),
+            metrics: GateMetrics::default(),
+        };
+        GateContext::new(Clients { usual, fresh }, "default", shared)
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,6 +1,5 @@
 //! The gate's part of the cluster's thread: its watches, and the work on its requests.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,9 +12,9 @@ use super::dispatch::Dispatcher;
 use super::handle::{Gate, GateSettings};
 use super::waiter::Message;
 use crate::admission::ClusterView;
-use crate::cluster::claims::{ClaimFollower, ClaimViews};
+use crate::cluster::claims::ClaimFollower;
 use crate::cluster::clock::Clock;
-use crate::cluster::ledgers::{self, CachedLedgers, LedgerFollower};
+use crate::cluster::ledgers::{self, LedgerFollower};
 use crate::cluster::{
     ClusterMetrics, Collection, GateMetrics, Watch, client_for_watches, without_kept_connections,
 };
@@ -78,9 +77,6 @@ impl GateRunner {
         })
         .await;
         let namespace = &cluster.default_namespace;
-        let clock = self.shared.clock;
-        let kept = Rc::new(RefCell::new(CachedLedgers::new(self.shared.metrics.clone())));
-        let views = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&self.shared.view))));
         let watch = |name, line, labels| Watch {
             name,
             meanwhile: MEANWHILE,
@@ -90,11 +86,11 @@ impl GateRunner {
             metrics: metrics.watches.clone(),
             retry: Arc::default(),
         };
-        let follow_claims = ClaimFollower::new(Rc::clone(&views));
-        let follow_ledgers = LedgerFollower::new(Rc::clone(&kept), clock);
         let config_maps = Collection::new(usual.clone(), &ledgers::path(namespace));
         let claims = Collection::new(usual.clone(), NODE_CLAIMS);
-        let context = GateContext::new(Clients { usual, fresh }, namespace, kept, views, self.shared);
+        let context = GateContext::new(Clients { usual, fresh }, namespace, self.shared);
+        let follow_claims = ClaimFollower::new(Rc::clone(&context.claims));
+        let follow_ledgers = LedgerFollower::new(Rc::clone(&context.ledgers), context.clock);
         tokio::join!(
             watch(NODE_CLAIM_WATCH, self.claims_line, None).run(claims, follow_claims),
             watch("ledgers", self.ledgers_line, Some(ledgers::LABEL)).run(config_maps, follow_ledgers),
