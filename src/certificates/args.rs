@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
@@ -53,16 +54,11 @@ pub(crate) struct CertificatesArgs {
     pub(super) log: LogArgs,
 }
 
-/// A leaf that would outlive its CA.
-#[derive(Debug, thiserror::Error)]
-#[error("--leaf-life is longer than --ca-life: no certificate outlives its CA")]
-pub(crate) struct LeafOutlivesAuthority;
-
 impl CertificatesArgs {
     /// How long things last.
-    pub(super) fn settings(&self) -> Result<Settings, LeafOutlivesAuthority> {
+    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
         if self.leaf_life > self.ca_life {
-            return Err(LeafOutlivesAuthority);
+            bail!("--leaf-life is longer than --ca-life: no certificate outlives its CA");
         }
         Ok(Settings {
             authority_life: self.ca_life,

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::decide::{Certificate, Now, Settings, Since, Step, next_step};
-use super::metrics::{CertificatesMetrics, Written};
+use super::metrics::CertificatesMetrics;
 use super::objects::{AUTHORITY, LEAF, Meaning, Names, Read, trusting};
 use super::store::{Store, StoreError};
 use crate::certs::{Authority, AuthorityError, unix_seconds};
@@ -29,6 +29,7 @@ const NAME: &str = "poolgate CA";
 enum KeepError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    // The message contains its cause: as a source it would be printed twice.
     #[error("no certificate can be made: {0}")]
     Issue(AuthorityError),
     #[error(
@@ -38,13 +39,6 @@ enum KeepError {
     ClockIsBehind,
     #[error("reading and writing the certificates took more than {} s", LOOK.as_secs())]
     TooLong(#[from] tokio::time::error::Elapsed),
-}
-
-// The message contains its cause: as a source it would be printed twice.
-impl From<AuthorityError> for KeepError {
-    fn from(cause: AuthorityError) -> Self {
-        Self::Issue(cause)
-    }
 }
 
 /// Keeps certificates.
@@ -111,7 +105,7 @@ impl Keeper {
             Step::ForgetPrevious => {
                 let patch = read.authority.without_previous();
                 self.store.write_secret(AUTHORITY, &patch).await?;
-                self.metrics.written(Written::Authority);
+                self.metrics.written("ca");
             }
             Step::Wait(wait) => return Ok(wait.min(self.interval)),
             Step::Rest => return Ok(self.interval),
@@ -140,10 +134,11 @@ impl Keeper {
         previous: &[Certificate],
         clock: SystemTime,
     ) -> Result<(), KeepError> {
-        let authority = Authority::create(NAME, clock, self.settings.authority_life)?;
+        let authority = Authority::create(NAME, clock, self.settings.authority_life);
+        let authority = authority.map_err(KeepError::Issue)?;
         let patch = read.authority.with_authority(&authority, previous);
         self.store.write_secret(AUTHORITY, &patch).await?;
-        self.metrics.written(Written::Authority);
+        self.metrics.written("ca");
         let before = match &meaning.authority {
             Ok(_) => "two thirds of its lifetime are over".to_owned(),
             Err(error) => error.to_string(),
@@ -159,7 +154,7 @@ impl Keeper {
             };
             let name = &configuration.metadata.name;
             self.store.write_configuration(path, name, &patch).await?;
-            self.metrics.written(Written::Bundle);
+            self.metrics.written("ca_bundle");
             let kind = path.rsplit('/').next();
             tracing::info!(kind, %name, certificates = certificates.len(), "caBundle is written");
         }
@@ -171,10 +166,11 @@ impl Keeper {
         let Ok(authority) = &meaning.authority else {
             return Ok(());
         };
-        let issued = authority.issue(&self.names.signed, clock, self.settings.leaf_life)?;
+        let issued = authority.issue(&self.names.signed, clock, self.settings.leaf_life);
+        let issued = issued.map_err(KeepError::Issue)?;
         let patch = read.leaf.with_leaf(&issued, authority);
         self.store.write_secret(LEAF, &patch).await?;
-        self.metrics.written(Written::Leaf);
+        self.metrics.written("leaf");
         let before = match &meaning.leaf_fault {
             Some(fault) => fault.to_string(),
             None => "two thirds of its lifetime are over".to_owned(),

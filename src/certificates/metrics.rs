@@ -16,17 +16,6 @@ pub(super) struct CertificatesMetrics {
     failing: Gauge,
 }
 
-/// What is written.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Written {
-    /// The Secret of the CA.
-    Authority,
-    /// The `caBundle` of a webhook configuration.
-    Bundle,
-    /// The Secret of the leaf.
-    Leaf,
-}
-
 impl CertificatesMetrics {
     /// Registers the numbers.
     pub(super) fn register(registry: &mut Registry) -> Self {
@@ -44,12 +33,7 @@ impl CertificatesMetrics {
         }
     }
 
-    pub(super) fn written(&self, what: Written) {
-        let what = match what {
-            Written::Authority => "ca",
-            Written::Bundle => "ca_bundle",
-            Written::Leaf => "leaf",
-        };
+    pub(super) fn written(&self, what: &'static str) {
         self.writes.get_or_create(&[("what", what)]).inc();
     }
 
