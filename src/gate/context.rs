@@ -31,10 +31,7 @@ pub(crate) struct GateContext {
     pub(super) ledgers: Rc<RefCell<CachedLedgers>>,
     pub(super) lists: Rc<ClaimLists>,
     pub(super) claims: Rc<RefCell<ClaimViews>>,
-    pub(super) view: Arc<ClusterView>,
-    pub(super) policy: PolicyInForce,
-    pub(super) clock: Clock,
-    pub(super) metrics: GateMetrics,
+    pub(super) shared: Shared,
     /// Denials by pool that are in no ledger yet.
     unrecorded: RefCell<HashMap<Box<str>, u64>>,
 }
@@ -57,14 +54,9 @@ pub(super) struct LimitedPool {
 impl GateContext {
     /// A context whose ledgers are in `namespace`.
     pub(crate) fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
-        let Shared {
-            view,
-            policy,
-            clock,
-            metrics,
-        } = shared;
+        let (clock, metrics) = (shared.clock, &shared.metrics);
         let ledgers = Rc::new(RefCell::new(CachedLedgers::new(metrics.clone())));
-        let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&view))));
+        let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&shared.view))));
         let lists = [&usual, &fresh].map(|client| ClaimList::new(client.clone()));
         let way = |client: Client| Way {
             store: LedgerStore::new(client.clone(), namespace, Rc::clone(&ledgers), clock),
@@ -76,10 +68,7 @@ impl GateContext {
             ledgers,
             lists: Rc::new(ClaimLists::new(lists, Rc::clone(&claims), clock, metrics.clone())),
             claims,
-            view,
-            policy,
-            clock,
-            metrics,
+            shared,
             unrecorded: RefCell::default(),
         }
     }
@@ -89,8 +78,8 @@ impl GateContext {
         let object: &Value = pool.object.as_deref()?;
         let object = Json::from(object);
         let view = NodePool::view(ApiVersion::V1, &object);
-        let mut limit = NodeLimit::of(&view, &self.policy.load())?;
-        if self.policy.is_stand_in() && view.node_limit_mode().is_none() {
+        let mut limit = NodeLimit::of(&view, &self.shared.policy.load())?;
+        if self.shared.policy.is_stand_in() && view.node_limit_mode().is_none() {
             let stored = self.ledgers.borrow().get(name);
             let before = stored.as_ref().and_then(|stored| stored.ledger.limit());
             limit.mode = before.map_or(limit.mode, |before| before.mode);

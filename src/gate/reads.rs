@@ -72,10 +72,10 @@ impl<'a> Reads<'a> {
         let (context, name, limit) = (self.context, self.name, read_limit(waiters));
         for (is_read, of) in [(needs.ledger, "ledger"), (needs.limit, "limit")] {
             if is_read {
-                context.metrics.read(of);
+                context.shared.metrics.read(of);
             }
         }
-        let begun = context.clock.now();
+        let begun = context.shared.clock.now();
         let (ledger, pool, claims_late) = tokio::try_join!(
             self.wanted(needs.ledger, limit, |way| way.store.read(name)),
             self.wanted(needs.limit, limit, |way| way.pools.get_opt(name)),
@@ -83,7 +83,7 @@ impl<'a> Reads<'a> {
         )?;
         let span = ReadSpan {
             begun,
-            done: context.clock.now(),
+            done: context.shared.clock.now(),
         };
         self.claims_late |= claims_late;
         if let Some(pool) = pool {
@@ -155,7 +155,10 @@ impl<'a> Reads<'a> {
         let newest = waiters.iter().map(|waiter| waiter.arrived).max();
         let ledger_read = self.ledger.as_ref().map(|(_, span)| span.done);
         let Some(newest) = newest else {
-            context.lists.as_of(self.name, context.clock.now(), whole).await?;
+            context
+                .lists
+                .as_of(self.name, context.shared.clock.now(), whole)
+                .await?;
             return Ok(false);
         };
         let first = waiters.iter().map(|waiter| waiter.deadline).min();

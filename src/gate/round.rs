@@ -170,7 +170,7 @@ impl<'a> Round<'a> {
                 self.releases.clear();
             }
         }
-        self.context.metrics.expired(self.pool, expired);
+        self.context.shared.metrics.expired(self.pool, expired);
         // Reservations whose answers could not be sent: the next step is based on what was stored just now.
         self.read.ledger = None;
         Ok((!self.releases.is_empty()).then_some(NOTHING))
@@ -187,7 +187,7 @@ impl<'a> Round<'a> {
             name: self.pool,
             uid: &pool.uid,
         };
-        let metrics = &self.context.metrics;
+        let metrics = &self.context.shared.metrics;
         let written = self.read.way().store.write(owner, ledger, over);
         match in_time(write_limit(&self.waiters), written).await {
             Ok(_) => {
@@ -240,7 +240,7 @@ impl<'a> Round<'a> {
                 denied += 1;
             }
             if matches!(answer, RequestVerdict::Deny(Denial::Full(full)) if full.stale) {
-                self.context.metrics.stale();
+                self.context.shared.metrics.stale();
             }
             let verdict = DecidedRequest {
                 answer: *answer,
@@ -285,12 +285,12 @@ impl<'a> Round<'a> {
 
     /// What must be read before anything else.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
-        let pool = self.context.view.pool(self.pool);
+        let pool = self.context.shared.view.pool(self.pool);
         self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(self.pool, &pool)));
         if !is_sweep {
             return self.needs_by_what_is_known();
         }
-        let now = self.context.clock.now();
+        let now = self.context.shared.clock.now();
         Needs {
             ledger: false,
             claims: self.context.has_overdue_reservation(self.pool, now),
@@ -334,7 +334,7 @@ impl<'a> Round<'a> {
     fn decide(&self, limit: Observed<LimitInForce>, base: Option<&Base>) -> Step {
         let context = self.context;
         let mut claims = context.claims.borrow_mut();
-        let oldest = context.clock.now().minus(OLDEST_VIEW);
+        let oldest = context.shared.clock.now().minus(OLDEST_VIEW);
         let claims_late = self.read.claims_late && claims.is_known_since(self.pool, oldest);
         let is_suspect = claims.is_suspect(self.pool);
         if is_suspect && (!claims_late || self.waiters.is_empty()) {

@@ -90,7 +90,7 @@ impl GateRunner {
         let claims = Collection::new(usual.clone(), NODE_CLAIMS);
         let context = GateContext::new(Clients { usual, fresh }, namespace, self.shared);
         let follow_claims = ClaimFollower::new(Rc::clone(&context.claims));
-        let follow_ledgers = LedgerFollower::new(Rc::clone(&context.ledgers), context.clock);
+        let follow_ledgers = LedgerFollower::new(Rc::clone(&context.ledgers), context.shared.clock);
         tokio::join!(
             watch(NODE_CLAIM_WATCH, self.claims_line, None).run(claims, follow_claims),
             watch("ledgers", self.ledgers_line, Some(ledgers::LABEL)).run(config_maps, follow_ledgers),
