@@ -27,13 +27,11 @@ const LONGEST_WORD: usize = MAX_LENGTH;
 
 /// The fields of a NodePool's spec that are needed, of any type, so that no pool stops the watch.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct PoolSpec {
-    #[serde(default)]
-    replicas: Option<Value>,
-    #[serde(default)]
-    limits: Option<Value>,
-    #[serde(default)]
-    disruption: Option<Value>,
+    replicas: Value,
+    limits: Value,
+    disruption: Value,
 }
 
 /// A NodePool, as far as it is needed.
@@ -146,40 +144,35 @@ pub(crate) fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
 
 /// As much of a pool as scale requests and node limits need; none if the pool is not static and has no limit.
 fn object(pool: &Pool) -> Option<Value> {
-    let replicas = pool.spec.replicas.as_ref().filter(|replicas| is_short(replicas));
-    let limits = pool.spec.limits.as_ref();
-    let nodes = limits
-        .and_then(|limits| limits.get("nodes"))
-        .filter(|nodes| is_short(nodes));
+    let replicas = Some(&pool.spec.replicas).filter(|replicas| is_short(replicas));
+    let nodes = short(&pool.spec.limits, "nodes");
     let is_annotated = pool.metadata.annotations.get(NODE_LIMIT_ANNOTATION).is_some();
     if replicas.is_none() && nodes.is_none() && !is_annotated {
         return None;
     }
+    let mode = short(&pool.spec.disruption, "nodeLimitMode");
     let mut spec = Map::new();
     spec.extend(replicas.map(|replicas| ("replicas".into(), replicas.clone())));
     spec.extend(nodes.map(|nodes| ("limits".into(), json!({"nodes": nodes}))));
-    let mode = pool
-        .spec
-        .disruption
-        .as_ref()
-        .and_then(|disruption| disruption.get("nodeLimitMode"));
-    let mode = mode.filter(|mode| is_short(mode));
     spec.extend(mode.map(|mode| ("disruption".into(), json!({"nodeLimitMode": mode}))));
-    let read = [
+    let annotations: Map<String, Value> = [
         NODE_LIMIT_ANNOTATION,
         NODE_LIMIT_MODE_ANNOTATION,
         OVER_LIMIT_ANNOTATION,
-    ];
-    let annotations: Map<String, Value> = read
-        .into_iter()
-        .filter_map(|key| Some((key.to_owned(), pool.metadata.annotations.get(key)?.clone())))
-        .filter(|(_, word)| is_short(word))
-        .collect();
+    ]
+    .into_iter()
+    .filter_map(|key| Some((key.into(), short(&pool.metadata.annotations, key)?.clone())))
+    .collect();
     let mut object = Map::from_iter([("spec".into(), spec.into())]);
     if !annotations.is_empty() {
         object.insert("metadata".into(), json!({"annotations": annotations}));
     }
     Some(object.into())
+}
+
+/// A field of an object, if it is worth the memory.
+fn short<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
+    object.get(field).filter(|value| is_short(value))
 }
 
 /// Whether a value can be a meaningful word or number, so that it is worth the memory.
