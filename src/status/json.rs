@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::pools::PoolReport;
 use super::report::{Answers, Report, WebhookReport};
 
 /// The report as one object.
@@ -18,13 +17,9 @@ pub(super) fn of(report: &Report) -> Value {
         "at": report.now.to_string(),
         "namespace": report.namespace,
         "webhooks": report.webhooks.iter().map(of_webhook).collect::<Value>(),
-        "policy": {
-            "stored": report.policy.stored,
-            "enforcement": report.policy.enforcement,
-            "inForce": report.policy.in_force,
-        },
+        "policy": report.policy,
         "reconciler": reconciler,
-        "nodePools": report.pools.iter().map(of_pool).collect::<Value>(),
+        "nodePools": report.pools,
         "problems": report.problems,
         "unread": report.unread,
     })
@@ -48,33 +43,5 @@ fn of_webhook(webhook: &WebhookReport) -> Value {
         "version": reported("version"),
         "karpenter": reported("karpenter"),
         "policy": reported("policy"),
-    })
-}
-
-fn of_pool(pool: &PoolReport) -> Value {
-    let limit = pool.limit.as_ref().map(|limit| {
-        json!({
-            "nodes": limit.nodes,
-            "mode": limit.mode,
-            "taken": limit.taken,
-            "free": limit.free,
-            "overLimit": limit.over_limit,
-        })
-    });
-    let denied = pool.denied.as_ref().map(|denied| {
-        json!({
-            "total": denied.total,
-            "lastClaim": denied.claim,
-            "at": denied.at.map(|at| at.to_string()),
-        })
-    });
-    json!({
-        "name": pool.name,
-        "limit": limit,
-        "nodeClaims": pool.claims,
-        "heldNodes": pool.held,
-        "next": pool.next,
-        "denied": denied,
-        "notes": pool.notes,
     })
 }

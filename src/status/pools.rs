@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL, Pool};
 use poolgate_core::policy::Policy;
+use serde::Serialize;
 use serde_json::json;
 
 use super::facts::{Asked, ClaimObject, Facts, NodeObject, PoolObject};
@@ -18,26 +19,29 @@ use crate::objects::instant;
 const COMPONENT: &str = "poolgate";
 
 /// The report on a NodePool.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct PoolReport {
     pub(super) name: String,
     /// For a pool without a limit only the number of NodeClaims is reported.
     pub(super) limit: Option<LimitReport>,
     /// How many NodeClaims there are.
-    pub(super) claims: usize,
+    pub(super) node_claims: usize,
     /// How many of its nodes poolgate holds.
-    pub(super) held: usize,
+    pub(super) held_nodes: usize,
     /// What the gate would decide on a creation.
     pub(super) next: Option<String>,
     pub(super) denied: Option<DenialReport>,
     /// What is waiting and why, and other notes, a sentence each.
     pub(super) notes: Vec<String>,
     /// What is wrong.
+    #[serde(skip)]
     pub(super) problems: Vec<String>,
 }
 
 /// A limit, and how much of it is taken.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct LimitReport {
     pub(super) nodes: u32,
     pub(super) mode: &'static str,
@@ -48,10 +52,11 @@ pub(super) struct LimitReport {
 }
 
 /// The last denial that was recorded.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct DenialReport {
     pub(super) total: u64,
-    pub(super) claim: String,
+    pub(super) last_claim: String,
     pub(super) at: Option<Timestamp>,
 }
 
@@ -62,12 +67,8 @@ pub(super) fn of_pools(
     has_gate: bool,
     reconciler: Option<&Reconciler>,
 ) -> Vec<PoolReport> {
-    let nodes: BTreeMap<&str, &NodeObject> = facts
-        .nodes
-        .iter()
-        .flatten()
-        .map(|node| (&*node.metadata.name, node))
-        .collect();
+    let nodes = facts.nodes.iter().flatten();
+    let nodes: BTreeMap<&str, &NodeObject> = nodes.map(|node| (&*node.metadata.name, node)).collect();
     let leads = reconciler.is_some_and(|reconciler| reconciler.leads);
     let mut pools: Vec<PoolReport> = facts
         .pools
@@ -75,10 +76,10 @@ pub(super) fn of_pools(
         .flatten()
         .map(|object| {
             let pool = read(object, policy);
-            let ledgers = facts.ledgers.iter().flatten();
+            let mut ledgers = facts.ledgers.iter().flatten();
             let seen = Seen {
                 claims: of_pool(facts, &pool.name),
-                ledger: ledgers.into_iter().find(|ledger| *ledger.pool == *pool.name),
+                ledger: ledgers.find(|ledger| *ledger.pool == *pool.name),
                 pool,
                 nodes: &nodes,
                 facts,
@@ -154,8 +155,8 @@ impl Seen<'_> {
             name: self.pool.name.to_string(),
             next: limit.as_ref().and_then(|_| self.next()),
             limit,
-            claims: self.claims.len(),
-            held,
+            node_claims: self.claims.len(),
+            held_nodes: held,
             denied: self.denied(),
             notes,
             problems,
@@ -253,7 +254,7 @@ impl Seen<'_> {
         let denied = self.ledger?.ledger.denied()?;
         Some(DenialReport {
             total: denied.total,
-            claim: denied.claim.to_string(),
+            last_claim: denied.claim.to_string(),
             at: i64::try_from(denied.at)
                 .ok()
                 .and_then(|at| Timestamp::from_second(at).ok()),

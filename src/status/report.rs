@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::policy::Policy;
+use serde::Serialize;
 
 use super::facts::{Asked, Facts, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
@@ -55,7 +56,8 @@ pub(super) enum Answers {
 }
 
 /// The policy that is stored, and those that servers report as in force.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct PolicyReport {
     /// The SHA-256 of the stored policy; `None` for the built-in one.
     pub(super) stored: Option<String>,

@@ -88,9 +88,9 @@ fn pools(pools: &[PoolReport]) -> Vec<Vec<String>> {
             pool.name.clone(),
             limit.map_or_else(none, |limit| limit.nodes.to_string()),
             limit.map_or_else(none, |limit| limit.mode.into()),
-            pool.claims.to_string(),
+            pool.node_claims.to_string(),
             limit.map_or_else(none, |limit| limit.free.to_string()),
-            pool.held.to_string(),
+            pool.held_nodes.to_string(),
             limit.map_or_else(none, |limit| limit.over_limit.into()),
             pool.next.clone().unwrap_or_else(none),
         ]
@@ -102,7 +102,7 @@ fn pools(pools: &[PoolReport]) -> Vec<Vec<String>> {
 fn said(pool: &PoolReport) -> Vec<String> {
     let denied = pool.denied.as_ref().map(|denied| {
         let at = denied.at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
-        format!("denied so far: {}, last {}{at}", denied.total, denied.claim)
+        format!("denied so far: {}, last {}{at}", denied.total, denied.last_claim)
     });
     denied.into_iter().chain(pool.notes.iter().cloned()).collect()
 }

@@ -273,7 +273,7 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
         );
         let pool = &report.pools[0];
         assert_eq!(
-            (pool.claims, pool.held, pool.next.as_deref()),
+            (pool.node_claims, pool.held_nodes, pool.next.as_deref()),
             (3, 1, Some("admitted"))
         );
         assert_eq!(pool.notes.len(), 2, "{:?}", pool.notes);
