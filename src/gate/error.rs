@@ -82,15 +82,12 @@ pub(super) enum CallError {
 }
 
 /// Makes a call with a deadline of `limit`.
-pub(super) async fn in_time<T, E>(
+pub(super) async fn in_time<T>(
     limit: Duration,
-    call: impl Future<Output = Result<T, E>>,
-) -> Result<T, CallError>
-where
-    CallError: From<E>,
-{
+    call: impl Future<Output = Result<T, impl Into<CallError>>>,
+) -> Result<T, CallError> {
     match timeout(limit, call).await {
-        Ok(answer) => answer.map_err(CallError::from),
+        Ok(answer) => answer.map_err(Into::into),
         Err(Elapsed { .. }) => Err(CallError::Failure {
             error: GateError::ApiServer(format!(
                 "no answer from the API server within {} ms",

@@ -109,7 +109,7 @@ impl<'a> Reads<'a> {
     ) -> Result<Option<T>, CallError>
     where
         C: Future<Output = Result<T, E>>,
-        CallError: From<E>,
+        E: Into<CallError>,
     {
         if !is_wanted {
             return Ok(None);

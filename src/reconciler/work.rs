@@ -8,7 +8,6 @@ use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
 use kube::{Client, Config};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
@@ -172,7 +171,7 @@ impl Work {
             },
             line: self.lines.of(watched),
             metrics: self.watches.clone(),
-            retry: Arc::new(Notify::new()),
+            retry: Arc::default(),
         }
     }
 }
