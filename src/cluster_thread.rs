@@ -1,8 +1,8 @@
 //! The thread that watches the cluster and runs the gate.
 
-use std::io;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
 use kube::Config;
@@ -23,11 +23,6 @@ use crate::lifecycle::{StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 use crate::registration::Registration;
-
-/// The thread that watches the cluster cannot be started.
-#[derive(Debug, thiserror::Error)]
-#[error("the thread that watches the cluster cannot be started")]
-pub(crate) struct ClusterError(#[from] io::Error);
 
 /// A cluster that is about to be watched.
 #[derive(Debug)]
@@ -110,8 +105,9 @@ impl Cluster {
     }
 
     /// Starts the thread. The returned future ends with the thread.
-    pub(crate) fn watch(self) -> Result<impl Future<Output = ()> + Send + 'static, ClusterError> {
-        Ok(on_own_thread("cluster", || self.run())?)
+    pub(crate) fn watch(self) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
+        on_own_thread("cluster", || self.run())
+            .context("the thread that watches the cluster cannot be started")
     }
 
     async fn run(self) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::anyhow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::SanType;
@@ -49,28 +50,22 @@ pub(super) struct Names {
     checked: Vec<ServerName<'static>>,
 }
 
-/// A name that no certificate can have.
-#[derive(Debug, thiserror::Error)]
-#[error("{0:?} is neither a DNS name nor an IP address")]
-pub(crate) struct BadName(String);
-
 impl Names {
     /// The names of the Services in `namespace`, and these.
-    pub(super) fn of(namespace: &str, more: &[String]) -> Result<Self, BadName> {
+    pub(super) fn of(namespace: &str, more: &[String]) -> anyhow::Result<Self> {
         let services = SERVICES.map(|service| format!("{service}.{namespace}.svc"));
         let mut names = Self {
             signed: Vec::new(),
             checked: Vec::new(),
         };
         for name in services.iter().chain(more) {
-            let bad = || BadName(name.clone());
+            let bad = || anyhow!("{name:?} is neither a DNS name nor an IP address");
             names.signed.push(match name.parse() {
                 Ok(address) => SanType::IpAddress(address),
                 Err(_) => SanType::DnsName(name.as_str().try_into().map_err(|_| bad())?),
             });
-            names
-                .checked
-                .push(ServerName::try_from(name.clone()).map_err(|_| bad())?);
+            let checked = ServerName::try_from(name.clone()).map_err(|_| bad())?;
+            names.checked.push(checked);
         }
         Ok(names)
     }
