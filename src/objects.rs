@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The path of definitions.
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -37,6 +37,9 @@ pub(crate) type NodeClaim<S = IgnoredAny, T = IgnoredAny> = Object<Metadata<Pool
 
 /// A NodePool. Users write annotations and most fields, so that they may be of any type.
 pub(crate) type NodePool<S> = Object<Metadata<IgnoredAny, Value>, S>;
+
+/// A NodePool of any shape.
+pub(crate) type PoolObject = NodePool<Value>;
 
 /// The definition of a custom resource.
 pub(crate) type Definition<S = IgnoredAny> = Object<Metadata, S>;
@@ -104,6 +107,21 @@ impl<A> Metadata<Texts, A> {
 impl<L> Metadata<L, Texts> {
     pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+}
+
+impl PoolObject {
+    /// What core's plan needs of the object, and reads again under every new policy.
+    pub(crate) fn kept(&self) -> Value {
+        let meta = &self.metadata;
+        // If it is null, the pool is not being deleted.
+        let metadata = json!({
+            "name": meta.name,
+            "uid": meta.uid,
+            "annotations": meta.annotations,
+            "deletionTimestamp": meta.deletion_timestamp,
+        });
+        json!({"metadata": metadata, "spec": self.spec})
     }
 }
 

@@ -5,17 +5,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use crate::cluster::ledgers::Stored;
 use crate::cluster::webhooks::Webhook;
-use crate::objects::{Metadata, NodeClaim, NodePool, Object, Texts};
+use crate::objects::{Metadata, NodeClaim, Object, PoolObject, Texts};
 
 /// What was read, or why it was not.
 pub(super) type Read<T> = Result<T, String>;
-
-/// A NodePool of any shape, as the API server returns it.
-pub(super) type PoolObject = NodePool<Value>;
 
 /// A NodeClaim.
 pub(super) type ClaimObject = NodeClaim<IgnoredAny, ClaimStatus>;

@@ -8,9 +8,8 @@ use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL, Pool};
 use poolgate_core::policy::Policy;
 use serde::Serialize;
-use serde_json::json;
 
-use super::facts::{Asked, ClaimObject, Facts, NodeObject, PoolObject};
+use super::facts::{Asked, ClaimObject, Facts, NodeObject};
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::Stored;
 use crate::objects::instant;
@@ -75,7 +74,7 @@ pub(super) fn of_pools(
         .iter()
         .flatten()
         .map(|object| {
-            let pool = read(object, policy);
+            let pool = Pool::of(&object.kept(), policy);
             let mut ledgers = facts.ledgers.iter().flatten();
             let seen = Seen {
                 claims: of_pool(facts, &pool.name),
@@ -89,12 +88,6 @@ pub(super) fn of_pools(
         .collect();
     pools.sort_by(|one, other| one.name.cmp(&other.name));
     pools
-}
-
-fn read(object: &PoolObject, policy: &Policy) -> Pool {
-    let meta = &object.metadata;
-    let metadata = json!({"name": meta.name, "uid": meta.uid, "annotations": meta.annotations});
-    Pool::of(&json!({"metadata": metadata, "spec": object.spec}), policy)
 }
 
 fn of_pool<'f>(facts: &'f Facts, pool: &str) -> Vec<&'f ClaimObject> {

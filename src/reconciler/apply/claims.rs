@@ -9,9 +9,8 @@ use poolgate_core::nodelimit::plan::ClaimRef;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
-use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim};
+use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim, PoolObject};
 use crate::reconciler::metrics::Write;
-use crate::reconciler::objects::PoolObject;
 
 /// The claims of a pool, by UID, and since when each is being deleted.
 pub(in crate::reconciler) type Listed = HashMap<Box<str>, Option<Timestamp>>;

@@ -10,9 +10,8 @@ use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
-use crate::objects::NODE_POOLS;
+use crate::objects::{NODE_POOLS, PoolObject};
 use crate::reconciler::metrics::Write;
-use crate::reconciler::objects::PoolObject;
 
 /// The name by which poolgate owns these limits.
 const MANAGER: &str = "poolgate-node-limit";

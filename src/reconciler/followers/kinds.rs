@@ -8,11 +8,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::Kind;
 use crate::cluster::read_ledger;
-use crate::objects::Definition;
+use crate::objects::{Definition, PoolObject};
 use crate::reconciler::index::Index;
-use crate::reconciler::objects::{
-    ClaimObject, Interned, Key, NodeKinds, NodeObject, PodKinds, PodObject, PoolObject,
-};
+use crate::reconciler::objects::{ClaimObject, Interned, Key, NodeKinds, NodeObject, PodKinds, PodObject};
 use crate::reconciler::seen::{Seen, Watched};
 
 /// The definition of NodePools: its content is not read, only whether it changes.
@@ -65,7 +63,7 @@ impl Kind for Pools {
     }
 
     fn put(&mut self, seen: &Seen, object: PoolObject) {
-        seen.change(|index| index.put_pool(object));
+        seen.change(|index| index.put_pool(&object));
     }
 
     fn remove(&mut self, seen: &Seen, name: &Arc<str>) {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LedgerState, Pool};
 use poolgate_core::policy::Policy;
+use serde_json::json;
 
 use super::{Index, KnownLedger, KnownPool};
-use crate::reconciler::objects::PoolObject;
+use crate::objects::PoolObject;
 
 impl Index {
     /// A pool is new or has changed.
-    pub(in crate::reconciler) fn put_pool(&mut self, object: PoolObject) {
+    pub(in crate::reconciler) fn put_pool(&mut self, object: &PoolObject) {
         let name: Arc<str> = object.metadata.name.as_ref().into();
         let object = object.kept();
         let text = object.to_string().into_boxed_str();
@@ -24,8 +25,8 @@ impl Index {
         }
         let pool = Arc::new(Pool::of(&object, &self.policy));
         let was_limited = self.is_limited(&name);
-        self.pools
-            .insert(Arc::clone(&name), KnownPool { object: text, pool });
+        let known = KnownPool { object: text, pool };
+        self.pools.insert(Arc::clone(&name), known);
         if was_limited || self.is_limited(&name) || self.marked.contains_key(&name) {
             self.changed.insert(name);
         }
@@ -85,11 +86,10 @@ impl Index {
 
     /// The pool of this name; a pool without a limit if it does not exist.
     pub(super) fn pool(&self, name: &str) -> Arc<Pool> {
-        let known = self.pools.get(name);
-        known.map_or_else(
-            || PoolObject::departed(name, &self.policy),
-            |known| Arc::clone(&known.pool),
-        )
+        match self.pools.get(name) {
+            Some(known) => Arc::clone(&known.pool),
+            None => Arc::new(Pool::of(&json!({"metadata": {"name": name}}), &self.policy)),
+        }
     }
 
     /// Whether there is a pool of this name.

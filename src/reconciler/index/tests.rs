@@ -7,9 +7,8 @@ use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::reconciler::objects::{
-    ClaimObject, Interned, Key, NodeKinds, NodeObject, PodKinds, PodObject, PoolObject,
-};
+use crate::objects::PoolObject;
+use crate::reconciler::objects::{ClaimObject, Interned, Key, NodeKinds, NodeObject, PodKinds, PodObject};
 
 mod memory;
 
@@ -52,7 +51,7 @@ impl World {
     fn pool(&mut self, name: &str, limit: &Value) {
         let pool = json!({"metadata": {"name": name, "uid": name}, "spec": {"limits": {"nodes": limit}}});
         self.index
-            .put_pool(serde_json::from_value::<PoolObject>(pool).expect("a pool"));
+            .put_pool(&serde_json::from_value::<PoolObject>(pool).expect("a pool"));
     }
 
     fn claim(&mut self, pool: &str, name: &str) {

@@ -8,11 +8,9 @@ mod key;
 mod node;
 mod pod;
 mod pod_needs;
-mod pool;
 
 pub(super) use claim::{ClaimObject, SeenClaim};
 pub(super) use interned::Interned;
 pub(super) use key::Key;
 pub(super) use node::{NodeKinds, NodeObject, SeenNode};
 pub(super) use pod::{PodKinds, PodLocation, PodObject, SeenPod};
-pub(super) use pool::PoolObject;

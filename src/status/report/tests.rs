@@ -80,7 +80,7 @@ fn well() -> Facts {
     }
 }
 
-fn pool(limit: &str, annotations: &Value) -> super::super::facts::PoolObject {
+fn pool(limit: &str, annotations: &Value) -> crate::objects::PoolObject {
     read(json!({
         "metadata": {"name": "general", "uid": "u-pool", "annotations": annotations},
         "spec": {"limits": {"nodes": limit}},
