@@ -21,7 +21,7 @@ use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool};
 use poolgate_core::policy::Policy;
 
-use super::objects::{Key, SeenClaim, SeenNode};
+use super::objects::{Key, PodLocation, SeenClaim, SeenNode};
 
 pub(super) use snapshot::{PlanInputs, Snapshot};
 
@@ -65,7 +65,7 @@ pub(super) struct Index {
     /// The names of nodes with poolgate's marks, by pool.
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
-    placements: HashMap<Key, PodPlacement>,
+    placements: HashMap<Key, PodLocation>,
     /// The pods on each node, by its name.
     pods_on: HashMap<Arc<str>, Vec<Arc<Pod>>>,
     /// The needs of pods without a node, and how many pods have each.
@@ -101,12 +101,6 @@ struct KnownLedger {
     ledger: LedgerState,
     /// When the number of denials was last seen to change.
     denied_at: Option<Moment>,
-}
-
-#[derive(Debug)]
-enum PodPlacement {
-    On(Arc<str>, Arc<Pod>),
-    Nowhere(Arc<Needs>),
 }
 
 impl Index {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::Needs;
 
-use super::{Index, MOST_SELECTED, PodPlacement};
+use super::{Index, MOST_SELECTED};
 use crate::reconciler::objects::{Key, PodLocation, SeenPod};
 
 impl Index {
     /// A pod is new or has changed.
     pub(in crate::reconciler) fn put_pod(&mut self, seen: SeenPod) {
-        if self.is_known(&seen) {
+        if self.placements.get(&seen.key) == Some(&seen.location) {
             return;
         }
         let (count, bound) = (self.placements.len(), self.bounds.pods);
@@ -26,7 +26,7 @@ impl Index {
                 let pods = self.pods_on.entry(Arc::clone(&node)).or_default();
                 pods.push(Arc::clone(&pod));
                 self.note_node(&node);
-                self.placements.insert(seen.key, PodPlacement::On(node, pod));
+                self.placements.insert(seen.key, PodLocation::Bound(node, pod));
             }
             PodLocation::Unschedulable(needs) => {
                 self.select_by(&needs);
@@ -35,7 +35,8 @@ impl Index {
                 if *count == 1 {
                     self.note_all();
                 }
-                self.placements.insert(seen.key, PodPlacement::Nowhere(needs));
+                let location = PodLocation::Unschedulable(needs);
+                self.placements.insert(seen.key, location);
             }
         }
     }
@@ -44,7 +45,7 @@ impl Index {
     pub(in crate::reconciler) fn remove_pod(&mut self, key: Key) {
         match self.placements.remove(&key) {
             None => {}
-            Some(PodPlacement::On(node, pod)) => {
+            Some(PodLocation::Bound(node, pod)) => {
                 if let Entry::Occupied(mut pods) = self.pods_on.entry(Arc::clone(&node)) {
                     let place = pods.get().iter().position(|other| Arc::ptr_eq(other, &pod));
                     place.map(|place| pods.get_mut().swap_remove(place));
@@ -54,7 +55,7 @@ impl Index {
                 }
                 self.note_node(&node);
             }
-            Some(PodPlacement::Nowhere(needs)) => {
+            Some(PodLocation::Unschedulable(needs)) => {
                 if let Entry::Occupied(mut count) = self.pending.entry(needs) {
                     *count.get_mut() -= 1;
                     if *count.get() == 0 {
@@ -69,16 +70,6 @@ impl Index {
     /// All pods.
     pub(in crate::reconciler) fn pods(&self) -> impl Iterator<Item = Key> {
         self.placements.keys().copied()
-    }
-
-    fn is_known(&self, seen: &SeenPod) -> bool {
-        match (self.placements.get(&seen.key), &seen.location) {
-            (Some(PodPlacement::On(known, as_known)), PodLocation::Bound(node, pod)) => {
-                **known == **node && as_known == pod
-            }
-            (Some(PodPlacement::Nowhere(known)), PodLocation::Unschedulable(needs)) => known == needs,
-            _ => false,
-        }
     }
 
     fn note_node(&mut self, node: &str) {

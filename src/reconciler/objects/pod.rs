@@ -38,7 +38,7 @@ pub(crate) struct SeenPod {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PodLocation {
     /// On the node of this name.
-    Bound(Box<str>, Arc<Pod>),
+    Bound(Arc<str>, Arc<Pod>),
     /// On no node: the scheduler finds no node for it.
     Unschedulable(Arc<Needs>),
 }
