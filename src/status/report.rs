@@ -17,7 +17,7 @@ use crate::sha256::sha256;
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The report.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) now: Timestamp,
     pub(super) namespace: String,
@@ -73,17 +73,12 @@ impl Report {
         let mut report = Self {
             now: facts.now,
             namespace: facts.namespace.clone(),
-            webhooks: Vec::new(),
-            policy: PolicyReport::default(),
-            reconciler: None,
-            pools: Vec::new(),
-            problems: Vec::new(),
             unread: unread(facts),
+            ..Self::default()
         };
         let webhooks = facts.webhooks.as_deref().unwrap_or_default();
-        let has_gate = webhooks
-            .iter()
-            .any(|webhook| called(webhook).1.starts_with("/gate"));
+        let mut paths = webhooks.iter().map(|webhook| called(webhook).1);
+        let has_gate = paths.any(|path| path.starts_with("/gate"));
         if facts.webhooks.is_ok() {
             let served = Served {
                 reviews: true,
@@ -94,20 +89,14 @@ impl Report {
             let problems = compare(&webhooks.iter().collect::<Vec<_>>(), &served).problems;
             report.problems.extend(problems.into_iter().map(|(_, text)| text));
         }
-        report.webhooks = webhooks
-            .iter()
-            .map(|webhook| of_webhook(webhook, facts))
-            .collect();
-        for webhook in &report.webhooks {
+        for webhook in webhooks {
+            let webhook = of_webhook(webhook, facts);
             report.problems.extend(webhook.problems(facts.now));
+            report.webhooks.push(webhook);
         }
         let policy = report.check_policy(facts);
-        report.reconciler = facts
-            .lease
-            .as_ref()
-            .ok()
-            .and_then(Option::as_ref)
-            .map(|lease| Reconciler::of(lease, facts.now));
+        let lease = facts.lease.iter().flatten().next();
+        report.reconciler = lease.map(|lease| Reconciler::of(lease, facts.now));
         report.pools = of_pools(facts, &policy, has_gate, report.reconciler.as_ref());
         report
             .problems
