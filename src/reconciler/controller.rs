@@ -102,11 +102,8 @@ impl Controller {
                 continue;
             }
             let poll = Instant::now() + POLICY_POLL;
-            let next = self
-                .queue
-                .next_at()
-                .filter(|_| self.may_act())
-                .map_or(poll, |at| at.min(poll));
+            let due = self.queue.next_at().filter(|_| self.may_act());
+            let next = due.map_or(poll, |at| at.min(poll));
             tokio::select! {
                 () = end.cancelled() => {}
                 () = self.seen.changed() => {}
@@ -227,7 +224,8 @@ impl Controller {
             self.list_victims(&snapshot, victims).await?;
         }
         if !plan.terminate.is_empty() {
-            self.terminate(snapshot.clone(), memory).await?;
+            let (mut snapshot, mut memory) = (snapshot.clone(), memory);
+            while self.terminate(&mut snapshot, &mut memory).await? {}
         }
         self.events
             .publish(&self.writer, &snapshot.pool, &plan.events)

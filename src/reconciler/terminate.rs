@@ -38,18 +38,9 @@ impl Controller {
         Ok(())
     }
 
-    /// Deletes victims one by one. Before each, the state is read again and a new plan must still want it.
+    /// Deletes the next victim, if there still is one: the state is read again and a new plan must still want it.
+    /// Returns whether it did.
     pub(super) async fn terminate(
-        &mut self,
-        mut snapshot: Snapshot,
-        mut memory: Memory,
-    ) -> Result<(), WriteError> {
-        while self.terminate_one(&mut snapshot, &mut memory).await? {}
-        Ok(())
-    }
-
-    /// Deletes the next victim, if there still is one. Returns whether it did.
-    async fn terminate_one(
         &mut self,
         snapshot: &mut Snapshot,
         memory: &mut Memory,
@@ -61,11 +52,8 @@ impl Controller {
         let plan = plan(&snapshot.state(inputs), memory, self.now());
         *memory = plan.memory;
         let listed = &snapshot.ledger.victims;
-        let first = plan
-            .terminate
-            .into_iter()
-            .find(|claim| listed.contains(&claim.uid));
-        let Some(claim) = first else {
+        let mut wanted = plan.terminate.into_iter();
+        let Some(claim) = wanted.find(|claim| listed.contains(&claim.uid)) else {
             return Ok(false);
         };
         // Counted before it is known to have succeeded: better one too few in this minute.
