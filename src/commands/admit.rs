@@ -1,7 +1,7 @@
 //! `poolgate admit`: the webhook without the network. One AdmissionReview in, its answer out, for scripts and bug
 //! reports.
 
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -47,14 +47,11 @@ pub(crate) fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
         .respond(endpoint, &body)
         .context("standard input cannot be answered")?;
     answer.body.push(b'\n');
-    let code = match answer.summary.verdict {
+    files::print(&answer.body)?;
+    Ok(match answer.summary.verdict {
         Verdict::Allowed => ExitCode::SUCCESS,
         Verdict::Denied => DENIED.into(),
-    };
-    match io::stdout().write_all(&answer.body) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(code),
-    }
+    })
 }
 
 /// All of the input, and never more than one byte over the bound.

@@ -1,11 +1,12 @@
 //! `poolgate completions` and `poolgate man`: shell completions and manual pages, generated from the command line,
 //! for packages to install.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
+
+use crate::files;
 
 /// The flags of `completions`.
 #[derive(Debug, Args)]
@@ -27,7 +28,8 @@ pub(crate) struct ManArgs {
 pub(crate) fn completions(args: &CompletionsArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli, "poolgate", &mut script);
-    print(&script)
+    files::print(&script)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints a page of the manual, as `man` reads it.
@@ -45,13 +47,6 @@ pub(crate) fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> 
     };
     let mut page = Vec::new();
     clap_mangen::Man::new(subject).render(&mut page)?;
-    print(&page)
-}
-
-/// A closed pipe is not a failure.
-fn print(bytes: &[u8]) -> anyhow::Result<ExitCode> {
-    match io::stdout().write_all(bytes) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    files::print(&page)?;
+    Ok(ExitCode::SUCCESS)
 }

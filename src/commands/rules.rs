@@ -9,6 +9,7 @@ use poolgate_core::rule::Rule;
 use poolgate_core::rules::across::is_across;
 use poolgate_core::rules::{CATALOGUE, find};
 
+use crate::files;
 use crate::text_rules;
 
 /// Longest run of lines that is shown whole, if they differ only in digits. The middle of a longer one is left out.
@@ -48,10 +49,8 @@ pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
         Some(rule) => explain(rule, &mut output)?,
         None => list(args.format, &mut output)?,
     }
-    match io::stdout().write_all(&output) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    files::print(output)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the whole catalogue.

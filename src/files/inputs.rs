@@ -14,7 +14,7 @@ use super::clean;
 use super::excluded::Excluded;
 use super::language::Language;
 use super::read::{ReadError, read_text};
-use super::stdin::stdin;
+use super::streams::stdin;
 
 /// Most files and directories that one run visits.
 const MAX_ENTRIES: usize = 1_000_000;

@@ -1,5 +1,5 @@
 //! The user's files: which are read, how they are named in output, which are patches; how a file is read, compared
-//! and replaced, and how an object is written as YAML.
+//! and replaced, and how an object is written as YAML; the standard streams.
 //!
 //! Of NodePools only the name of their group is known here.
 
@@ -11,7 +11,7 @@ mod patches;
 mod printable;
 mod read;
 mod replace;
-mod stdin;
+mod streams;
 pub(crate) mod yaml;
 
 pub(crate) use diff::diff;
@@ -21,4 +21,4 @@ pub(crate) use patches::{Patches, Whole};
 pub(crate) use printable::{clean, name};
 pub(crate) use read::{ReadError, read_text};
 pub(crate) use replace::replace;
-pub(crate) use stdin::stdin;
+pub(crate) use streams::{print, remark, stdin};

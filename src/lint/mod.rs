@@ -33,7 +33,6 @@ mod unserved;
 mod variables;
 
 use std::collections::HashSet;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -167,7 +166,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     outputs.begin()?;
     let mut take = |outcome: LintOutcome| {
         tally += &outcome.tally;
-        outcome.remarks.iter().for_each(|line| remark(line));
+        outcome.remarks.iter().for_each(|line| files::remark(line));
         new_baseline.add(outcome.entries);
         outputs.file(&outcome.printed)?;
         for (rule, printed) in &outcome.once {
@@ -185,11 +184,11 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         new_baseline.write(path)?;
     }
     if outputs.has_summary() {
-        remark(&tally.to_string());
+        files::remark(&tally.to_string());
     }
     let gone = work.baseline.len().saturating_sub(tally.known);
     if gone > 0 && args.write_baseline.is_none() {
-        remark(&format!(
+        files::remark(&format!(
             "{gone} of the baseline were not found any more: write it again with --write-baseline"
         ));
     }
@@ -380,9 +379,4 @@ impl Reading {
         };
         errors(self).difference(&errors(other)).count() > other.tally.omitted
     }
-}
-
-/// Prints a line to standard error. If that fails, it is ignored.
-fn remark(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }

@@ -7,7 +7,6 @@ use poolgate_core::karpenter::{Installed, Karpenter, NODEPOOL_DEFINITION, Releas
 use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
 
-use super::remark;
 use crate::cluster::{ClusterReadError, ClusterReader};
 use crate::files::{self, Input, Source, yaml};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
@@ -16,7 +15,7 @@ use crate::objects::{DEFINITIONS, NODE_POOLS};
 pub(super) fn karpenter(cluster: &ClusterReader, named: &Karpenter) -> anyhow::Result<Karpenter> {
     let definition = cluster.get(DEFINITIONS, NODEPOOL_DEFINITION).unwrap_or_else(|error| {
         if named.source() != ReleaseSource::User {
-            remark(&format!(
+            files::remark(&format!(
                 "the release that the cluster runs is not known, name it with --karpenter-version: {error}"
             ));
         }
@@ -53,11 +52,11 @@ pub(super) fn classes(cluster: &ClusterReader, kinds: &BTreeSet<(String, String)
     for (group, kind) in kinds {
         match names(cluster, group, kind) {
             Ok(Some(names)) => classes.add(group, kind, names),
-            Ok(None) => remark(&files::clean(&format!(
+            Ok(None) => files::remark(&files::clean(&format!(
                 "whether node classes exist is not known of {kind}: {} does not serve this kind of {group}; install its CRD",
                 cluster.server()
             ))),
-            Err(error) => remark(&files::clean(&format!(
+            Err(error) => files::remark(&files::clean(&format!(
                 "whether node classes exist is not known of {kind}: {error}"
             ))),
         }

@@ -16,7 +16,6 @@ mod svg;
 mod week;
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -105,7 +104,8 @@ enum BudgetsCommand {
 /// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     if let Some(BudgetsCommand::Plan(args)) = &args.command {
-        return print(&plan::plan(args)?, 0);
+        files::print(plan::plan(args)?)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let clock = Clock::new(args.tz.as_deref())?;
     let at = clock.instant(args.at)?;
@@ -151,7 +151,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
         }
     }
     if pools.is_empty() && complaints.is_empty() {
-        complain(&format!("no NodePool among {others} objects"));
+        files::remark(&format!("no NodePool among {others} objects"));
     }
     let names: Vec<&str> = pools.iter().map(Pool::name).collect();
     let unknown = args.pool.iter().filter(|name| !names.contains(&name.as_str()));
@@ -188,10 +188,11 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("{} cannot be written", path.display()))?;
     }
     for complaint in &complaints {
-        complain(complaint);
+        files::remark(complaint);
         code = code.max(FOUND);
     }
-    print(&output, code)
+    files::print(output)?;
+    Ok(code.into())
 }
 
 /// The output in the chosen format.
@@ -260,16 +261,4 @@ fn listed(names: &[&str]) -> String {
     }
     let names: Vec<String> = names.iter().map(|name| files::name(name)).collect();
     format!("there are {}", names.join(", "))
-}
-
-fn print(output: &str, code: u8) -> anyhow::Result<ExitCode> {
-    match io::stdout().write_all(output.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(code.into()),
-    }
-}
-
-/// Writes a note to stderr. A closed pipe is not a failure.
-fn complain(what: &str) {
-    let _ = writeln!(io::stderr(), "{what}");
 }

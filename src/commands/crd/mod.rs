@@ -11,10 +11,11 @@ pub(super) mod subject;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::policy::DefaultValues;
@@ -115,9 +116,6 @@ pub(crate) enum CrdError {
     /// The insertion would have changed something else.
     #[error("the definition is laid out in a way that cannot be extended without changing something else")]
     Unsafe,
-    /// The patched text could not be written.
-    #[error("the patched definition cannot be written: {0}")]
-    Write(io::Error),
 }
 
 /// Runs the command. A closed pipe is not a failure.
@@ -125,18 +123,14 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let CrdCommand::Patch { policy } = &args.command;
     let loaded = policy.as_deref().map(policy_file::load).transpose()?;
     let defaults = loaded.map(|loaded| loaded.reading.policy.defaults);
-    match patch(files::stdin(INPUT), io::stdout().lock(), defaults.as_ref()) {
-        Err(CrdError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        result => Ok(result.map(|()| ExitCode::SUCCESS)?),
-    }
+    let patched = patch(files::stdin(INPUT), defaults.as_ref())?;
+    files::print(patched).context("the patched definition cannot be written")?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the input with the property added, and with these defaults.
-fn patch(input: impl Read, mut output: impl Write, defaults: Option<&DefaultValues>) -> Result<(), CrdError> {
-    let text = read_text(input)?;
-    let patched = patched(&text, defaults)?;
-    output.write_all(patched.as_bytes()).map_err(CrdError::Write)?;
-    output.flush().map_err(CrdError::Write)
+/// The input with the property added, and with these defaults.
+fn patch(input: impl Read, defaults: Option<&DefaultValues>) -> Result<String, CrdError> {
+    patched(&read_text(input)?, defaults)
 }
 
 /// The text with the property added to every served version of every NodePool definition in it, and with other

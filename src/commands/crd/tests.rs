@@ -228,11 +228,10 @@ fn errors_say_what_cannot_be_done() {
 }
 
 #[test]
-fn the_stream_is_read_with_a_bound_and_written_once() {
-    let mut output = Vec::new();
-    patch(V1.as_bytes(), &mut output, None).unwrap();
-    assert_eq!(output, patched(V1).unwrap().as_bytes());
-    let error = patch(io::repeat(b' '), io::sink(), None).unwrap_err();
+fn the_stream_is_read_with_a_bound() {
+    let output = patch(V1.as_bytes(), None).unwrap();
+    assert_eq!(output, patched(V1).unwrap());
+    let error = patch(std::io::repeat(b' '), None).unwrap_err();
     assert_eq!(error.to_string(), "the input is larger than 16777216 bytes");
 }
 

@@ -4,7 +4,6 @@
 mod complete;
 mod text;
 
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -89,23 +88,20 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         "several files cannot be printed as one: name one, or give --diff or --write"
     );
     for file in work.policies.found().filter_map(|found| found.file.as_deref()) {
-        complain(&format!("defaults of the policy {}", files::clean(file)));
+        files::remark(&format!("defaults of the policy {}", files::clean(file)));
     }
     let mut tally = Tally::default();
     for input in &inputs.files {
         match work.printed(input, &mut tally) {
-            Ok(text) => match io::stdout().write_all(text.as_bytes()) {
-                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
-                _ => {}
-            },
+            Ok(text) => files::print(text)?,
             Err(error) => {
                 tally.troubles += 1;
-                complain(&format!("error: {} {error:#}", input.name));
+                files::remark(&format!("error: {} {error:#}", input.name));
             }
         }
     }
     if tally.pools == 0 && tally.troubles == 0 {
-        complain("no NodePool found");
+        files::remark("no NodePool found");
     }
     Ok(match tally {
         Tally { troubles: 1.., .. } => TROUBLE.into(),
@@ -126,11 +122,11 @@ impl Work<'_> {
         let completed = text::complete(&before, self.patches.whole(input), &defaults);
         tally.pools += completed.pools;
         for left in &completed.left {
-            complain(&format!("{}:{left}", input.name));
+            files::remark(&format!("{}:{left}", input.name));
         }
         for trouble in &completed.troubles {
             tally.troubles += 1;
-            complain(&format!("error: {}:{trouble}", input.name));
+            files::remark(&format!("error: {}:{trouble}", input.name));
         }
         let is_changed = completed.text != before;
         tally.changed += usize::from(is_changed);
@@ -145,13 +141,8 @@ impl Work<'_> {
             && is_changed
         {
             files::replace(path, &completed.text)?;
-            complain(&format!("{}: defaults written", input.name));
+            files::remark(&format!("{}: defaults written", input.name));
         }
         Ok(String::new())
     }
-}
-
-/// Writes a note to stderr. A closed pipe is not a failure.
-fn complain(what: &str) {
-    let _ = writeln!(io::stderr(), "{what}");
 }

@@ -3,13 +3,13 @@
 mod effect;
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
+use crate::files;
 use crate::policy_file::{self, LoadError, Loaded, placed};
 use effect::Definition;
 
@@ -57,10 +57,8 @@ pub(crate) fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
             (schema + "\n", 0)
         }
     };
-    match io::stdout().write_all(output.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(code.into()),
-    }
+    files::print(output)?;
+    Ok(code.into())
 }
 
 /// The output about all files, and the exit code.
@@ -84,7 +82,7 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
             }
             Err(error) => {
                 code = code.max(UNREADABLE);
-                let _ = writeln!(io::stderr(), "error: {error}");
+                files::remark(&format!("error: {error}"));
             }
         }
     }
