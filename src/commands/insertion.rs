@@ -2,9 +2,9 @@
 //!
 //! Does not depend on definitions or NodePools.
 
+use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::manifest::{Document, NodeRef, Shape, Style};
 use serde_json::Value;
-
-use poolgate_core::manifest::{NodeRef, Shape, Style};
 
 /// Text to insert at the offset `at`; the text from `at` until `until` is removed.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,6 +56,18 @@ pub(in crate::commands) struct Entry<'e> {
     pub(in crate::commands) yaml: &'e str,
     /// Where it is inserted.
     pub(in crate::commands) order: Order,
+}
+
+/// The node at a path; `None` if the path leads through an alias or a merge, because other fields share its value.
+pub(in crate::commands) fn node_at<'d, 't>(
+    document: &'d Document<'t>,
+    path: &FieldPath,
+) -> Option<NodeRef<'d, 't>> {
+    let mut segments = path.segments().iter();
+    segments.try_fold(document.root()?, |node, segment| match segment {
+        Segment::Key(key) => node.get(key),
+        Segment::Index(index) => node.items().nth(*index),
+    })
 }
 
 /// The insertion of an entry into a mapping. `None` if `mapping` is not written as one.

@@ -181,7 +181,7 @@ fn replacement(
             value: overruled.wanted.clone(),
         });
     }
-    let node = subject::node_at(document, &overruled.path);
+    let node = insertion::node_at(document, &overruled.path);
     let replacement = node.and_then(|node| insertion::in_place_of(text, node, &overruled.wanted));
     replacement.ok_or_else(|| layout(&overruled.version, &overruled.path, document, lines))
 }
@@ -208,7 +208,7 @@ fn insertion(
     schema: &Schema,
     lines: &Lines<'_>,
 ) -> Result<Insertion, CrdError> {
-    let node = subject::node_at(document, &schema.properties);
+    let node = insertion::node_at(document, &schema.properties);
     let entry = Entry {
         key: PROPERTY,
         value: &property(),

@@ -1,10 +1,9 @@
 //! Which documents are definitions of NodePools, and where in them the property belongs.
 
-use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::diagnostic::FieldPath;
 use serde_json::Value;
 
 use super::{CrdError, PROPERTY};
-use poolgate_core::manifest::{Document, NodeRef};
 
 /// A version of a definition that lacks the property.
 #[derive(Debug)]
@@ -80,15 +79,6 @@ fn disruption(version: FieldPath) -> FieldPath {
     ]
     .into_iter()
     .fold(version, FieldPath::key)
-}
-
-/// The node at a path; `None` if the path leads through an alias, because other fields share its value.
-pub(super) fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
-    let mut segments = path.segments().iter();
-    segments.try_fold(document.root()?, |node, segment| match segment {
-        Segment::Key(key) => node.get(key),
-        Segment::Index(index) => node.items().nth(*index),
-    })
 }
 
 fn text<'v>(value: &'v Value, keys: &[&'static str]) -> Option<&'v str> {

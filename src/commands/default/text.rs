@@ -107,12 +107,11 @@ fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Opti
 fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) -> Option<Vec<Insertion>> {
     // Of two insertions at the end of the same line, the deeper one is made first: it belongs to that line.
     additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
-    let root = document.root()?;
     let mut insertions = Vec::new();
     let mut filled: Vec<FieldPath> = Vec::new();
     for addition in &additions {
         let path = addition.path.parent()?;
-        let parent = node(root, &path)?;
+        let parent = insertion::node_at(document, &path)?;
         if parent.entries().next().is_some() {
             insertions.push(entry(text, parent, addition)?);
         } else if !filled.contains(&path) {
@@ -156,16 +155,6 @@ fn key(addition: &Addition) -> Option<&str> {
         Segment::Key(key) => Some(key.as_ref()),
         Segment::Index(_) => None,
     }
-}
-
-/// The node at a path; `None` if the path leads through an alias or a merge.
-fn node<'d, 't>(root: NodeRef<'d, 't>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
-    path.segments()
-        .iter()
-        .try_fold(root, |at, segment| match segment {
-            Segment::Key(key) => at.get(key.as_ref()),
-            Segment::Index(index) => at.items().nth(*index),
-        })
 }
 
 /// Whether the new text has the same objects, changed only by the defaults that could be written.
