@@ -52,12 +52,9 @@ pub(in crate::commands) fn find(text: &str) -> Input {
                 .push(format!("{}:{}: {problem}", position.line, position.column));
             continue;
         }
-        for path in objects(document.value()) {
-            match path
-                .find(document.value())
-                .and_then(|object| Some((version(object)?, object)))
-            {
-                Some((version, object)) => input.pools.push(Found {
+        for (path, object) in objects(document.value()) {
+            match version(object) {
+                Some(version) => input.pools.push(Found {
                     line: line(&document, &path, &lines),
                     version,
                     object: object.into(),
@@ -69,17 +66,18 @@ pub(in crate::commands) fn find(text: &str) -> Input {
     input
 }
 
-/// The paths of the objects in a document: itself, or the elements of a List. Empty if the document is.
-pub(in crate::commands) fn objects(document: &Json<'_>) -> Vec<FieldPath> {
+/// The objects in a document with their paths: itself, or the elements of a List. Empty if the document is.
+pub(in crate::commands) fn objects<'d>(document: &'d Json<'d>) -> Vec<(FieldPath, &'d Json<'d>)> {
     if document.is_null() {
         return Vec::new();
     }
     let is_list = kind(document).is_some_and(|kind| kind.ends_with("List"));
     match document.get("items").and_then(Json::as_array).filter(|_| is_list) {
-        Some(items) => (0..items.len())
+        Some(items) => (0..)
             .map(|index| FieldPath::of(&["items"]).index(index))
+            .zip(items)
             .collect(),
-        None => vec![FieldPath::root()],
+        None => vec![(FieldPath::root(), document)],
     }
 }
 

@@ -15,7 +15,7 @@ use crate::files::yaml;
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 
 /// A text with defaults.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Completed {
     /// The text; unchanged if there is nothing to write.
     pub(super) text: String,
@@ -32,9 +32,7 @@ pub(super) struct Completed {
 pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
-    let mut troubles = Vec::new();
-    let mut left = Vec::new();
-    let mut pools = 0;
+    let mut done = Completed::default();
     let mut is_template = false;
     let at = |offset: usize, why: &str| {
         let position = lines.position(offset);
@@ -43,52 +41,39 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
     for document in manifest::parse(text, &Limits::default()) {
         is_template |= LeftAlone::is_template(&document);
         if let Some(problem) = document.unreadable() {
-            troubles.push(at(problem.span.start(), &problem.to_string()));
+            done.troubles.push(at(problem.span.start(), &problem.to_string()));
             continue;
         }
-        for path in objects(document.value()) {
-            let object = path.find(document.value());
-            let Some((version, object)) = object.and_then(|object| Some((version(object)?, object))) else {
-                continue;
-            };
-            pools += 1;
+        for (path, object) in objects(document.value()) {
+            let Some(version) = version(object) else { continue };
+            done.pools += 1;
             let start = document.span_of(&path).unwrap_or(document.span()).start();
             if let Some(reason) = reason_to_leave(whole, document.value(), object) {
-                left.push(at(start, &format!("left as it is: {reason}")));
+                done.left.push(at(start, &format!("left as it is: {reason}")));
                 continue;
             }
             let object = Value::from(object);
             let wanted = completed(&object, version, defaults);
-            let Some(new) = written(text, &document, additions(&object, &wanted, &path)) else {
-                troubles.push(at(
+            match written(text, &document, additions(&object, &wanted, &path)) {
+                Some(new) => insertions.extend(new),
+                None => done.troubles.push(at(
                     start,
                     "an alias or an unusual layout is where a default belongs: write it by hand",
-                ));
-                continue;
-            };
-            insertions.extend(new);
+                )),
+            }
         }
     }
     if is_template {
         // Its broken documents are reported; the others may be inside a loop or a condition.
         insertions.clear();
     }
-    let new = insertion::apply(text, insertions);
-    if !only_adds_defaults(text, &new, defaults) {
-        troubles.push("1:1: the defaults cannot be written without changing something else".into());
-        return Completed {
-            text: text.to_owned(),
-            pools,
-            troubles,
-            left,
-        };
+    done.text = insertion::apply(text, insertions);
+    if !only_adds_defaults(text, &done.text, defaults) {
+        let why = "1:1: the defaults cannot be written without changing something else";
+        done.troubles.push(why.into());
+        text.clone_into(&mut done.text);
     }
-    Completed {
-        text: new,
-        pools,
-        troubles,
-        left,
-    }
+    done
 }
 
 /// Why an object is left as it is; `None` for a whole NodePool.
@@ -167,12 +152,9 @@ fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> boo
             return false;
         }
         let mut expected = Value::from(old.value());
-        for path in objects(old.value()) {
-            let (Some(object), Some(is)) = (path.find(old.value()), path.find(new.value())) else {
-                continue;
-            };
+        for (path, object) in objects(old.value()) {
             if let Some(version) = version(object)
-                && is != object
+                && path.find(new.value()).is_some_and(|is| is != object)
                 && let Some(place) = expected.pointer_mut(&path.to_pointer())
             {
                 *place = completed(&object.into(), version, defaults);
