@@ -179,39 +179,21 @@ impl fmt::Display for Tally {
             let before = if position == 0 { ": " } else { ", " };
             write!(f, "{before}{}", counted(*count, name))?;
         }
-        if self.lowered > 0 {
-            write!(
-                f,
-                "; {} that Karpenter rejects all the same",
-                counted(self.lowered, "warning")
-            )?;
-        }
-        if self.parts > 0 {
-            write!(f, "; {} checked by itself", counted(self.parts, "patch"))?;
-        }
-        for (count, what) in [
-            (self.encrypted, "encrypted document"),
-            (self.others, "other object"),
-            (self.template_folders, "Helm template folder"),
+        for (count, what, which) in [
+            (self.lowered, "warning", "that Karpenter rejects all the same"),
+            (self.parts, "patch", "checked by itself"),
+            (self.encrypted, "encrypted document", "skipped"),
+            (self.others, "other object", "skipped"),
+            (self.template_folders, "Helm template folder", "skipped"),
+            (self.fixed, "place", "fixed"),
+            (self.fixable, "place", "to fix"),
+            (self.ignored, "finding", "ignored by comments"),
+            (self.known, "finding", "in the baseline"),
+            (self.unreadable, "path", "not read"),
         ] {
             if count > 0 {
-                write!(f, "; {} skipped", counted(count, what))?;
+                write!(f, "; {} {which}", counted(count, what))?;
             }
-        }
-        if self.fixed > 0 {
-            write!(f, "; {} fixed", counted(self.fixed, "place"))?;
-        }
-        if self.fixable > 0 {
-            write!(f, "; {} to fix", counted(self.fixable, "place"))?;
-        }
-        if self.ignored > 0 {
-            write!(f, "; {} ignored by comments", counted(self.ignored, "finding"))?;
-        }
-        if self.known > 0 {
-            write!(f, "; {} in the baseline", counted(self.known, "finding"))?;
-        }
-        if self.unreadable > 0 {
-            write!(f, "; {} not read", counted(self.unreadable, "path"))?;
         }
         Ok(())
     }
