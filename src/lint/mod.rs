@@ -77,6 +77,7 @@ struct LintOutcome {
 }
 
 /// A text with its findings.
+#[derive(Default)]
 struct Reading {
     text: String,
     findings: Vec<Finding>,
@@ -158,6 +159,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         },
     };
     let mut tally = Tally {
+        files: files.len(),
         template_folders,
         cluster: cluster.as_ref().map(|cluster| cluster.server().to_owned()),
         ..Tally::default()
@@ -219,14 +221,7 @@ impl Work<'_> {
         let mut reading = match input.read() {
             Ok(text) => self.reading(input, text),
             Err(error) => {
-                let mut reading = Reading {
-                    text: String::new(),
-                    findings: Vec::new(),
-                    tally: Tally {
-                        files: 1,
-                        ..Tally::default()
-                    },
-                };
+                let mut reading = Reading::default();
                 reading.fail(&error.to_string());
                 remarks.push(format!("error: {} {error}", input.name));
                 reading
@@ -328,10 +323,7 @@ impl Work<'_> {
 
     /// A text with its findings.
     fn reading(&self, input: &Input, text: String) -> Reading {
-        let mut tally = Tally {
-            files: 1,
-            ..Tally::default()
-        };
+        let mut tally = Tally::default();
         let found = self.policies.of(input.folder());
         let manifest = Manifest {
             policy: &found.policy,

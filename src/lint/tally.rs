@@ -13,7 +13,7 @@ use crate::text_rules;
 /// The numbers of one file, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    /// Files that were checked, including standard input; or stored NodePools.
+    /// Files that are checked, including standard input, or stored NodePools; counted for the whole run.
     pub(super) files: usize,
     /// The cluster that has stored them; `None` for files.
     pub(super) cluster: Option<String>,
@@ -98,7 +98,7 @@ impl AddAssign<&Self> for Tally {
     fn add_assign(&mut self, other: &Self) {
         // Listed one by one, so that a new number cannot be forgotten.
         let Self {
-            files,
+            files: _,
             cluster: _,
             objects,
             others,
@@ -120,7 +120,6 @@ impl AddAssign<&Self> for Tally {
             releases,
             policies,
         } = other;
-        self.files += files;
         self.objects += objects;
         self.others += others;
         self.errors += errors;
