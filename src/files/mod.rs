@@ -18,7 +18,7 @@ pub(crate) use diff::diff;
 pub(crate) use excluded::Excluded;
 pub(crate) use inputs::{Input, Inputs, Source, find};
 pub(crate) use patches::{Patches, Whole};
-pub(crate) use printable::{clean, name};
+pub(crate) use printable::{clean, name, xml};
 pub(crate) use read::{ReadError, read_text};
 pub(crate) use replace::replace;
 pub(crate) use streams::{print, remark, stdin};

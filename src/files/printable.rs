@@ -21,6 +21,22 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
+/// A text for XML 1.0, which forbids some characters even if they are escaped. Quotes stay as they are.
+pub(crate) fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            control if control.is_control() => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
 /// The name of an object: as it is, or in quotes and shortened where Kubernetes takes no such name.
 pub(crate) fn name(name: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-._".contains(character);

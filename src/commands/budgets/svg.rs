@@ -10,6 +10,7 @@ use super::grid::{Amount, Grid, HOURS_A_DAY, Row};
 use super::moment::heading;
 use super::subject::Subject;
 use super::week::label;
+use crate::files;
 
 /// Measures, in pixels.
 const CELL: usize = 24;
@@ -150,16 +151,9 @@ fn legend(body: &mut String, top: usize) {
 }
 
 fn text(body: &mut String, x: usize, y: usize, class: &str, content: &str) {
-    let _ = write!(body, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">");
-    for character in content.chars() {
-        match character {
-            '&' => body.push_str("&amp;"),
-            '<' => body.push_str("&lt;"),
-            '>' => body.push_str("&gt;"),
-            '\u{fffe}' | '\u{ffff}' => body.push('\u{fffd}'),
-            control if control.is_control() => body.push('\u{fffd}'),
-            other => body.push(other),
-        }
-    }
-    body.push_str("</text>\n");
+    let content = files::xml(content);
+    let _ = writeln!(
+        body,
+        "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{content}</text>"
+    );
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::super::finding::Finding;
 use super::{FileReport, whole_sentence};
+use crate::files;
 
 pub(super) const OPENING: &str =
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"poolgate lint\">\n";
@@ -77,22 +78,9 @@ fn nothing_found(objects: usize) -> String {
     }
 }
 
-/// Text for XML 1.0, which forbids some characters even if they are escaped.
+/// A text for the value of an attribute.
 fn escaped(text: &str) -> String {
-    let mut output = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => output.push_str("&amp;"),
-            '<' => output.push_str("&lt;"),
-            '>' => output.push_str("&gt;"),
-            '"' => output.push_str("&quot;"),
-            '\'' => output.push_str("&apos;"),
-            '\u{fffe}' | '\u{ffff}' => output.push('\u{fffd}'),
-            control if control.is_control() => output.push('\u{fffd}'),
-            other => output.push(other),
-        }
-    }
-    output
+    files::xml(text).replace('"', "&quot;").replace('\'', "&apos;")
 }
 
 #[cfg(test)]
