@@ -103,6 +103,13 @@ impl Grid {
         hours.clone().any(Option::is_none)
     }
 
+    /// How many characters the longest amount has; 1 if there is none.
+    pub(super) fn longest(&self) -> usize {
+        let hours = self.rows.iter().flat_map(|row| row.days.iter().flatten());
+        let amounts = hours.flatten().map(|amount| amount.short().len());
+        amounts.max().unwrap_or(1)
+    }
+
     fn date(&self, day: usize) -> Date {
         self.first.saturating_add(i64::try_from(day).unwrap_or(0).days())
     }

@@ -118,10 +118,12 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The reasons that never apply, and why.
-    pub(super) fn idle_reasons(&self) -> impl Iterator<Item = (Reason, &'static str)> {
-        let reasons = self.reasons.iter();
-        reasons.filter_map(|reason| Some((*reason, self.idle(*reason)?)))
+    /// A line for each reason that never applies.
+    pub(super) fn idle_reasons(&self) -> impl Iterator<Item = String> {
+        self.reasons.iter().filter_map(|reason| {
+            let why = self.idle(*reason)?;
+            Some(format!("{}: never happens, because {why}", reason.as_str()))
+        })
     }
 
     /// The reasons that can apply.

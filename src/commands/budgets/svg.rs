@@ -33,7 +33,9 @@ pub(super) fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) ->
         .iter()
         .map(|subject| (subject, Grid::of(subject, at, clock)))
         .collect();
-    let cell = cell_width(grids.iter().map(|(_, grid)| grid));
+    // Wide enough for the longest number.
+    let longest = grids.iter().map(|(_, grid)| grid.longest()).max().unwrap_or(1);
+    let cell = CELL.max(longest * CHARACTER + 4);
     let width = 2 * MARGIN + DAYS_WIDTH + HOURS_A_DAY * cell;
     let mut body = String::new();
     let mut top = MARGIN;
@@ -51,9 +53,8 @@ pub(super) fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) ->
             panel.draw(&mut body, &label(subject, &row.reasons), row, &grid.dates());
             top += PANEL;
         }
-        for (reason, why) in subject.idle_reasons() {
-            let line = format!("{}: never happens, because {why}", reason.as_str());
-            text(&mut body, MARGIN, top + 14, "n", &line);
+        for idle in subject.idle_reasons() {
+            text(&mut body, MARGIN, top + 14, "n", &idle);
             top += ROW;
         }
     }
@@ -71,15 +72,6 @@ const STYLE: &str = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,m
      .t{font-weight:bold;font-size:14px}.n{fill:#57606a}.c{text-anchor:middle}\
      .none{fill:#f6c6c0;stroke:#ffffff}.some{fill:#cfe8d5;stroke:#ffffff}.all{fill:#ffd24d;stroke:#ffffff}\
      .gap{fill:#eaeef2;stroke:#ffffff}";
-
-/// Wide enough for the longest number.
-fn cell_width<'g>(grids: impl Iterator<Item = &'g Grid>) -> usize {
-    let amounts = grids
-        .flat_map(|grid| &grid.rows)
-        .flat_map(|row| row.days.iter().flatten().flatten());
-    let longest = amounts.map(|amount| amount.short().len()).max().unwrap_or(1);
-    CELL.max(longest * CHARACTER + 4)
-}
 
 /// Where the week of a row of reasons is drawn.
 struct Panel<'a> {

@@ -47,8 +47,8 @@ pub(super) fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> St
     if !grid.rows.is_empty() {
         let _ = write!(text, "\n{}", columns.legend(&grid));
     }
-    for (reason, why) in subject.idle_reasons() {
-        let _ = writeln!(text, "\n{}: never happens, because {why}", reason.as_str());
+    for idle in subject.idle_reasons() {
+        let _ = writeln!(text, "\n{idle}");
     }
     text.push_str(&notes::paragraphs(subject, at, clock));
     text.push('\n');
@@ -73,11 +73,7 @@ struct Columns {
 
 impl Columns {
     fn of(grid: &Grid) -> Self {
-        let amounts = grid
-            .rows
-            .iter()
-            .flat_map(|row| row.days.iter().flatten().flatten());
-        let width = amounts.map(|amount| amount.short().len()).max().unwrap_or(1);
+        let width = grid.longest();
         Self {
             width,
             gap: usize::from(width > 1),
