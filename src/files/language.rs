@@ -1,16 +1,20 @@
 //! Languages that generate manifests: a file in one is reported as such, not as broken YAML.
 
-use std::fmt;
 use std::path::Path;
 
 use poolgate_core::karpenter::GROUP;
 
 /// A language whose files are not manifests until they are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Language {
     /// The language of Terraform.
+    #[error(
+        "HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a YAML file, which \
+         yamldecode(file(\"pool.yaml\")) brings into the resource, and name that file here"
+    )]
     Hcl,
     /// Jsonnet, as Tanka uses it.
+    #[error("jsonnet, and only YAML and JSON are read: give what it makes, `jsonnet FILE | poolgate lint -`")]
     Jsonnet,
 }
 
@@ -47,20 +51,6 @@ impl Language {
             let is_jsonnet = word == "local" && (first.contains('=') || first.contains('('));
             is_jsonnet.then_some(Self::Jsonnet)
         }
-    }
-}
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Hcl => {
-                "HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a YAML file, which \
-                 yamldecode(file(\"pool.yaml\")) brings into the resource, and name that file here"
-            }
-            Self::Jsonnet => {
-                "jsonnet, and only YAML and JSON are read: give what it makes, `jsonnet FILE | poolgate lint -`"
-            }
-        })
     }
 }
 

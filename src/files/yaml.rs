@@ -13,12 +13,8 @@ pub(crate) fn entry(key: &str, value: &Value) -> String {
 
 /// An object, one field a line.
 pub(crate) fn object(fields: &Map<String, Value>) -> String {
-    let mut lines = Vec::new();
-    for (key, value) in fields {
-        push_entry(&mut lines, "", key, value);
-    }
-    lines.push(String::new());
-    lines.join("\n")
+    let entries = fields.iter().map(|(key, value)| entry(key, value) + "\n");
+    entries.collect()
 }
 
 fn push_entry(lines: &mut Vec<String>, indent: &str, key: &str, value: &Value) {
