@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
+use serde::Serialize;
 
 use super::fix::TextEdit;
 use super::source_range::SourceRange;
@@ -65,11 +66,12 @@ impl fmt::Display for Elsewhere {
 const MOST_NAMED: usize = 5;
 
 /// Which object of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub(super) struct Object {
     /// `NodePool` or `NodeClaim`.
     pub(super) kind: &'static str,
     /// Its name; `None` if the API server will generate it, or if it is not a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use poolgate_core::diagnostic::FieldPath;
 use serde::Serialize;
 
-use super::super::finding::{self, Elsewhere, Finding};
+use super::super::finding::{Elsewhere, Finding, Object};
 use super::super::source_range::SourceRange;
 use super::super::tally::Tally;
 use super::{FileReport, listed};
@@ -24,7 +24,7 @@ struct Result<'f> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     rejected: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<Object<'f>>,
+    object: Option<&'f Object>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'f str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,16 +52,9 @@ struct Edit<'f> {
 }
 
 #[derive(Serialize)]
-struct Object<'f> {
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'f str>,
-}
-
-#[derive(Serialize)]
 struct Related<'f> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<Object<'f>>,
+    object: Option<&'f Object>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'f str>,
     line: usize,
@@ -103,7 +96,7 @@ impl<'f> Result<'f> {
             severity: finding.severity.as_str(),
             rule: finding.rule,
             rejected: finding.is_lowered,
-            object: finding.object.as_ref().map(Object::of),
+            object: finding.object.as_ref(),
             source: finding.source.as_deref(),
             field: finding.field.as_ref().map(ToString::to_string),
             pointer: finding.field.as_ref().map(FieldPath::to_pointer),
@@ -121,19 +114,10 @@ impl<'f> Result<'f> {
     }
 }
 
-impl<'f> Object<'f> {
-    fn of(object: &'f finding::Object) -> Self {
-        Self {
-            kind: object.kind,
-            name: object.name.as_deref(),
-        }
-    }
-}
-
 impl<'f> Related<'f> {
     fn of(finding: &'f Finding) -> Vec<Self> {
         let of = |place: &SourceRange, other: Option<&'f Elsewhere>| Self {
-            object: other.map(|other| Object::of(&other.object)),
+            object: other.map(|other| &other.object),
             file: other.map(|other| other.file.as_str()),
             line: place.start.line,
             column: place.start.column,
