@@ -120,13 +120,8 @@ pub(super) struct NewBaseline(BTreeMap<BaselineEntry, usize>);
 impl NewBaseline {
     /// Moves all findings of a file but notes into entries.
     pub(super) fn entries(file: &str, findings: &mut Vec<Finding>) -> Vec<BaselineEntry> {
-        let (notes, held): (Vec<Finding>, Vec<Finding>) = std::mem::take(findings)
-            .into_iter()
-            .partition(|finding| finding.severity == Severity::Info);
-        *findings = notes;
-        held.iter()
-            .map(|finding| BaselineEntry::of(file, finding))
-            .collect()
+        let held = findings.extract_if(.., |finding| finding.severity != Severity::Info);
+        held.map(|finding| BaselineEntry::of(file, &finding)).collect()
     }
 
     pub(super) fn add(&mut self, entries: Vec<BaselineEntry>) {
@@ -161,10 +156,7 @@ impl BaselineEntry {
                 Some(name) => format!("{} {name}", object.kind),
                 None => object.kind.to_owned(),
             }),
-            field: finding
-                .field
-                .as_ref()
-                .map_or_else(|| finding.message.clone(), ToString::to_string),
+            field: finding.field_or_message(),
         }
     }
 }

@@ -105,6 +105,13 @@ impl Finding {
         }
     }
 
+    /// Its field; for a mistake in the text itself, the message.
+    pub(super) fn field_or_message(&self) -> String {
+        self.field
+            .as_ref()
+            .map_or_else(|| self.message.clone(), ToString::to_string)
+    }
+
     /// Whether Karpenter rejects the object for it, whatever its severity is.
     pub(super) fn is_rejected(&self) -> bool {
         self.is_lowered || (self.severity == Severity::Error && self.origin.is_karpenters())

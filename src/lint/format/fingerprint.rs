@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use aws_lc_rs::digest::{SHA256, digest};
-
 use super::super::finding::Finding;
+use crate::sha256::sha256;
+
+/// How many hexadecimal digits a name has.
+const DIGITS: usize = 32;
 
 /// Gives each finding of one file a different name.
 #[derive(Debug, Default)]
@@ -16,27 +18,19 @@ pub(super) struct Fingerprints {
 }
 
 impl Fingerprints {
-    /// The next finding's name: 32 hexadecimal digits.
+    /// The next finding's name.
     pub(super) fn of(&mut self, file: &str, finding: &Finding) -> String {
         let mut identity = format!("{file}\n{}\n", finding.rule);
         if let Some(object) = &finding.object {
             let name = object.name.as_deref().unwrap_or_default();
             let _ = writeln!(identity, "{} {name}", object.kind);
         }
-        match &finding.field {
-            Some(field) => {
-                let _ = write!(identity, "{field}");
-            }
-            None => identity.push_str(&finding.message),
-        }
+        identity.push_str(&finding.field_or_message());
         let met = self.met.entry(identity.clone()).or_default();
         let _ = write!(identity, "\n{met}");
         *met += 1;
-        let digest = digest(&SHA256, identity.as_bytes());
-        let mut name = String::with_capacity(32);
-        for byte in digest.as_ref().iter().take(16) {
-            let _ = write!(name, "{byte:02x}");
-        }
+        let mut name = sha256(identity.as_bytes());
+        name.truncate(DIGITS);
         name
     }
 }
