@@ -53,10 +53,7 @@ pub(super) fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tal
     }
     let mut file = FileCheck {
         settings,
-        policy: manifest.policy,
-        across: manifest.across,
-        whole: manifest.whole,
-        text,
+        manifest,
         lines: Lines::new(text),
         is_marked,
         is_template: false,
@@ -85,10 +82,7 @@ pub(super) fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tal
 /// A file while it is checked.
 struct FileCheck<'a, 't> {
     settings: &'a Settings,
-    policy: &'a Policy,
-    across: Option<&'a OfInput>,
-    whole: Whole,
-    text: &'t str,
+    manifest: Manifest<'t>,
     lines: Lines<'t>,
     /// Whether it has a NodePool somewhere. Mistakes in the YAML of other objects are not reported.
     is_marked: bool,
@@ -112,7 +106,7 @@ impl FileCheck<'_, '_> {
             return;
         }
         let look = Look {
-            whole: self.whole,
+            whole: self.manifest.whole,
             karpenter: &self.settings.karpenter,
         };
         let subjects = Subjects::of(document.value(), look);
@@ -137,7 +131,7 @@ impl FileCheck<'_, '_> {
             self.object(number, document, checked);
             self.across(number, document, checked);
         }
-        if let Some(note) = variables::note(document, self.text) {
+        if let Some(note) = variables::note(document, self.manifest.text) {
             self.note(document, note, object.as_ref());
         }
         self.ignore(first, document, object.as_ref());
@@ -152,10 +146,13 @@ impl FileCheck<'_, '_> {
         if self.tally.objects == 0 || !is_read {
             return;
         }
-        let Some((offset, why)) = json::mistake(self.text) else {
+        let Some((offset, why)) = json::mistake(self.manifest.text) else {
             return;
         };
-        let place = self.located(source_range::within(self.text, Span::new(offset, offset + 1)));
+        let place = self.located(source_range::within(
+            self.manifest.text,
+            Span::new(offset, offset + 1),
+        ));
         self.keep(Severity::Warning, || json::finding(&why, place));
     }
 
@@ -177,7 +174,7 @@ impl FileCheck<'_, '_> {
 
     /// Removes the findings that comments of the document ignore. The findings of the document begin at `first`.
     fn ignore(&mut self, first: usize, document: &Document<'_>, object: Option<&Object>) {
-        let suppressions = Suppressions::of(document, self.text);
+        let suppressions = Suppressions::of(document, self.manifest.text);
         let mut ignored = 0;
         for mut finding in self.findings.split_off(first) {
             match suppressions.fate(&finding) {
@@ -218,7 +215,7 @@ impl FileCheck<'_, '_> {
     }
 
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
-        let place = self.located(source_range::within(self.text, problem.span));
+        let place = self.located(source_range::within(self.manifest.text, problem.span));
         let related = problem.related.map(|span| self.located(span));
         let rule = problem_rules::name(&problem.kind);
         let finding = || Finding {
@@ -237,13 +234,13 @@ impl FileCheck<'_, '_> {
 
     fn object(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
         self.tally.objects += 1;
-        self.tally.parts += usize::from(self.whole == Whole::Part);
+        self.tally.parts += usize::from(self.manifest.whole == Whole::Part);
         let karpenter = self.settings.karpenter_for(checked.version());
         self.tally.releases.insert(karpenter.release());
         if self.settings.is_guessed(checked.version()) {
             self.note(document, notes::guessed(checked, karpenter), None);
         }
-        for note in notes::of(checked, self.whole, karpenter) {
+        for note in notes::of(checked, self.manifest.whole, karpenter) {
             self.note(document, note, Some(&checked.object()));
         }
         let reviewed = |object: &Json<'_>| {
@@ -253,7 +250,7 @@ impl FileCheck<'_, '_> {
                 old: None,
                 claims: None,
             };
-            review(&request, self.policy, karpenter).report
+            review(&request, self.manifest.policy, karpenter).report
         };
         let report = reviewed(checked.value);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
@@ -263,7 +260,7 @@ impl FileCheck<'_, '_> {
             return;
         }
         let written = |path: &FieldPath| {
-            let written = as_written(self.text, document, &checked.path_of(path))?;
+            let written = as_written(self.manifest.text, document, &checked.path_of(path))?;
             (!manifest::has_variable(&written)).then_some(written)
         };
         let is_possible = |path: &FieldPath, change: &Change| {
@@ -274,7 +271,7 @@ impl FileCheck<'_, '_> {
         let first = self.findings.len();
         let object = checked.object();
         for diagnostic in report.diagnostics() {
-            let is_elsewhere = self.whole == Whole::Part && is_about_the_whole(diagnostic);
+            let is_elsewhere = self.manifest.whole == Whole::Part && is_about_the_whole(diagnostic);
             let is_open = !document.variables().is_empty() && variables::decide(diagnostic, checked.value);
             if is_elsewhere || is_open {
                 continue;
@@ -291,7 +288,7 @@ impl FileCheck<'_, '_> {
                 self.omit(diagnostic.severity, 1);
             }
         }
-        if self.whole == Whole::Part {
+        if self.manifest.whole == Whole::Part {
             self.leave(first, "a kustomization names the file as a patch");
         } else if let Some(reason) = LeftAlone::of(document.value(), checked.value) {
             self.leave(first, &reason.to_string());
@@ -301,12 +298,13 @@ impl FileCheck<'_, '_> {
     /// Adds the findings on an object that depend on other objects.
     fn across(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
         let of_object = self
+            .manifest
             .across
             .and_then(|across| across.get(&(number, checked.path.clone())));
         for across in of_object.into_iter().flatten() {
             let karpenter = self.settings.karpenter_for(checked.version());
             let diagnostic = across.diagnostic.clone();
-            let Some(diagnostic) = weighed(diagnostic, checked.value, self.policy, karpenter) else {
+            let Some(diagnostic) = weighed(diagnostic, checked.value, self.manifest.policy, karpenter) else {
                 continue;
             };
             let finding = Finding {
@@ -338,7 +336,7 @@ impl FileCheck<'_, '_> {
         let span = source_range::of(document, &field, &diagnostic.problem);
         let related = diagnostic.related.iter();
         let related = related.filter_map(|path| document.span_of(&checked.path_of(path)));
-        let written = || as_written(self.text, document, &field);
+        let written = || as_written(self.manifest.text, document, &field);
         let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
         let target = self.target(number, document);
         let (edit, left) = match verdict {
@@ -371,7 +369,7 @@ impl FileCheck<'_, '_> {
 
     fn target<'a>(&'a self, number: usize, document: &'a Document<'a>) -> Target<'a> {
         Target {
-            text: self.text,
+            text: self.manifest.text,
             lines: &self.lines,
             document,
             number,
