@@ -73,21 +73,11 @@ fn names(cluster: &ClusterReader, group: &str, kind: &str) -> anyhow::Result<Opt
     let Some(served) = cluster.get("/apis", group)? else {
         return Ok(None);
     };
-    let versions = served
-        .get("versions")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    for version in versions.filter_map(|version| version.get("version")?.as_str()) {
+    for version in listed(&served, "versions").filter_map(|version| version.get("version")?.as_str()) {
         let Some(resources) = cluster.get(&format!("/apis/{group}"), version)? else {
             continue;
         };
-        let resources = resources
-            .get("resources")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let mut plurals = resources
+        let mut plurals = listed(&resources, "resources")
             .filter(|resource| resource.get("kind").and_then(Value::as_str) == Some(kind))
             .filter_map(|resource| resource.get("name")?.as_str())
             .filter(|plural| !plural.contains('/'));
@@ -108,6 +98,12 @@ fn names(cluster: &ClusterReader, group: &str, kind: &str) -> anyhow::Result<Opt
         }
     }
     Ok(None)
+}
+
+/// The elements of a list in an answer.
+fn listed<'v>(answer: &'v Value, field: &'v str) -> impl Iterator<Item = &'v Value> {
+    let list = answer.get(field).and_then(Value::as_array);
+    list.into_iter().flatten()
 }
 
 fn input(mut pool: Value) -> Input {
