@@ -31,12 +31,6 @@ pub(super) fn file(file: &FileReport<'_>, look: Look, pages: RulePages<'_>) -> S
         Some(width) => renderer.term_width(width.max(LEAST_WIDTH)),
         None => renderer,
     };
-    // A terminal that shows colours shows links, too.
-    let pages = if look.coloured {
-        pages
-    } else {
-        RulePages::default()
-    };
     let mut output = String::new();
     for finding in file.findings {
         let shown = Shown {
@@ -45,7 +39,9 @@ pub(super) fn file(file: &FileReport<'_>, look: Look, pages: RulePages<'_>) -> S
             finding,
             width: look.width,
         };
-        output.push_str(&shown.by(&renderer, pages.of(finding.rule)));
+        // A terminal that shows colours shows links, too.
+        let page = pages.of(finding.rule).filter(|_| look.coloured);
+        output.push_str(&shown.by(&renderer, page));
         output.push_str("\n\n");
     }
     output
@@ -83,16 +79,11 @@ impl Shown<'_> {
             Some(snippet) => title.element(snippet),
             None => title.element(Origin::path(name).line(start.line).char_column(start.column)),
         };
-        let group = match &finding.source {
-            Some(source) => group.element(Level::NOTE.message(format!("rendered from {source}"))),
-            None => group,
-        };
-        let group = match finding.see() {
-            Some(see) => {
-                group.element(Level::NOTE.message(self.wrapped(&see, "   = note: ".len()).into_owned()))
-            }
-            None => group,
-        };
+        let source = finding.source.as_ref();
+        let source = source.map(|source| Level::NOTE.message(format!("rendered from {source}")));
+        let see = finding.see();
+        let see = see.map(|see| Level::NOTE.message(self.wrapped(&see, "   = note: ".len()).into_owned()));
+        let group = group.elements(source).elements(see);
         let Some(suggestion) = &finding.suggestion else {
             return renderer.render(&[group]);
         };
@@ -145,12 +136,10 @@ fn excerpt<'t>(
         .filter(is_near)
         .filter_map(|place| Some((*place, line_around(text, place.span)?)))
         .collect();
-    let places = || related.iter().map(|(place, line)| (place.start.line, line));
-    let first = places().fold((finding.place.start.line, own.start), |first, (number, line)| {
-        first.min((number, line.start))
-    });
-    let end = places().fold(own.end, |end, (_, line)| end.max(line.end));
-    let window = first.1..end;
+    let starts = related.iter().map(|(place, line)| (place.start.line, line.start));
+    let (first, start) = starts.fold((finding.place.start.line, own.start), Ord::min);
+    let end = related.iter().fold(own.end, |end, (_, line)| end.max(line.end));
+    let window = start..end;
     let within = |span: Span, line: &Range<usize>| {
         let end = span.end().min(line.end).max(span.start());
         span.start() - window.start..end - window.start
@@ -160,7 +149,7 @@ fn excerpt<'t>(
         .map(|(place, line)| AnnotationKind::Context.span(within(place.span, line)));
     Some(
         Snippet::source(text.get(window.clone())?)
-            .line_start(first.0)
+            .line_start(first)
             .path(name)
             .annotation(AnnotationKind::Primary.span(within(finding.place.span, &own)))
             .annotations(others.collect::<Vec<_>>()),
