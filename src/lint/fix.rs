@@ -153,13 +153,13 @@ pub(super) fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e TextEdit>) -
     edits.dedup_by(|next, edit| next.place.span.start() < edit.place.span.end());
     let all =
         |edits: &[&TextEdit]| with(text, edits).filter(|changed| says_what_is_meant(text, changed, edits));
-    if let Some(changed) = all(&edits) {
-        return (!edits.is_empty()).then_some((changed, edits.len()));
+    let mut changed = all(&edits);
+    if changed.is_none() {
+        edits.truncate(MOST_TRIED);
+        edits.retain(|edit| all(&[edit]).is_some());
+        changed = all(&edits);
     }
-    edits.truncate(MOST_TRIED);
-    edits.retain(|edit| all(&[edit]).is_some());
-    let changed = all(&edits)?;
-    (!edits.is_empty()).then_some((changed, edits.len()))
+    (!edits.is_empty()).then_some((changed?, edits.len()))
 }
 
 /// Most edits that are tried one by one, if the text with all of them would not have the intended changes.
