@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
@@ -86,15 +86,16 @@ impl<'a> Outputs<'a> {
             width: terminal::width(),
         };
         let printer = Printer { format, pages, look };
-        outputs.push(Output {
-            printer,
-            writer: Some(Box::new(io::stdout().lock())),
-            name: "standard output".into(),
-            is_first: true,
-        });
+        let stdout = Box::new(io::stdout().lock());
+        outputs.push(Output::new(printer, stdout, "standard output".into()));
+        let look = Look::default();
         for Wanted { format, file } in wanted {
             let Some(path) = file else { continue };
-            outputs.push(Output::file(*format, pages, path)?);
+            let name = path.display().to_string();
+            let file = File::create(path).with_context(|| format!("{name} cannot be written"))?;
+            let format = *format;
+            let printer = Printer { format, pages, look };
+            outputs.push(Output::new(printer, Box::new(BufWriter::new(file)), name));
         }
         Ok(Self {
             outputs,
@@ -138,7 +139,7 @@ impl<'a> Outputs<'a> {
     pub(super) fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
         for output in &mut self.outputs {
             output.write(&output.printer.closing(tally))?;
-            output.flush()?;
+            output.with(|writer| writer.flush())?;
         }
         Ok(())
     }
@@ -150,27 +151,17 @@ pub(super) fn print(printers: &[Printer<'_>], file: &FileReport<'_>) -> Vec<Stri
 }
 
 impl<'a> Output<'a> {
-    fn file(format: Format, pages: RulePages<'a>, path: &Path) -> anyhow::Result<Self> {
-        let name = path.display().to_string();
-        let file = File::create(path).with_context(|| format!("{name} cannot be written"))?;
-        Ok(Self {
-            printer: Printer {
-                format,
-                pages,
-                look: Look::default(),
-            },
-            writer: Some(Box::new(BufWriter::new(file))),
+    fn new(printer: Printer<'a>, writer: Box<dyn Write>, name: String) -> Self {
+        Self {
+            printer,
+            writer: Some(writer),
             name,
             is_first: true,
-        })
+        }
     }
 
     fn write(&mut self, text: &str) -> anyhow::Result<()> {
         self.with(|writer| writer.write_all(text.as_bytes()))
-    }
-
-    fn flush(&mut self) -> anyhow::Result<()> {
-        self.with(|writer| writer.flush())
     }
 
     fn with(&mut self, act: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
