@@ -202,12 +202,13 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     if !tally.is_reliable() {
         return UNREADABLE;
     }
-    if args.instead.diff {
-        return u8::from(tally.fixable > 0 && !args.failure.exit_zero);
-    }
-    let is_held_against = tally.errors + tally.lowered > 0
-        || (args.failure.fail_on == FailOn::Warning && tally.warnings > 0)
-        || (args.failure.fail_if_empty && tally.objects == 0);
+    let is_held_against = if args.instead.diff {
+        tally.fixable > 0
+    } else {
+        tally.errors + tally.lowered > 0
+            || (args.failure.fail_on == FailOn::Warning && tally.warnings > 0)
+            || (args.failure.fail_if_empty && tally.objects == 0)
+    };
     if is_held_against && !args.failure.exit_zero {
         FOUND
     } else {
@@ -222,8 +223,7 @@ impl Work<'_> {
             Ok(text) => self.reading(input, text),
             Err(error) => {
                 let mut reading = Reading::default();
-                reading.fail(&error.to_string());
-                remarks.push(format!("error: {} {error}", input.name));
+                remarks.push(reading.fail(input, &error.to_string()));
                 reading
             }
         };
@@ -232,21 +232,16 @@ impl Work<'_> {
             Fixes::Shown | Fixes::Written => self.fixed(input, &reading),
         };
         let mut shown = None;
-        if self.fixes == Fixes::Shown {
-            reading.tally.fixable = fixed.as_ref().map_or(0, |fixed| fixed.tally.fixed);
-            shown = fixed.map(|fixed| fixed.text);
-        } else if self.fixes == Fixes::Written
-            && let Source::File(path) = &input.source
-        {
-            let written = fixed.map(|fixed| files::replace(path, &fixed.text).map(|()| fixed));
-            match written.transpose() {
-                Ok(fixed) => reading = fixed.unwrap_or(reading),
-                Err(error) => {
-                    let why = format!("cannot be changed: {error}");
-                    remarks.push(format!("error: {} {why}", input.name));
-                    reading.fail(&why);
-                }
+        match (self.fixes, fixed, &input.source) {
+            (Fixes::Shown, Some(fixed), _) => {
+                reading.tally.fixable = fixed.tally.fixed;
+                shown = Some(fixed.text);
             }
+            (Fixes::Written, Some(fixed), Source::File(path)) => match files::replace(path, &fixed.text) {
+                Ok(()) => reading = fixed,
+                Err(error) => remarks.push(reading.fail(input, &format!("cannot be changed: {error}"))),
+            },
+            _ => {}
         }
         reading.findings.retain(|finding| self.selection.has(finding));
         if self.fixes == Fixes::Written && reading.tally.unreadable == 0 {
@@ -349,8 +344,8 @@ impl Work<'_> {
 }
 
 impl Reading {
-    /// Adds that the file was not read or written, as its first finding.
-    fn fail(&mut self, message: &str) {
+    /// Adds that the file was not read or written, as its first finding. Returns the line that says so.
+    fn fail(&mut self, input: &Input, message: &str) -> String {
         self.tally.unreadable = 1;
         let place = SourceRange::beginning();
         let finding = Finding {
@@ -358,6 +353,7 @@ impl Reading {
             ..Finding::of_manifest(text_rules::UNREADABLE, Severity::Error, place)
         };
         self.findings.insert(0, finding);
+        format!("error: {} {message}", input.name)
     }
 
     /// Whether there is an error that another reading did not have, shown or only counted.
