@@ -34,7 +34,6 @@ use crate::review_args::ReviewArgs;
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
-use reason::ReasonArg;
 use subject::{Author, Question, Subject};
 
 /// Something could not be explained.
@@ -70,8 +69,8 @@ pub(crate) struct BudgetsArgs {
     nodes: Option<u32>,
 
     /// Only this reason
-    #[arg(long, value_enum, ignore_case = true)]
-    reason: Option<ReasonArg>,
+    #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
+    reason: Option<Reason>,
 
     /// Show every hour of the seven days from the day of the moment on
     #[arg(long)]
@@ -137,12 +136,8 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
                 let found = nodepools::find(&text);
                 others += found.others;
                 complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
-                pools.extend(
-                    found
-                        .pools
-                        .into_iter()
-                        .map(|found| Pool::of(name, found, policy.as_ref())),
-                );
+                let found = found.pools.into_iter();
+                pools.extend(found.map(|found| Pool::of(name, found, policy.as_ref())));
             }
             Err(error) => {
                 complaints.push(format!("error: {name}: {error}"));
@@ -162,7 +157,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     let objects: Vec<Json<'_>> = pools.iter().map(|pool| Json::from(&pool.found.object)).collect();
     let question = Question {
         nodes: args.nodes,
-        reason: args.reason.map(Reason::from),
+        reason: args.reason,
     };
     let mut subjects = Vec::new();
     for (pool, object) in pools.iter().zip(&objects) {

@@ -10,7 +10,7 @@ use poolgate_core::budget::{Closed, LocalHours, Reason, Variant, WeeklyHours, Wi
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::{self, Clock, Moment};
-use super::reason::ReasonArg;
+use super::reason;
 use super::subject::nodes_text;
 
 /// Most budgets that a NodePool takes.
@@ -39,8 +39,8 @@ pub(super) struct PlanArgs {
     nodes: BudgetNodes,
 
     /// Only for this reason; others may go at any time. May be given again
-    #[arg(long, value_enum, ignore_case = true)]
-    reason: Vec<ReasonArg>,
+    #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
+    reason: Vec<Reason>,
 
     /// The zone of hours without one
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
@@ -176,11 +176,7 @@ fn from_utc(offset: Offset) -> String {
 
 /// The part of a NodePool to paste.
 fn budgets(args: &PlanArgs, variant: &Variant) -> String {
-    let reasons: Vec<&str> = args
-        .reason
-        .iter()
-        .map(|reason| Reason::from(*reason).as_str())
-        .collect();
+    let reasons: Vec<&str> = args.reason.iter().map(|reason| reason.as_str()).collect();
     let reasons = match reasons.as_slice() {
         [] => String::new(),
         some => format!("      reasons: [{}]\n", some.join(", ")),

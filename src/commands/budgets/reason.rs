@@ -1,25 +1,13 @@
 //! Reasons as they are named on the command line.
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use poolgate_core::budget::Reason;
 
-/// A reason on the command line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-#[value(rename_all = "PascalCase")]
-pub(super) enum ReasonArg {
-    Underutilized,
-    Empty,
-    Drifted,
-    Unhealthy,
-}
-
-impl From<ReasonArg> for Reason {
-    fn from(reason: ReasonArg) -> Self {
-        match reason {
-            ReasonArg::Underutilized => Self::Underutilized,
-            ReasonArg::Empty => Self::Empty,
-            ReasonArg::Drifted => Self::Drifted,
-            ReasonArg::Unhealthy => Self::Unhealthy,
-        }
-    }
+/// Reads the name of a reason, in upper or lower case if the argument ignores case.
+pub(super) fn on_command_line() -> impl TypedValueParser<Value = Reason> {
+    PossibleValuesParser::new(Reason::ALL.map(Reason::as_str)).try_map(|name| {
+        let mut reasons = Reason::ALL.into_iter();
+        let named = reasons.find(|reason| reason.as_str().eq_ignore_ascii_case(&name));
+        named.ok_or("there is no such reason")
+    })
 }
