@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use poolgate_core::budget::{Allowance, Budgets, Change, Entry, Reason, Timing};
+use poolgate_core::budget::{Allowance, Change, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::karpenter::Field;
 use poolgate_core::value::quantity::Quantity;
@@ -40,18 +40,13 @@ pub(super) fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) ->
 }
 
 fn broken(subject: &Subject<'_>) -> Option<String> {
-    let (index, error) = subject
-        .budgets
-        .entries()
-        .iter()
-        .find_map(|entry| match &entry.timing {
-            Timing::Broken(error) => Some((entry.index, error)),
-            _ => None,
-        })?;
-    let suggestion = error
-        .suggestion()
-        .map(|suggestion| format!("; {suggestion}"))
-        .unwrap_or_default();
+    let mut entries = subject.budgets.entries().iter();
+    let (index, error) = entries.find_map(|entry| match &entry.timing {
+        Timing::Broken(error) => Some((entry.index, error)),
+        _ => None,
+    })?;
+    let suggestion = error.suggestion().map(|suggestion| format!("; {suggestion}"));
+    let suggestion = suggestion.unwrap_or_default();
     Some(format!(
         "Karpenter cannot read the schedule of budgets[{index}]: {error}{suggestion}. One such schedule stops all voluntary \
          disruption of the pool, for every reason, also those that the budget does not name."
@@ -60,6 +55,7 @@ fn broken(subject: &Subject<'_>) -> Option<String> {
 
 fn frozen(subject: &Subject<'_>) -> Option<String> {
     let entries = subject.budgets.entries();
+    let holds_always = |entry: &Entry| matches!(entry.timing, Timing::Always);
     let closed = entries
         .iter()
         .find(|entry| holds_always(entry) && entry.nodes.is_zero())?;
@@ -79,7 +75,7 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
 const CHANGES: usize = 1000;
 
 fn unlimited_at_times(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<String> {
-    if is_broken(&subject.budgets) {
+    if broken(subject).is_some() {
         return None;
     }
     let times = subject.active_reasons().into_iter().filter_map(|reason| {
@@ -157,13 +153,10 @@ fn expiry(subject: &Subject<'_>) -> Option<String> {
 }
 
 fn concurrency(subject: &Subject<'_>) -> Option<String> {
-    let any_limit = subject
-        .budgets
-        .entries()
-        .iter()
-        .any(|entry| !entry.nodes.is_zero());
+    let mut entries = subject.budgets.entries().iter();
+    let any_limit = entries.any(|entry| !entry.nodes.is_zero());
     let happens = !subject.active_reasons().is_empty();
-    (any_limit && happens && !is_broken(&subject.budgets)).then(|| {
+    (any_limit && happens && broken(subject).is_none()).then(|| {
         let expiry = match expiry(subject) {
             Some(_) => "",
             None => " Expiration is not limited by budgets.",
@@ -182,13 +175,4 @@ fn zone(clock: &Clock) -> Option<String> {
          where clocks there change in summer, windows move by an hour. `poolgate budgets plan` writes budgets for both \
          halves of the year."
     ))
-}
-
-fn holds_always(entry: &Entry) -> bool {
-    matches!(entry.timing, Timing::Always)
-}
-
-fn is_broken(budgets: &Budgets) -> bool {
-    let broken = |entry: &Entry| matches!(entry.timing, Timing::Broken(_));
-    budgets.entries().iter().any(broken)
 }
