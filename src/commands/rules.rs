@@ -84,24 +84,12 @@ fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
     let Some(rule) = find(id) else {
         return Ok(());
     };
-    writeln!(
-        output,
-        "{} ({})\n\n{}.\n",
-        rule.id,
-        severity(rule),
-        plain(rule.title)
-    )?;
-    writeln!(output, "{}\n\n{}\n", wrapped(rule.why), wrapped(&origins(rule)))?;
+    let (title, why) = (plain(rule.title), wrapped(rule.why));
+    writeln!(output, "{id} ({})\n\n{title}.\n", severity(rule))?;
+    writeln!(output, "{why}\n\n{}\n", wrapped(&origins(rule)))?;
     if !rule.seen_in.is_empty() {
-        writeln!(
-            output,
-            "Seen in: {}\n",
-            rule.seen_in
-                .iter()
-                .map(|issue| full_name(issue))
-                .collect::<Vec<_>>()
-                .join(", ")
-        )?;
+        let names: Vec<String> = rule.seen_in.iter().map(|issue| full_name(issue)).collect();
+        writeln!(output, "Seen in: {}\n", names.join(", "))?;
     }
     writeln!(
         output,
@@ -116,8 +104,12 @@ fn severity(rule: &Rule) -> &'static str {
     rule.severity.map_or("off", Severity::as_str)
 }
 
-/// The introduction of the page.
+/// The page before the first rule.
 const INTRODUCTION: &str = "\
+# Rules
+
+Generated from the catalogue by `poolgate rules --format markdown`; not edited by hand.
+
 An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
 and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
 does not touch becomes a warning; a list counts as one field. A policy can give each rule another weight; see
@@ -127,7 +119,9 @@ First come the rules for every field, then those for each part of the spec, then
 (`policy-…`), then what shows only across objects, then what only `poolgate lint` sees: the text, and comments in it.
 Examples show only the fields that matter. Where an example has two documents, the first is the stored object and the second
 its update; of a rule across objects, both are there at once.
-";
+
+| rule | severity | what it demands |
+| --- | --- | --- |";
 
 /// What reports findings that show only across objects.
 const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` report this: each object by itself is fine, \
@@ -137,16 +131,7 @@ const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --clust
 const OWN: &str = "Only poolgate lint reports this: no API server and no webhook sees the text.";
 
 fn page(output: &mut impl Write) -> io::Result<()> {
-    writeln!(output, "# Rules\n")?;
-    writeln!(
-        output,
-        "Generated from the catalogue by `poolgate rules --format markdown`; not edited by hand.\n"
-    )?;
     writeln!(output, "{INTRODUCTION}")?;
-    writeln!(
-        output,
-        "| rule | severity | what it demands |\n| --- | --- | --- |"
-    )?;
     for (id, severity, title) in lines() {
         writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |")?;
     }
@@ -166,14 +151,9 @@ fn page(output: &mut impl Write) -> io::Result<()> {
 }
 
 fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        output,
-        "\n## {}\n\n**{}.** ({})\n",
-        rule.id,
-        rule.title,
-        severity(rule)
-    )?;
-    writeln!(output, "{}\n\n{}", rule.why, origins(rule))?;
+    let (id, title, why) = (rule.id, rule.title, rule.why);
+    writeln!(output, "\n## {id}\n\n**{title}.** ({})\n", severity(rule))?;
+    writeln!(output, "{why}\n\n{}", origins(rule))?;
     if !rule.seen_in.is_empty() {
         let links: Vec<String> = rule.seen_in.iter().map(|issue| link(issue)).collect();
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
