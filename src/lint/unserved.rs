@@ -17,6 +17,9 @@ use crate::text_rules;
 /// What is wrong with an object, before its place in the text is known: field, message, suggestion.
 type Fault = (&'static str, String, String);
 
+/// The message on a kind without version, or a version without kind.
+const ALONE: &str = "Required value: no cluster takes an object without it";
+
 /// What an object says it is, and its content.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claimed<'v> {
@@ -29,11 +32,7 @@ impl Claimed<'_> {
     /// What is wrong with it under a release; `None` if it may be served, or has nothing to do with Karpenter.
     pub(super) fn fault(self, whole: Whole, release: KarpenterVersion) -> Option<Fault> {
         let is_filled_in_later = |text: &str| text.contains("${") || text.contains("{{");
-        if [self.version, self.kind]
-            .into_iter()
-            .flatten()
-            .any(is_filled_in_later)
-        {
+        if self.version.is_some_and(is_filled_in_later) || self.kind.is_some_and(is_filled_in_later) {
             return None;
         }
         match (self.version, self.kind) {
@@ -47,21 +46,21 @@ impl Claimed<'_> {
                 in_group(api_version)?;
                 self.value.get("spec")?.as_object()?;
                 let kind = self.shown().unwrap_or("NodePool");
-                let reason = "no cluster takes an object without it";
-                Some(("kind", required(reason), format!("add kind: {kind}")))
+                Some(("kind", ALONE.to_owned(), format!("add kind: {kind}")))
             }
             (None, Some(kind)) => {
                 let is_karpenters = ["NodePool", "NodeClaim"].contains(&kind) && self.shown().is_some();
-                is_karpenters.then(|| without_version(kind, release))
+                let suggestion = format!("add apiVersion: {}", api_version_of(kind, release));
+                is_karpenters.then(|| ("apiVersion", ALONE.to_owned(), suggestion))
             }
             (None, None) => {
                 let kind = self.shown()?;
                 let name = FieldPath::of(&["metadata", "name"]);
                 name.find(self.value)?.as_str()?;
                 let api_version = api_version_of(kind, release);
-                let reason = "no cluster takes an object without kind and apiVersion";
+                let message = "Required value: no cluster takes an object without kind and apiVersion";
                 let suggestion = format!("add apiVersion: {api_version} and kind: {kind}");
-                Some(("kind", required(reason), suggestion))
+                Some(("kind", message.to_owned(), suggestion))
             }
         }
     }
@@ -83,16 +82,12 @@ impl Claimed<'_> {
 
     /// The kind that an object must be because of its fields, if no other kind has them.
     fn shown(self) -> Option<&'static str> {
-        let is_object =
-            |path: &[&'static str]| FieldPath::of(path).find(self.value).is_some_and(Json::is_object);
-        let is_list = |path: &[&'static str]| {
-            FieldPath::of(path)
-                .find(self.value)
-                .is_some_and(|value| value.as_array().is_some())
-        };
-        if is_object(&["spec", "template", "spec", "nodeClassRef"]) {
+        let at = |path: &[&'static str]| FieldPath::of(path).find(self.value);
+        let has_class = |path: &[&'static str]| at(path).is_some_and(Json::is_object);
+        let requirements = at(&["spec", "requirements"]).and_then(Json::as_array);
+        if has_class(&["spec", "template", "spec", "nodeClassRef"]) {
             Some("NodePool")
-        } else if is_object(&["spec", "nodeClassRef"]) && is_list(&["spec", "requirements"]) {
+        } else if has_class(&["spec", "nodeClassRef"]) && requirements.is_some() {
             Some("NodeClaim")
         } else {
             None
@@ -132,18 +127,6 @@ fn in_group(api_version: &str) -> Option<&str> {
     group.eq_ignore_ascii_case(GROUP).then_some(version)
 }
 
-fn required(reason: &str) -> String {
-    format!("Required value: {reason}")
-}
-
-fn without_version(kind: &str, release: KarpenterVersion) -> Fault {
-    (
-        "apiVersion",
-        required("no cluster takes an object without it"),
-        format!("add apiVersion: {}", api_version_of(kind, release)),
-    )
-}
-
 /// The served forms of a kind, the best first.
 fn forms(kind: &str, release: KarpenterVersion) -> impl Iterator<Item = &'static ServedKind> {
     SERVED_KINDS
@@ -168,16 +151,16 @@ fn kinds(release: KarpenterVersion) -> Vec<&'static str> {
 fn unserved(api_version: &str, version: &str, kind: &str, release: KarpenterVersion) -> Option<Fault> {
     let element = kind.strip_suffix("List").filter(|element| !element.is_empty());
     let element = element.unwrap_or(kind);
-    let is_known = SERVED_KINDS.iter().any(|served| served.kind == element);
-    if !is_known {
+    if !SERVED_KINDS.iter().any(|served| served.kind == element) {
         return Some(unknown(version, element, release));
     }
     let mut served = forms(element, release).peekable();
     if served.peek().is_none() {
         return Some(gone(element, release));
     }
-    let group_and = |version: &str| format!("{GROUP}/{version}");
-    let versions: Vec<String> = served.map(|served| group_and(served.version)).collect();
+    let versions: Vec<String> = served
+        .map(|served| format!("{GROUP}/{}", served.version))
+        .collect();
     if versions.iter().any(|served| served == api_version) {
         return None;
     }
@@ -213,14 +196,9 @@ fn gone(kind: &str, release: KarpenterVersion) -> Fault {
             format!("it came with {since}: say with --karpenter-version what the cluster runs, or remove it")
         }
     };
-    (
-        "kind",
-        format!(
-            "Unsupported value: {}: Karpenter {release} serves no such kind",
-            quoted(kind)
-        ),
-        suggestion,
-    )
+    let value = quoted(kind);
+    let message = format!("Unsupported value: {value}: Karpenter {release} serves no such kind");
+    ("kind", message, suggestion)
 }
 
 /// Most typing mistakes in a kind.
@@ -248,10 +226,8 @@ fn unknown(version: &str, kind: &str, release: KarpenterVersion) -> Fault {
             }
         }
         None if kind == "AWSNodeTemplate" => {
-            format!(
-                "write an EC2NodeClass of {}",
-                class_version("karpenter.k8s.aws", release)
-            )
+            let api_version = class_version("karpenter.k8s.aws", release);
+            format!("write an EC2NodeClass of {api_version}")
         }
         None => format!("the kinds are {}", kinds.join(", ")),
     };
