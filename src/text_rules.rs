@@ -3,7 +3,7 @@
 
 use clap::builder::PossibleValue;
 use poolgate_core::diagnostic::{Severity, nearest};
-use poolgate_core::rules::{self, CATALOGUE};
+use poolgate_core::rules::CATALOGUE;
 
 use crate::flags::Listed;
 
@@ -188,13 +188,10 @@ pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
 
 /// The name in the list of rules; the error suggests a similar one.
 pub(crate) fn known(id: &str) -> Result<&'static str, UnknownRule> {
-    let listed = rules::find(id).map(|rule| rule.id.as_str());
-    listed
-        .or_else(|| find(id).map(|rule| rule.id))
-        .ok_or_else(|| UnknownRule {
-            id: id.escape_debug().to_string(),
-            meant: nearest(id, ids()),
-        })
+    ids().find(|listed| *listed == id).ok_or_else(|| UnknownRule {
+        id: id.escape_debug().to_string(),
+        meant: nearest(id, ids()),
+    })
 }
 
 /// Reads the name of a rule on the command line.
