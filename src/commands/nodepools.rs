@@ -5,7 +5,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, GROUP};
 use serde_json::Value;
 
-use poolgate_core::manifest::{self, Document, Limits, Lines, Span};
+use poolgate_core::manifest::{self, Limits, Lines, Position};
 
 /// A NodePool as it was found.
 #[derive(Debug)]
@@ -46,16 +46,15 @@ pub(in crate::commands) fn find(text: &str) -> Input {
     let mut input = Input::default();
     for document in manifest::parse(text, &Limits::default()) {
         if let Some(problem) = document.unreadable() {
-            let position = lines.position(problem.span.start());
-            input
-                .broken
-                .push(format!("{}:{}: {problem}", position.line, position.column));
+            let Position { line, column } = lines.position(problem.span.start());
+            input.broken.push(format!("{line}:{column}: {problem}"));
             continue;
         }
         for (path, object) in objects(document.value()) {
+            let span = document.span_of(&path).unwrap_or(document.span());
             match version(object) {
                 Some(version) => input.pools.push(Found {
-                    line: line(&document, &path, &lines),
+                    line: lines.position(span.start()).line,
                     version,
                     object: object.into(),
                 }),
@@ -90,9 +89,4 @@ pub(in crate::commands) fn version(object: &Json<'_>) -> Option<ApiVersion> {
 
 fn kind<'j>(object: &'j Json<'_>) -> Option<&'j str> {
     object.get("kind")?.as_str()
-}
-
-fn line(document: &Document<'_>, path: &FieldPath, lines: &Lines<'_>) -> usize {
-    let span = document.span_of(path).unwrap_or_else(|| document.span());
-    lines.position(Span::start(span)).line
 }

@@ -12,7 +12,7 @@ use crate::commands::insertion::{self, Entry, Insertion, Order};
 use crate::commands::nodepools::{objects, version};
 use crate::files::Whole;
 use crate::files::yaml;
-use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
+use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef, Position};
 
 /// A text with defaults.
 #[derive(Debug, Default)]
@@ -35,8 +35,8 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
     let mut done = Completed::default();
     let mut is_template = false;
     let at = |offset: usize, why: &str| {
-        let position = lines.position(offset);
-        format!("{}:{}: {why}", position.line, position.column)
+        let Position { line, column } = lines.position(offset);
+        format!("{line}:{column}: {why}")
     };
     for document in manifest::parse(text, &Limits::default()) {
         is_template |= LeftAlone::is_template(&document);

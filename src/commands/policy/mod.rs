@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use poolgate_core::manifest::Position;
 
 use crate::files;
 use crate::policy_file::{self, LoadError, Loaded, placed};
@@ -91,20 +92,15 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
 
 /// Writes which settings of a valid file have no effect.
 fn notes(path: &Path, loaded: &Loaded, definition: Option<&Definition>, output: &mut String) {
+    let name = path.display();
     for note in &loaded.reading.notes {
-        let _ = writeln!(
-            output,
-            "{}:{}:{}: note: {}",
-            path.display(),
-            note.position.line,
-            note.position.column,
-            note.message
-        );
+        let Position { line, column } = note.position;
+        let _ = writeln!(output, "{name}:{line}:{column}: note: {}", note.message);
     }
     for line in definition
         .into_iter()
         .flat_map(|definition| definition.without_effect(&loaded.reading))
     {
-        let _ = writeln!(output, "{}: note: {line}", path.display());
+        let _ = writeln!(output, "{name}: note: {line}");
     }
 }
