@@ -87,7 +87,7 @@ pub(in crate::commands) fn into_mapping(
 fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
     let mut keys = mapping.entries().map(|(key, _)| key);
     let first = keys.next()?.span().start();
-    let separator = format!("{}{}", newline(text), " ".repeat(column(text, first)));
+    let separator = separator(text, first);
     let lines: Vec<&str> = entry.yaml.lines().collect();
     let lines = lines.join(&separator);
     let next = keys.find(|key| entry.order == Order::Alphabetical && key.text() > Some(entry.key));
@@ -139,14 +139,9 @@ pub(in crate::commands) fn in_place_of(
     let new = match node.shape() {
         Shape::Alias => return None,
         Shape::Sequence(Style::Block) => {
-            let separator = format!(
-                "{}{}",
-                newline(text),
-                " ".repeat(column(text, node.span().start()))
-            );
             let elements = value.as_array()?.iter();
             let lines: Vec<String> = elements.flat_map(element).collect();
-            lines.join(&separator)
+            lines.join(&separator(text, node.span().start()))
         }
         Shape::Scalar => scalar(node.span().of(text), value),
         Shape::Mapping(_) | Shape::Sequence(Style::Flow) => value.to_string(),
@@ -179,9 +174,10 @@ fn scalar(before: &str, value: &Value) -> String {
     }
 }
 
-/// How many characters are before an offset in its line.
-fn column(text: &str, at: usize) -> usize {
-    line_before(text, at).chars().count()
+/// What is between two lines of which the second begins at the column of an offset.
+fn separator(text: &str, at: usize) -> String {
+    let column = line_before(text, at).chars().count();
+    format!("{}{}", newline(text), " ".repeat(column))
 }
 
 fn line_before(text: &str, at: usize) -> &str {
