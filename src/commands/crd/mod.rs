@@ -27,7 +27,6 @@ use poolgate_core::manifest::{self, Document, Limits, Lines, ManifestProblem, Po
 use crate::files::{self, ReadError, read_text};
 use crate::policy_file;
 use defaults::Overruled;
-use subject::Schema;
 
 /// The property that is added.
 const PROPERTY: &str = "nodeLimitMode";
@@ -141,14 +140,19 @@ fn patched(text: &str, defaults: Option<&DefaultValues>) -> Result<String, CrdEr
     let mut wanted = Vec::new();
     let mut definitions = 0;
     for document in manifest::parse(text, &Limits::default()) {
-        readable(&document, &lines)?;
+        if let Some(problem) = document.unreadable() {
+            return Err(CrdError::Broken {
+                position: lines.position(problem.span.start()),
+                problem: problem.clone(),
+            });
+        }
         let present = Value::from(document.value());
         let mut value = present.clone();
         for definition in subject::definitions(&present) {
             definitions += 1;
-            for schema in subject::unextended(&present, &definition)? {
-                insertions.push(insertion(text, &document, &schema, &lines)?);
-                extend(&mut value, &schema.properties);
+            for (version, properties) in subject::unextended(&present, &definition)? {
+                insertions.push(insertion(text, &document, &version, &properties, &lines)?);
+                extend(&mut value, &properties);
             }
             let defaults = defaults.map(|defaults| defaults::overruled(&present, &definition, defaults));
             for overruled in defaults.into_iter().flatten() {
@@ -205,10 +209,11 @@ fn layout(version: &str, path: &FieldPath, document: &Document<'_>, lines: &Line
 fn insertion(
     text: &str,
     document: &Document<'_>,
-    schema: &Schema,
+    version: &str,
+    properties: &FieldPath,
     lines: &Lines<'_>,
 ) -> Result<Insertion, CrdError> {
-    let node = insertion::node_at(document, &schema.properties);
+    let node = insertion::node_at(document, properties);
     let entry = Entry {
         key: PROPERTY,
         value: &property(),
@@ -216,7 +221,7 @@ fn insertion(
         order: Order::Alphabetical,
     };
     let insertion = node.and_then(|node| insertion::into_mapping(text, node, &entry));
-    insertion.ok_or_else(|| layout(&schema.version, &schema.properties, document, lines))
+    insertion.ok_or_else(|| layout(version, properties, document, lines))
 }
 
 /// Adds the property to the value of a document.
@@ -232,17 +237,6 @@ fn means(text: &str, wanted: &[Value]) -> bool {
     manifest::parse(text, &Limits::default())
         .map(Document::into_value)
         .eq(wanted.iter().cloned())
-}
-
-/// An error if nothing of a document could be read.
-fn readable(document: &Document<'_>, lines: &Lines<'_>) -> Result<(), CrdError> {
-    match document.unreadable() {
-        Some(problem) => Err(CrdError::Broken {
-            position: lines.position(problem.span.start()),
-            problem: problem.clone(),
-        }),
-        None => Ok(()),
-    }
 }
 
 /// The schema of the property. Without a default: that would give every stored pool a mode at once.

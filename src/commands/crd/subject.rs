@@ -5,15 +5,6 @@ use serde_json::Value;
 
 use super::{CrdError, PROPERTY};
 
-/// A version of a definition that lacks the property.
-#[derive(Debug)]
-pub(super) struct Schema {
-    /// The version's name.
-    pub(super) version: String,
-    /// Where the properties of `spec.disruption` are in the document.
-    pub(super) properties: FieldPath,
-}
-
 /// The paths of the definitions of NodePools in a document: itself, or elements of a List.
 pub(in crate::commands) fn definitions(document: &Value) -> Vec<FieldPath> {
     if is_definition(document) {
@@ -35,21 +26,19 @@ fn is_definition(value: &Value) -> bool {
         && text(value, &["spec", "names", "kind"]) == Some("NodePool")
 }
 
-/// The served versions of the definition at `path` that lack the property.
-pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<Schema>, CrdError> {
-    let mut schemas = Vec::new();
+/// The served versions of the definition at `path` that lack the property: the name of each, and where its properties
+/// of `spec.disruption` are.
+pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<(String, FieldPath)>, CrdError> {
+    let mut unextended = Vec::new();
     for (name, disruption) in served(document, path) {
         let properties = disruption.key("properties");
         match properties.find(document).and_then(Value::as_object) {
             None => return Err(CrdError::NoDisruption { version: name }),
             Some(present) if present.contains_key(PROPERTY) => {}
-            Some(_) => schemas.push(Schema {
-                version: name,
-                properties,
-            }),
+            Some(_) => unextended.push((name, properties)),
         }
     }
-    Ok(schemas)
+    Ok(unextended)
 }
 
 /// The served versions of the definition at `path`: the name of each, and where its schema of `spec.disruption`
