@@ -35,16 +35,11 @@ impl Definition {
     /// Reads it from a file.
     pub(super) fn read(path: &Path) -> Result<Self, DefinitionError> {
         let text = read_text(File::open(path)?)?;
-        let documents = manifest::parse(&text, &Limits::default()).map(Document::into_value);
-        let found: Vec<(Value, FieldPath)> = documents
-            .flat_map(|value| {
-                let paths = subject::definitions(&value);
-                paths
-                    .into_iter()
-                    .map(move |path| (value.clone(), path))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let mut found = Vec::new();
+        for value in manifest::parse(&text, &Limits::default()).map(Document::into_value) {
+            let paths = subject::definitions(&value).into_iter();
+            found.extend(paths.map(|path| (value.clone(), path)));
+        }
         if found.is_empty() {
             return Err(DefinitionError::None);
         }
