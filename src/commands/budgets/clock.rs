@@ -68,11 +68,9 @@ impl Clock {
 
     /// An instant to the minute, or to the second if it has seconds.
     pub(super) fn write(&self, at: Timestamp) -> String {
-        let seconds = at.as_second() % 60 != 0;
-        let format = if seconds {
-            "%a %Y-%m-%d %H:%M:%S"
-        } else {
-            "%a %Y-%m-%d %H:%M"
+        let format = match at.as_second() % 60 {
+            0 => "%a %Y-%m-%d %H:%M",
+            _ => "%a %Y-%m-%d %H:%M:%S",
         };
         let utc = at.to_zoned(TimeZone::UTC).strftime(format).to_string();
         match &self.0 {

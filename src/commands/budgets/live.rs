@@ -142,7 +142,7 @@ impl Live {
                     let Some(pool) = pool else { continue };
                     let meaning = blocked::meaning(&event.message);
                     let key = meaning.unwrap_or(&event.message).to_owned();
-                    let last = event.last();
+                    let last = event.last_timestamp.or(event.time);
                     reported
                         .entry((pool.to_owned(), scope, key))
                         .or_insert_with(|| Blocked::new(scope, meaning))
@@ -239,12 +239,6 @@ struct Event {
 #[serde(default)]
 struct About {
     name: String,
-}
-
-impl Event {
-    fn last(&self) -> Option<Timestamp> {
-        self.last_timestamp.or(self.time)
-    }
 }
 
 #[cfg(test)]

@@ -91,13 +91,8 @@ impl Panel<'_> {
         }
         // A long name would run into the hours.
         let zone = zone.rsplit('/').next().unwrap_or(zone);
-        text(
-            body,
-            MARGIN,
-            top + PANEL_HEAD - 8,
-            "n",
-            zone.get(..LONGEST_ZONE).unwrap_or(zone),
-        );
+        let zone = zone.get(..LONGEST_ZONE).unwrap_or(zone);
+        text(body, MARGIN, top + PANEL_HEAD - 8, "n", zone);
         for (day, (hours, date)) in row.days.iter().zip(dates).enumerate() {
             let y = top + PANEL_HEAD + day * ROW;
             text(body, MARGIN, y + 15, "", date);
