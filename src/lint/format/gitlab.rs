@@ -2,6 +2,7 @@
 
 use poolgate_core::diagnostic::Severity;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::fingerprint::Fingerprints;
 use super::{FileReport, listed, whole_sentence};
@@ -21,13 +22,7 @@ struct Issue<'f> {
 #[derive(Serialize)]
 struct Location<'f> {
     path: &'f str,
-    lines: Lines,
-}
-
-#[derive(Serialize)]
-struct Lines {
-    begin: usize,
-    end: usize,
+    lines: Value,
 }
 
 pub(super) fn file(file: &FileReport<'_>) -> String {
@@ -43,10 +38,7 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
         },
         location: Location {
             path: file.name,
-            lines: Lines {
-                begin: finding.place.start.line,
-                end: finding.place.end.line,
-            },
+            lines: json!({"begin": finding.place.start.line, "end": finding.place.end.line}),
         },
     }))
 }

@@ -1,8 +1,6 @@
 //! SARIF 2.1.0, as code scanning reads it: one log with one run.
 
-use std::collections::BTreeMap;
-
-use poolgate_core::diagnostic::Severity;
+use poolgate_core::diagnostic::{FieldPath, Severity};
 use poolgate_core::rules;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -23,18 +21,13 @@ pub(super) const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sa
 struct Result {
     rule_id: &'static str,
     level: &'static str,
-    message: Message,
+    message: Value,
     locations: [Location; 1],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     related_locations: Vec<Location>,
-    partial_fingerprints: BTreeMap<&'static str, String>,
+    partial_fingerprints: Value,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixes: Vec<Value>,
-}
-
-#[derive(Serialize)]
-struct Message {
-    text: String,
 }
 
 #[derive(Serialize)]
@@ -42,19 +35,14 @@ struct Message {
 struct Location {
     physical_location: PhysicalLocation,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    logical_locations: Vec<LogicalLocation>,
+    logical_locations: Vec<Value>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PhysicalLocation {
-    artifact_location: ArtifactLocation,
+    artifact_location: Value,
     region: Region,
-}
-
-#[derive(Serialize)]
-struct ArtifactLocation {
-    uri: String,
 }
 
 #[derive(Serialize)]
@@ -66,30 +54,24 @@ struct Region {
     end_column: usize,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LogicalLocation {
-    fully_qualified_name: String,
-}
-
 pub(super) fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
     let uri = uri(file.name);
     listed(
         file.findings
             .iter()
-            .map(|finding| result(&uri, fingerprints.of(file.name, finding), finding)),
+            .map(|finding| result(&uri, &fingerprints.of(file.name, finding), finding)),
     )
 }
 
-fn result(own: &str, fingerprint: String, finding: &Finding) -> Result {
-    let location = |uri: &str, place: SourceRange, field: Option<String>| Location {
+fn result(own: &str, fingerprint: &str, finding: &Finding) -> Result {
+    let location = |uri: &str, place: SourceRange, field: Option<&FieldPath>| Location {
         physical_location: PhysicalLocation {
-            artifact_location: ArtifactLocation { uri: uri.to_owned() },
+            artifact_location: json!({"uri": uri}),
             region: Region::of(place),
         },
         logical_locations: field
-            .map(|fully_qualified_name| LogicalLocation { fully_qualified_name })
+            .map(|field| json!({"fullyQualifiedName": field.to_string()}))
             .into_iter()
             .collect(),
     };
@@ -99,16 +81,10 @@ fn result(own: &str, fingerprint: String, finding: &Finding) -> Result {
     Result {
         rule_id: finding.rule,
         level: level(finding.severity),
-        message: Message {
-            text: whole_sentence(finding),
-        },
-        locations: [location(
-            own,
-            finding.place,
-            finding.field.as_ref().map(ToString::to_string),
-        )],
+        message: json!({"text": whole_sentence(finding)}),
+        locations: [location(own, finding.place, finding.field.as_ref())],
         related_locations: related.chain(elsewhere).collect(),
-        partial_fingerprints: BTreeMap::from([("poolgate/v1", fingerprint)]),
+        partial_fingerprints: json!({"poolgate/v1": fingerprint}),
         fixes: finding.edit.iter().map(|edit| fix(own, edit)).collect(),
     }
 }
