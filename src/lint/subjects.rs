@@ -99,24 +99,19 @@ impl<'v> Subjects<'v> {
 
 /// Whether the cluster accepts an object. If the release is not known, any release that serves it will do.
 fn is_served(subject: Subject, karpenter: &Karpenter) -> bool {
-    let version = version_of(subject);
+    let (kind, version) = parts(subject);
     karpenter.source() == ReleaseSource::Newest
         || SERVED_KINDS.iter().any(|served| {
-            let is_it = served.kind == kind_of(subject) && served.version == version.as_str();
+            let is_it = served.kind == kind && served.version == version.as_str();
             is_it && served.is_in(karpenter.release())
         })
 }
 
-const fn kind_of(subject: Subject) -> &'static str {
+/// The kind of a subject, and its version.
+const fn parts(subject: Subject) -> (&'static str, ApiVersion) {
     match subject {
-        Subject::NodePool(_) => "NodePool",
-        Subject::NodeClaim(_) => "NodeClaim",
-    }
-}
-
-const fn version_of(subject: Subject) -> ApiVersion {
-    match subject {
-        Subject::NodePool(version) | Subject::NodeClaim(version) => version,
+        Subject::NodePool(version) => ("NodePool", version),
+        Subject::NodeClaim(version) => ("NodeClaim", version),
     }
 }
 
@@ -129,14 +124,16 @@ impl Checked<'_> {
 
     /// The version of its kind.
     pub(super) fn version(&self) -> ApiVersion {
-        version_of(self.subject)
+        let (_, version) = parts(self.subject);
+        version
     }
 
     /// The kind and name of the object.
     pub(super) fn object(&self) -> Object {
         let name = FieldPath::of(&["metadata", "name"]).find(self.value);
+        let (kind, _) = parts(self.subject);
         Object {
-            kind: kind_of(self.subject),
+            kind,
             name: name.and_then(Json::as_str).map(str::to_owned),
         }
     }
