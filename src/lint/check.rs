@@ -269,7 +269,6 @@ impl FileCheck<'_, '_> {
         };
         let mut verdicts = verdicts(checked.value, &report, reviewed, written, is_possible);
         let first = self.findings.len();
-        let object = checked.object();
         for diagnostic in report.diagnostics() {
             let is_elsewhere = self.manifest.whole == Whole::Part && is_about_the_whole(diagnostic);
             let is_open = !document.variables().is_empty() && variables::decide(diagnostic, checked.value);
@@ -282,7 +281,7 @@ impl FileCheck<'_, '_> {
                     .as_ref()
                     .and_then(|suggestion| suggestion.edit.as_ref());
                 let verdict = edit.and_then(|_| verdicts.remove(&diagnostic.path));
-                let finding = self.finding((number, document), checked, &object, diagnostic, verdict);
+                let finding = self.finding((number, document), checked, diagnostic, verdict);
                 self.findings.push(finding);
             } else {
                 self.omit(diagnostic.severity, 1);
@@ -309,7 +308,7 @@ impl FileCheck<'_, '_> {
             };
             let finding = Finding {
                 elsewhere: across.others.clone(),
-                ..self.finding((number, document), checked, &checked.object(), &diagnostic, None)
+                ..self.finding((number, document), checked, &diagnostic, None)
             };
             self.keep(diagnostic.severity, || finding);
         }
@@ -328,7 +327,6 @@ impl FileCheck<'_, '_> {
         &self,
         (number, document): (usize, &Document<'_>),
         checked: &Checked<'_>,
-        object: &Object,
         diagnostic: &Diagnostic,
         verdict: Option<Verdict>,
     ) -> Finding {
@@ -352,7 +350,7 @@ impl FileCheck<'_, '_> {
             origin: diagnostic.origin,
             is_lowered: is_lowered(diagnostic),
             rule: diagnostic.rule.as_str(),
-            object: Some(object.clone()),
+            object: Some(checked.object()),
             source: rendered::by_kustomize(checked.value),
             field: Some(field),
             message: clean(&format!("{}: {}", diagnostic.problem, diagnostic.reason)),
