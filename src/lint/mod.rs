@@ -50,7 +50,6 @@ use check::{Manifest, check};
 use finding::Finding;
 use format::{FileReport, Printer, RulePages};
 use output::Outputs;
-use selection::Selection;
 use settings::Settings;
 use source_range::SourceRange;
 use tally::Tally;
@@ -92,8 +91,7 @@ struct Work<'a> {
     baseline: Baseline,
     patches: Patches,
     together: Together,
-    writes_baseline: bool,
-    selection: &'a Selection,
+    args: &'a LintArgs,
     fixes: Fixes,
 }
 
@@ -150,8 +148,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         },
         patches,
         together,
-        writes_baseline: args.write_baseline.is_some(),
-        selection: &args.selection,
+        args,
         fixes: match (args.fix, args.instead.diff) {
             (false, _) => Fixes::Suggested,
             (true, false) => Fixes::Written,
@@ -243,7 +240,9 @@ impl Work<'_> {
             },
             _ => {}
         }
-        reading.findings.retain(|finding| self.selection.has(finding));
+        reading
+            .findings
+            .retain(|finding| self.args.selection.has(finding));
         if self.fixes == Fixes::Written && reading.tally.unreadable == 0 {
             remarks.extend(finding::left(&input.name, &reading.findings));
         }
@@ -252,7 +251,7 @@ impl Work<'_> {
             mut findings,
             mut tally,
         } = reading;
-        let entries = if self.writes_baseline && tally.unreadable == 0 {
+        let entries = if self.args.write_baseline.is_some() && tally.unreadable == 0 {
             NewBaseline::entries(&input.name, &mut findings)
         } else {
             Vec::new()
@@ -301,7 +300,8 @@ impl Work<'_> {
         let mut fixed: Option<Reading> = None;
         for _ in 0..MAX_ROUNDS {
             let last = fixed.as_ref().unwrap_or(first);
-            let findings = last.findings.iter().filter(|finding| self.selection.has(finding));
+            let selected = |finding: &&Finding| self.args.selection.has(finding);
+            let findings = last.findings.iter().filter(selected);
             let edits = findings.filter_map(|finding| finding.edit.as_ref());
             let Some((text, count)) = fix::apply(&last.text, edits) else {
                 break;
