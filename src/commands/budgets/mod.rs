@@ -113,16 +113,14 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
         "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
     let policy = args.review_args.named_policy()?;
-    let cluster = args.stored.connect()?;
+    let mut live = args.stored.connect()?.as_ref().map(Live::read).transpose()?;
     let mut code = 0;
     let mut complaints = Vec::new();
     let mut pools = Vec::new();
     let mut others = 0;
-    let mut live = None;
     let mut inputs = Vec::new();
-    match &cluster {
-        Some(cluster) => {
-            let live = live.insert(Live::read(cluster)?);
+    match &mut live {
+        Some(live) => {
             complaints.append(&mut live.complaints);
             let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
             pools.extend(stored.map(|found| Pool::of("nodepools", found, policy.as_ref())));
@@ -155,18 +153,12 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     );
     pools.retain(|pool| args.pool.is_empty() || args.pool.iter().any(|name| name == pool.name()));
     let objects: Vec<Json<'_>> = pools.iter().map(|pool| Json::from(&pool.found.object)).collect();
-    let question = Question {
-        nodes: args.nodes,
-        reason: args.reason,
-    };
     let mut subjects = Vec::new();
     for (pool, object) in pools.iter().zip(&objects) {
         let in_use = live.as_mut().map(|live| live.take(pool.name()));
         let question = Question {
-            nodes: in_use
-                .as_ref()
-                .map_or(question.nodes, |in_use| Some(in_use.nodes)),
-            ..question
+            nodes: in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes)),
+            reason: args.reason,
         };
         match Subject::of(&pool.found, object, pool.author, question) {
             Ok(mut subject) => {

@@ -52,12 +52,8 @@ pub(super) fn heading(subject: &Subject<'_>) -> String {
 
 /// The budgets, a line each.
 fn list(subject: &Subject<'_>, at: Timestamp) -> String {
-    let rows: Vec<[String; 5]> = subject
-        .budgets
-        .entries()
-        .iter()
-        .map(|entry| row(subject, entry, at))
-        .collect();
+    let entries = subject.budgets.entries().iter();
+    let rows: Vec<[String; 5]> = entries.map(|entry| row(subject, entry, at)).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -120,11 +116,8 @@ fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, Answer)> {
     for reason in &subject.reasons {
         let allowed = || {
             let allowance = subject.budgets.allowance(*reason, subject.nodes, at);
-            Answer::Allowed(
-                allowance,
-                subject.left(*reason, allowance),
-                subject.budgets.next_change(*reason, subject.nodes, at),
-            )
+            let change = subject.budgets.next_change(*reason, subject.nodes, at);
+            Answer::Allowed(allowance, subject.left(*reason, allowance), change)
         };
         let answer = subject.idle(*reason).map_or_else(allowed, Answer::Idle);
         match answers.iter_mut().find(|(_, known)| *known == answer) {

@@ -83,13 +83,8 @@ pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<String> {
     for (place, variant) in variants.iter().enumerate() {
         if variants.len() > 1 {
             text.push_str(if place == 0 { "#\n" } else { "---\n" });
-            let _ = writeln!(
-                text,
-                "# {} of {}: {}",
-                place + 1,
-                variants.len(),
-                spans(variant, from, until)
-            );
+            let (number, all) = (place + 1, variants.len());
+            let _ = writeln!(text, "# {number} of {all}: {}", spans(variant, from, until));
             for line in clocks(&wish, variant) {
                 let _ = writeln!(text, "# {line}");
             }
@@ -118,11 +113,8 @@ fn introduction(args: &PlanArgs) -> String {
         }
     }
     if args.tz != "UTC" {
-        let _ = writeln!(
-            text,
-            "# Hours without a zone are those of {}.",
-            args.tz.escape_debug()
-        );
+        let zone = args.tz.escape_debug();
+        let _ = writeln!(text, "# Hours without a zone are those of {zone}.");
     }
     text.push_str(
         "# Budgets only restrict, so those of 0 cover the hours in which no node may go, in UTC.\n\
@@ -153,16 +145,11 @@ fn spans(variant: &Variant, from: Timestamp, until: Timestamp) -> String {
 /// The offsets of the zones in that time, each once.
 fn clocks(wish: &Wish, variant: &Variant) -> Vec<String> {
     let zones = wish.allowed.iter().chain(&wish.frozen);
-    let mut lines: Vec<String> = zones
-        .zip(&variant.offsets)
-        .map(|(local, offset)| {
-            format!(
-                "{} is {}",
-                local.zone.iana_name().unwrap_or("UTC"),
-                from_utc(*offset)
-            )
-        })
-        .collect();
+    let clocks = zones.zip(&variant.offsets).map(|(local, offset)| {
+        let zone = local.zone.iana_name().unwrap_or("UTC");
+        format!("{zone} is {}", from_utc(*offset))
+    });
+    let mut lines: Vec<String> = clocks.collect();
     lines.sort_unstable();
     lines.dedup();
     lines
@@ -190,10 +177,7 @@ fn budgets(args: &PlanArgs, variant: &Variant) -> String {
     for closed in &variant.closed {
         let _ = write!(text, "    - nodes: \"0\"\n{reasons}");
         if let Closed::Window { schedule, duration } = closed {
-            let _ = write!(
-                text,
-                "      schedule: \"{schedule}\"\n      duration: {duration}\n"
-            );
+            let _ = writeln!(text, "      schedule: \"{schedule}\"\n      duration: {duration}");
         }
     }
     text

@@ -71,15 +71,9 @@ impl<'a> Subject<'a> {
         let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
         let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
-        let replicas = || {
-            pool.replicas
-                .present()
-                .and_then(|replicas| u32::try_from(replicas).ok())
-        };
-        let known = question
-            .nodes
-            .or_else(|| stored::nodes(&found.object))
-            .or_else(replicas);
+        let in_status = || stored::nodes(&found.object);
+        let replicas = || u32::try_from(pool.replicas.present()?).ok();
+        let known = question.nodes.or_else(in_status).or_else(replicas);
         let reasons = match question.reason {
             Some(reason) => vec![reason],
             None => usual_reasons(&budgets),

@@ -22,11 +22,8 @@ const NAMED_HOURS: usize = 6;
 pub(super) fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let grid = Grid::of(subject, at, clock);
     let labels: Vec<String> = grid.rows.iter().map(|row| label(subject, &row.reasons)).collect();
-    let width = labels
-        .iter()
-        .map(|label| label.chars().count())
-        .max()
-        .unwrap_or(0);
+    let widths = labels.iter().map(|label| label.chars().count());
+    let width = widths.max().unwrap_or(0);
     let columns = Columns::of(&grid);
     let mut text = heading(subject);
     let _ = writeln!(text, "seven days from {} on\n", clock.write(grid.from));
@@ -35,11 +32,8 @@ pub(super) fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> St
     for (day, date) in grid.dates().iter().enumerate() {
         let mut name = date.as_str();
         for (row, label) in grid.rows.iter().zip(&labels) {
-            let cells = row
-                .days
-                .get(day)
-                .map(|hours| columns.cells(hours))
-                .unwrap_or_default();
+            let hours = row.days.get(day);
+            let cells = hours.map(|hours| columns.cells(hours)).unwrap_or_default();
             let _ = writeln!(text, "{name:9} {label:width$} {cells}");
             name = "";
         }
