@@ -117,12 +117,9 @@ pub(crate) fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Exclu
             Err(error) => search.nowhere(path, &error.to_string()),
         }
     }
+    let found = search.found.into_iter();
     Inputs {
-        files: search
-            .found
-            .into_iter()
-            .map(|(name, source)| Input { name, source })
-            .collect(),
+        files: found.map(|(name, source)| Input { name, source }).collect(),
         template_folders: search.template_folders.load(Ordering::Relaxed),
     }
 }

@@ -81,20 +81,14 @@ fn named_in(folder: &Path) -> Vec<PathBuf> {
 
 fn patches_of(kustomization: &Json<'_>) -> Vec<String> {
     let list = |field: &str| {
-        kustomization
-            .get(field)
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten()
+        let list = kustomization.get(field).and_then(Json::as_array);
+        list.into_iter().flatten()
     };
     let files = list("patches").chain(list("patchesJson6902"));
     let paths = files.filter_map(|patch| patch.get("path"));
     let merges = list("patchesStrategicMerge");
-    paths
-        .chain(merges)
-        .filter_map(Json::as_str)
-        .map(str::to_owned)
-        .collect()
+    let names = paths.chain(merges).filter_map(Json::as_str);
+    names.map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -139,11 +139,8 @@ impl FileCheck<'_, '_> {
 
     /// Reports where a file named `.json` is not JSON. kubectl reads it as YAML.
     fn json(&mut self) {
-        let is_read = self
-            .findings
-            .iter()
-            .all(|finding| finding.rule != text_rules::SYNTAX);
-        if self.tally.objects == 0 || !is_read {
+        let is_broken = |finding: &Finding| finding.rule == text_rules::SYNTAX;
+        if self.tally.objects == 0 || self.findings.iter().any(is_broken) {
             return;
         }
         let Some((offset, why)) = json::mistake(self.manifest.text) else {
@@ -276,10 +273,8 @@ impl FileCheck<'_, '_> {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {
-                let edit = diagnostic
-                    .suggestion
-                    .as_ref()
-                    .and_then(|suggestion| suggestion.edit.as_ref());
+                let suggestion = diagnostic.suggestion.as_ref();
+                let edit = suggestion.and_then(|suggestion| suggestion.edit.as_ref());
                 let verdict = edit.and_then(|_| verdicts.remove(&diagnostic.path));
                 let finding = self.finding((number, document), checked, diagnostic, verdict);
                 self.findings.push(finding);
@@ -296,10 +291,8 @@ impl FileCheck<'_, '_> {
 
     /// Adds the findings on an object that depend on other objects.
     fn across(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
-        let of_object = self
-            .manifest
-            .across
-            .and_then(|across| across.get(&(number, checked.path.clone())));
+        let key = (number, checked.path.clone());
+        let of_object = self.manifest.across.and_then(|across| across.get(&key));
         for across in of_object.into_iter().flatten() {
             let karpenter = self.settings.karpenter_for(checked.version());
             let diagnostic = across.diagnostic.clone();
@@ -334,6 +327,7 @@ impl FileCheck<'_, '_> {
         let span = source_range::of(document, &field, &diagnostic.problem);
         let related = diagnostic.related.iter();
         let related = related.filter_map(|path| document.span_of(&checked.path_of(path)));
+        let related = related.filter(|span| !span.is_empty());
         let written = || as_written(self.manifest.text, document, &field);
         let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
         let target = self.target(number, document);
@@ -357,10 +351,7 @@ impl FileCheck<'_, '_> {
             suggestion: suggestion.as_deref().map(clean),
             edit,
             left,
-            related: related
-                .filter(|span| !span.is_empty())
-                .map(|span| self.located(span))
-                .collect(),
+            related: related.map(|span| self.located(span)).collect(),
             elsewhere: Vec::new(),
         }
     }

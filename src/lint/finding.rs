@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
+use poolgate_core::manifest::Position;
 use serde::Serialize;
 
 use super::fix::TextEdit;
@@ -54,11 +55,8 @@ pub(super) struct Elsewhere {
 impl fmt::Display for Elsewhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, file, place } = self;
-        write!(
-            f,
-            "{object} at {file}:{}:{}",
-            place.start.line, place.start.column
-        )
+        let Position { line, column } = place.start;
+        write!(f, "{object} at {file}:{line}:{column}")
     }
 }
 
@@ -154,11 +152,9 @@ const UNWRITTEN: &str =
 pub(super) fn left(name: &str, findings: &[Finding]) -> Vec<String> {
     let of = |finding: &Finding| {
         let unwritten = finding.edit.as_ref().map(|_| UNWRITTEN);
-        let (start, why) = (finding.place.start, finding.left.as_deref().or(unwritten)?);
-        Some(format!(
-            "{name}:{}:{}: not fixed: {why}",
-            start.line, start.column
-        ))
+        let why = finding.left.as_deref().or(unwritten)?;
+        let Position { line, column } = finding.place.start;
+        Some(format!("{name}:{line}:{column}: not fixed: {why}"))
     };
     findings.iter().filter_map(of).collect()
 }

@@ -184,10 +184,8 @@ impl CandidateFix<'_> {
             return true;
         };
         let (path, trouble) = (self.path_after(), trouble.clone());
-        let edit = trouble
-            .suggestion
-            .as_ref()
-            .and_then(|suggestion| suggestion.edit.as_ref());
+        let suggestion = trouble.suggestion.as_ref();
+        let edit = suggestion.and_then(|suggestion| suggestion.edit.as_ref());
         let better = match (&self.verdict, edit) {
             // The field has its right name now, and its value can be corrected too.
             (Verdict::Passes(Change { rename, write: None }), Some(Edit::Set(value)))

@@ -104,11 +104,8 @@ fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) ->
                 .iter()
                 .filter(|other| other.path.parent().as_ref() == Some(&path));
             let fields = fields.filter_map(|other| Some((key(other)?.to_owned(), other.value.clone())));
-            insertions.push(insertion::in_place_of(
-                text,
-                parent,
-                &Value::Object(fields.collect()),
-            )?);
+            let fields = Value::Object(fields.collect());
+            insertions.push(insertion::in_place_of(text, parent, &fields)?);
             filled.push(path);
         }
     }

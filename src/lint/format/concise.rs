@@ -3,21 +3,15 @@
 use std::fmt::Write as _;
 
 use super::{FileReport, whole_sentence};
+use poolgate_core::manifest::Position;
 
 pub(super) fn file(file: &FileReport<'_>) -> String {
     let mut output = String::new();
     for finding in file.findings {
-        let start = finding.place.start;
-        let _ = writeln!(
-            output,
-            "{}:{}:{}: {}[{}] {}",
-            file.name,
-            start.line,
-            start.column,
-            finding.severity,
-            finding.rule,
-            whole_sentence(finding)
-        );
+        let Position { line, column } = finding.place.start;
+        let (name, severity, rule) = (file.name, finding.severity, finding.rule);
+        let sentence = whole_sentence(finding);
+        let _ = writeln!(output, "{name}:{line}:{column}: {severity}[{rule}] {sentence}");
     }
     output
 }

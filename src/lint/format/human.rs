@@ -67,9 +67,8 @@ impl Shown<'_> {
         };
         let before = finding.severity.as_str().len() + finding.rule.len() + "[]: ".len();
         let sentence = finding.sentence();
-        let title = level
-            .primary_title(self.wrapped(&sentence, before))
-            .id(finding.rule);
+        let title = level.primary_title(self.wrapped(&sentence, before));
+        let title = title.id(finding.rule);
         let title = match page {
             Some(page) => title.id_url(page),
             None => title,

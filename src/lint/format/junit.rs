@@ -15,11 +15,8 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
     if file.objects == 0 && file.findings.is_empty() {
         return String::new();
     }
-    let failures = file
-        .findings
-        .iter()
-        .filter(|finding| finding.is_failure())
-        .count();
+    let failures = file.findings.iter().filter(|finding| finding.is_failure());
+    let failures = failures.count();
     let name = escaped(file.name);
     let mut output = String::new();
     let _ = writeln!(

@@ -57,11 +57,10 @@ struct Region {
 pub(super) fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
     let uri = uri(file.name);
-    listed(
-        file.findings
-            .iter()
-            .map(|finding| result(&uri, &fingerprints.of(file.name, finding), finding)),
-    )
+    listed(file.findings.iter().map(|finding| {
+        let fingerprint = fingerprints.of(file.name, finding);
+        result(&uri, &fingerprint, finding)
+    }))
 }
 
 fn result(own: &str, fingerprint: &str, finding: &Finding) -> Result {
