@@ -34,7 +34,7 @@ use crate::review_args::ReviewArgs;
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
-use subject::{Author, Question, Subject};
+use subject::{Author, Subject};
 
 /// Something could not be explained.
 const FOUND: u8 = 1;
@@ -156,11 +156,8 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     let mut subjects = Vec::new();
     for (pool, object) in pools.iter().zip(&objects) {
         let in_use = live.as_mut().map(|live| live.take(pool.name()));
-        let question = Question {
-            nodes: in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes)),
-            reason: args.reason,
-        };
-        match Subject::of(&pool.found, object, pool.author, question) {
+        let nodes = in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes));
+        match Subject::of(&pool.found, object, pool.author, nodes, args.reason) {
             Ok(mut subject) => {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;

@@ -1,4 +1,4 @@
-//! A NodePool whose budgets are explained: the question about it, and the words for the answer.
+//! A NodePool whose budgets are explained, and the words for that.
 
 use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
@@ -18,15 +18,6 @@ const ASSUMED_NODES: u32 = 10;
 /// The reasons that every Karpenter knows.
 const USUAL_REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason::Drifted];
 
-/// The question about every pool.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Question {
-    /// How many nodes it has, if that is given.
-    pub(super) nodes: Option<u32>,
-    /// The only reason to explain, if one is given.
-    pub(super) reason: Option<Reason>,
-}
-
 /// Where the budgets are from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
@@ -36,7 +27,7 @@ pub(super) enum Author {
     Policy,
 }
 
-/// A NodePool and the question about it.
+/// A NodePool whose budgets are explained.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     /// Its name, safe to print.
@@ -61,20 +52,22 @@ pub(super) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Reads a pool. An error says why Karpenter never acts on it.
+    /// Reads a pool, with the number of its nodes and the only reason to explain if they are given. An error says why
+    /// Karpenter never acts on it.
     pub(super) fn of(
         found: &Found,
         object: &'a Json<'a>,
         author: Author,
-        question: Question,
+        nodes: Option<u32>,
+        reason: Option<Reason>,
     ) -> Result<Self, String> {
         let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
         let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
         let in_status = || stored::nodes(&found.object);
         let replicas = || u32::try_from(pool.replicas.present()?).ok();
-        let known = question.nodes.or_else(in_status).or_else(replicas);
-        let reasons = match question.reason {
+        let known = nodes.or_else(in_status).or_else(replicas);
+        let reasons = match reason {
             Some(reason) => vec![reason],
             None => usual_reasons(&budgets),
         };
