@@ -1,7 +1,9 @@
-//! Log lines on stderr that never block: if the other end of the pipe is not read, a line is dropped and counted.
+//! Log lines on stderr that keep nobody waiting. One thread writes at a time; others leave it their lines. If the other
+//! end of the pipe is not read, lines are dropped and counted.
 
 use std::io::{self, Write};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::mem;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::metrics::counter::Counter;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,41 +12,104 @@ use rustix::fd::AsFd;
 /// How many bytes a writable pipe takes at once without blocking (POSIX: `PIPE_BUF`).
 const PIECE: usize = 4096;
 
-/// One writer at a time: otherwise another one could fill the space in the pipe that the first has found.
-static WRITING: Mutex<()> = Mutex::new(());
+/// How many bytes may be left to the thread that writes.
+const MOST_LEFT: usize = 64 << 10;
 
-static DROPPED: LazyLock<Counter> = LazyLock::new(Counter::default);
+static STDERR: LazyLock<LogStream<io::Stderr>> = LazyLock::new(|| LogStream::new(io::stderr()));
 
 /// The number of lines that were dropped.
 pub(super) fn dropped() -> Counter {
-    DROPPED.clone()
+    STDERR.dropped.clone()
 }
 
-/// Standard error, or another stream, for log lines.
+/// Standard error.
+pub(super) fn stderr() -> &'static LogStream<io::Stderr> {
+    &STDERR
+}
+
+/// A stream for log lines.
 #[derive(Debug)]
-pub(super) struct LogWriter<S> {
+pub(super) struct LogStream<S> {
     stream: S,
+    left: Mutex<Left>,
     dropped: Counter,
 }
 
-/// The writer for standard error.
-pub(super) fn stderr() -> LogWriter<io::Stderr> {
-    LogWriter {
-        stream: io::stderr(),
-        dropped: dropped(),
+/// The lines for the thread that writes.
+#[derive(Debug, Default)]
+struct Left {
+    /// Whether there is such a thread. A second one could fill the space in the pipe that the first has found.
+    is_writing: bool,
+    lines: Vec<u8>,
+}
+
+impl<S> LogStream<S> {
+    fn new(stream: S) -> Self {
+        Self {
+            stream,
+            left: Mutex::default(),
+            dropped: Counter::default(),
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this thread is the one to write now. If not, the line is left to the one that is.
+    fn begin(&self, line: &[u8]) -> bool {
+        let mut left = self.left();
+        if !left.is_writing {
+            left.is_writing = true;
+            return true;
+        }
+        if left.lines.len() + line.len() > MOST_LEFT {
+            self.dropped.inc();
+        } else {
+            left.lines.extend_from_slice(line);
+        }
+        false
+    }
+
+    /// Takes what was left since, in exchange for an empty buffer. If it is nothing, this thread writes no more.
+    fn take(&self, lines: &mut Vec<u8>) -> bool {
+        let mut left = self.left();
+        mem::swap(&mut left.lines, lines);
+        left.is_writing = !lines.is_empty();
+        left.is_writing
     }
 }
 
-impl<S: AsFd + Write> Write for LogWriter<S> {
-    /// Takes a whole line, and writes as much of it as can be written at once.
+impl<S: AsFd> LogStream<S>
+where
+    for<'s> &'s S: Write,
+{
+    /// Writes as much of a line as can be written at once.
+    fn put(&self, line: &[u8]) {
+        let mut pieces = line.chunks(PIECE);
+        let is_written =
+            pieces.all(|piece| takes_more(&self.stream) && (&self.stream).write_all(piece).is_ok());
+        if !is_written {
+            self.dropped.inc();
+        }
+    }
+}
+
+impl<S: AsFd> Write for &LogStream<S>
+where
+    for<'s> &'s S: Write,
+{
+    /// Takes a whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-        for piece in line.chunks(PIECE) {
-            if !takes_more(&self.stream) {
-                self.dropped.inc();
-                break;
+        if self.begin(line) {
+            self.put(line);
+            let mut lines = Vec::new();
+            while self.take(&mut lines) {
+                lines
+                    .split_inclusive(|byte| *byte == b'\n')
+                    .for_each(|line| self.put(line));
+                lines.clear();
             }
-            self.stream.write_all(piece)?;
         }
         Ok(line.len())
     }
@@ -63,29 +128,28 @@ fn takes_more(stream: &impl AsFd) -> bool {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::thread;
 
     use super::*;
 
     #[test]
     fn lines_are_dropped_and_counted_while_the_pipe_is_full() {
         let (mut reader, stream) = io::pipe().expect("a pipe");
-        let mut log = LogWriter {
-            stream,
-            dropped: Counter::default(),
-        };
+        let log = LogStream::new(stream);
+        let write = |line: &[u8]| (&log).write_all(line).expect("a line");
         let line = [b'x'; 1000];
         let mut written = 0;
         while log.dropped.get() == 0 {
-            log.write_all(&line).expect("a line");
+            write(&line);
             written += 1;
         }
         assert!(written > 4, "a pipe holds more than one piece");
-        log.write_all(&line).expect("a line");
+        write(&line);
         assert_eq!(log.dropped.get(), 2);
 
         let mut read = vec![0; 8 * line.len()];
         reader.read_exact(&mut read).expect("lines");
-        log.write_all(b"heard").expect("a line");
+        write(b"heard");
         assert_eq!(log.dropped.get(), 2);
         drop(log);
         read.clear();
@@ -96,15 +160,61 @@ mod tests {
     #[test]
     fn a_line_longer_than_a_piece_is_written_whole() {
         let (mut reader, stream) = io::pipe().expect("a pipe");
-        let mut log = LogWriter {
-            stream,
-            dropped: Counter::default(),
-        };
+        let log = LogStream::new(stream);
         let line: Vec<u8> = (0..=u8::MAX).cycle().take(3 * PIECE + 5).collect();
-        log.write_all(&line).expect("a line");
+        (&log).write_all(&line).expect("a line");
         drop(log);
         let mut read = Vec::new();
         reader.read_to_end(&mut read).expect("the line");
         assert_eq!(read, line);
+    }
+
+    #[test]
+    fn a_line_that_comes_while_another_is_written_follows_it() {
+        let (mut reader, stream) = io::pipe().expect("a pipe");
+        let log = LogStream::new(stream);
+        assert!(log.begin(b"first\n"));
+        (&log).write_all(b"second\n").expect("a line");
+        (&log).write_all(&vec![b'x'; MOST_LEFT]).expect("a line");
+        assert_eq!(log.dropped.get(), 1, "too much to be left");
+        log.put(b"first\n");
+        let mut lines = Vec::new();
+        assert!(log.take(&mut lines));
+        log.put(&lines);
+        lines.clear();
+        assert!(!log.take(&mut lines));
+        (&log).write_all(b"third\n").expect("a line");
+        drop(log);
+        let mut read = String::new();
+        reader.read_to_string(&mut read).expect("lines");
+        assert_eq!(read, "first\nsecond\nthird\n");
+    }
+
+    #[test]
+    fn lines_of_many_threads_are_all_written_and_whole() {
+        let (mut reader, stream) = io::pipe().expect("a pipe");
+        let log = LogStream::new(stream);
+        let read = thread::spawn(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).map(|_| text)
+        });
+        thread::scope(|scope| {
+            for name in ["a", "b", "c", "d"] {
+                let mut log = &log;
+                scope.spawn(move || {
+                    for number in 0..200 {
+                        let line = format!("{name}{number}\n");
+                        log.write_all(line.as_bytes()).expect("a line");
+                    }
+                });
+            }
+        });
+        let dropped = log.dropped.get();
+        drop(log);
+        let text = read.join().expect("the reader").expect("text");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len() as u64 + dropped, 800);
+        let is_whole = |line: &&str| line.get(1..).is_some_and(|number| number.parse::<u32>().is_ok());
+        assert!(lines.iter().all(is_whole), "{text}");
     }
 }
