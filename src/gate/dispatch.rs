@@ -30,8 +30,8 @@ pub(crate) struct Dispatcher {
     /// The pools with a running round, and what waits for their next rounds.
     pools: HashMap<Box<str>, Queue>,
     rounds: JoinSet<()>,
-    /// The pool of each round, and how many creations it answers.
-    running: HashMap<Id, (Box<str>, usize)>,
+    /// What each round works on.
+    running: HashMap<Id, Work>,
     /// How many creations wait, including those in running rounds.
     waiting: usize,
 }
@@ -42,6 +42,12 @@ struct Queue {
     waiters: Vec<Waiter>,
     releases: Vec<Uid>,
     is_running: bool,
+}
+
+/// What a round works on.
+struct Work {
+    pool: Box<str>,
+    creations: usize,
 }
 
 impl Queue {
@@ -114,7 +120,10 @@ impl Dispatcher {
         let queue = self.pools.entry(pool.clone()).or_default();
         queue.is_running = true;
         let (waiters, releases) = (take(&mut queue.waiters), take(&mut queue.releases));
-        let work = (pool.clone(), waiters.len());
+        let work = Work {
+            pool: pool.clone(),
+            creations: waiters.len(),
+        };
         let context = Rc::clone(context);
         let round = async move { Round::new(&context, &pool, waiters, releases).run().await };
         let started = self.rounds.spawn_local(round);
@@ -127,7 +136,7 @@ impl Dispatcher {
             Ok((id, ())) => *id,
             Err(error) => error.id(),
         };
-        let Some((pool, creations)) = self.running.remove(&id) else {
+        let Some(Work { pool, creations }) = self.running.remove(&id) else {
             return;
         };
         self.waiting -= creations;
