@@ -31,7 +31,6 @@ mod webhook;
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::cli::Command;
@@ -52,7 +51,7 @@ pub fn run() -> ExitCode {
         }
     };
     command.run().unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "error: {error:#}");
+        files::remark(&format!("error: {}", files::with_causes(&error)));
         ExitCode::from(UNUSABLE)
     })
 }

@@ -9,7 +9,7 @@ use hyper::header::{CONNECTION, HeaderValue};
 use kube::{Client, Config};
 use tokio::time::{sleep, timeout};
 
-use super::config::{ClusterArgs, Found, find};
+use super::config::{ClusterArgs, ClusterConfigError, Found, find};
 
 /// How long making a client may take: a kubeconfig may run a program for its credentials.
 const CREDENTIALS: Duration = Duration::from_mins(1);
@@ -19,7 +19,12 @@ const RETRY: Duration = Duration::from_secs(10);
 
 /// Finds the cluster. No request is sent yet.
 pub(crate) async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
-    match find(args).await? {
+    let found = match find(args).await {
+        // This command cannot go without the cluster, as the message would suggest.
+        Err(ClusterConfigError::Named(unusable)) => return Err(unusable.into()),
+        found => found?,
+    };
+    match found {
         Found::Cluster(config) => Ok(*config),
         Found::Unwanted => bail!("this command needs a cluster: leave out --no-cluster"),
         Found::Nowhere => bail!(

@@ -21,4 +21,4 @@ pub(crate) use patches::{Patches, Whole};
 pub(crate) use printable::{clean, name, xml};
 pub(crate) use read::{ReadError, read_text};
 pub(crate) use replace::replace;
-pub(crate) use streams::{print, remark, stdin};
+pub(crate) use streams::{print, remark, stdin, with_causes};

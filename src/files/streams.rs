@@ -1,4 +1,4 @@
-//! The standard streams.
+//! The standard streams, and how an error is printed.
 
 use std::io::{self, IsTerminal as _, StdinLock, Write as _};
 
@@ -26,4 +26,34 @@ pub(crate) fn print(output: impl AsRef<[u8]>) -> io::Result<()> {
 /// Prints a line to standard error. If that fails, it is ignored.
 pub(crate) fn remark(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// An error with its causes. Many messages contain their cause: it is not repeated.
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_added_unless_the_message_contains_it() {
+        let error = anyhow!("no such file").context("a cannot be read: no such file; name another");
+        assert_eq!(
+            with_causes(&error.context("--policy")),
+            "--policy: a cannot be read: no such file; name another"
+        );
+    }
 }

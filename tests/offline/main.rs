@@ -13,6 +13,7 @@ mod commands;
 mod corpus;
 mod default;
 mod documents;
+mod errors;
 mod examples;
 mod fields;
 mod lint;

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
             Ok(text) => files::print(text)?,
             Err(error) => {
                 tally.troubles += 1;
-                files::remark(&format!("error: {} {error:#}", input.name));
+                files::remark(&format!("error: {} {}", input.name, files::with_causes(&error)));
             }
         }
     }
