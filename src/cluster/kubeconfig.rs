@@ -9,7 +9,7 @@ use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::{env, fs};
 
 use kube::config::{Kubeconfig, KubeconfigError};
-use poolgate_core::manifest::{self, Limits, Lines, Position};
+use poolgate_core::manifest::{self, Limits, Lines};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -93,8 +93,8 @@ pub(crate) fn read_from(path: &Path) -> Result<Kubeconfig, UnusableKubeconfig> {
     let mut merged = None;
     for document in manifest::parse(&text, &Limits::default()) {
         if let Some(problem) = document.unreadable() {
-            let Position { line, column } = lines.position(problem.span.start());
-            return Err(malformed(format!("{line}:{column}"), problem.to_string()));
+            let position = lines.position(problem.span.start());
+            return Err(malformed(position.to_string(), problem.to_string()));
         }
         let value = document.into_value();
         if value.is_null() {

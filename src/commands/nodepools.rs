@@ -5,7 +5,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, GROUP};
 use serde_json::Value;
 
-use poolgate_core::manifest::{self, Limits, Lines, Position};
+use poolgate_core::manifest::{self, Limits, Lines};
 
 /// A NodePool as it was found.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ pub(in crate::commands) fn find(text: &str) -> Input {
     let mut input = Input::default();
     for document in manifest::parse(text, &Limits::default()) {
         if let Some(problem) = document.unreadable() {
-            let Position { line, column } = lines.position(problem.span.start());
-            input.broken.push(format!("{line}:{column}: {problem}"));
+            let position = lines.position(problem.span.start());
+            input.broken.push(format!("{position}: {problem}"));
             continue;
         }
         for (path, object) in objects(document.value()) {

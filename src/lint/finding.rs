@@ -3,7 +3,6 @@
 use std::fmt::{self, Write as _};
 
 use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
-use poolgate_core::manifest::Position;
 use serde::Serialize;
 
 use super::fix::TextEdit;
@@ -55,8 +54,7 @@ pub(super) struct Elsewhere {
 impl fmt::Display for Elsewhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, file, place } = self;
-        let Position { line, column } = place.start;
-        write!(f, "{object} at {file}:{line}:{column}")
+        write!(f, "{object} at {file}:{}", place.start)
     }
 }
 
@@ -153,8 +151,7 @@ pub(super) fn left(name: &str, findings: &[Finding]) -> Vec<String> {
     let of = |finding: &Finding| {
         let unwritten = finding.edit.as_ref().map(|_| UNWRITTEN);
         let why = finding.left.as_deref().or(unwritten)?;
-        let Position { line, column } = finding.place.start;
-        Some(format!("{name}:{line}:{column}: not fixed: {why}"))
+        Some(format!("{name}:{}: not fixed: {why}", finding.place.start))
     };
     findings.iter().filter_map(of).collect()
 }

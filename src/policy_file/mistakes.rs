@@ -1,7 +1,5 @@
 //! What is wrong with a policy file, and where.
 
-use std::fmt;
-
 use poolgate_core::diagnostic::FieldPath;
 
 use poolgate_core::manifest::{Document, Lines, Position};
@@ -10,19 +8,13 @@ use poolgate_core::manifest::{Document, Lines, Position};
 const MAX_SHOWN: usize = 100;
 
 /// One thing to fix.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{position}: {message}")]
 pub struct Mistake {
     /// Where it is.
     pub position: Position,
     /// What is wrong and, behind a semicolon, how to fix it if that is known. One line.
     pub message: String,
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Position { line, column } = self.position;
-        write!(f, "{line}:{column}: {}", self.message)
-    }
 }
 
 /// All that is wrong with a file, in its order.

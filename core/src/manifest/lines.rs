@@ -1,16 +1,24 @@
 //! From byte offsets to the lines and columns that editors show.
 
+use std::fmt;
+
 /// Bytes between two checkpoints: small enough that walking from one costs nothing noticeable, large enough that
 /// the table always stays far smaller than the text.
 const STRIDE: usize = 4096;
 
-/// A position as editors count it: both numbers from 1, columns in characters.
+/// A position as editors count it: both numbers from 1, columns in characters. Printed as `line:column`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
     pub line: usize,
     /// The column, in characters (Unicode scalar values). A tab is one character.
     pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
 }
 
 impl Position {

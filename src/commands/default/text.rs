@@ -12,7 +12,7 @@ use crate::commands::insertion::{self, Entry, Insertion, Order};
 use crate::commands::nodepools::{objects, version};
 use crate::files::Whole;
 use crate::files::yaml;
-use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef, Position};
+use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 
 /// A text with defaults.
 #[derive(Debug, Default)]
@@ -34,10 +34,7 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
     let mut insertions = Vec::new();
     let mut done = Completed::default();
     let mut is_template = false;
-    let at = |offset: usize, why: &str| {
-        let Position { line, column } = lines.position(offset);
-        format!("{line}:{column}: {why}")
-    };
+    let at = |offset: usize, why: &str| format!("{}: {why}", lines.position(offset));
     for document in manifest::parse(text, &Limits::default()) {
         is_template |= LeftAlone::is_template(&document);
         if let Some(problem) = document.unreadable() {

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use poolgate_core::manifest::Position;
 
 use crate::files;
 use crate::policy_file::{self, LoadError, Loaded, placed};
@@ -94,8 +93,7 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
 fn notes(path: &Path, loaded: &Loaded, definition: Option<&Definition>, output: &mut String) {
     let name = path.display();
     for note in &loaded.reading.notes {
-        let Position { line, column } = note.position;
-        let _ = writeln!(output, "{name}:{line}:{column}: note: {}", note.message);
+        let _ = writeln!(output, "{name}:{}: note: {}", note.position, note.message);
     }
     for line in definition
         .into_iter()

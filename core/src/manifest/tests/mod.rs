@@ -22,10 +22,7 @@ fn one(text: &str) -> Document<'_> {
 /// `line:column clause`, followed by the related position.
 fn shown(text: &str, problem: &ManifestProblem) -> String {
     let lines = Lines::new(text);
-    let place = |span: super::Span| {
-        let position = lines.position(span.start());
-        format!("{}:{}", position.line, position.column)
-    };
+    let place = |span: super::Span| lines.position(span.start()).to_string();
     let related = problem.related.map(|span| format!(" (see {})", place(span)));
     format!(
         "{} {}{}",
