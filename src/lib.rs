@@ -50,7 +50,9 @@ pub fn run() -> ExitCode {
             return u8::try_from(error.exit_code()).map_or(UNUSABLE.into(), ExitCode::from);
         }
     };
-    command.run().unwrap_or_else(|error| {
+    let ended = command.run();
+    telemetry::finish_log();
+    ended.unwrap_or_else(|error| {
         files::remark(&format!("error: {}", files::with_causes(&error)));
         ExitCode::from(UNUSABLE)
     })

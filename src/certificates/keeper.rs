@@ -29,9 +29,8 @@ const NAME: &str = "poolgate CA";
 enum KeepError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    // The message contains its cause: as a source it would be printed twice.
     #[error("no certificate can be made: {0}")]
-    Issue(AuthorityError),
+    Issue(#[from] AuthorityError),
     #[error(
         "the clock is before the time at which the certificates were made, and nothing is made by it; if they were \
          made by a clock that was ahead, empty the Secret {AUTHORITY}"
@@ -134,8 +133,7 @@ impl Keeper {
         previous: &[Certificate],
         clock: SystemTime,
     ) -> Result<(), KeepError> {
-        let authority = Authority::create(NAME, clock, self.settings.authority_life);
-        let authority = authority.map_err(KeepError::Issue)?;
+        let authority = Authority::create(NAME, clock, self.settings.authority_life)?;
         let patch = read.authority.with_authority(&authority, previous);
         self.store.write_secret(AUTHORITY, &patch).await?;
         self.metrics.written("ca");
@@ -166,8 +164,7 @@ impl Keeper {
         let Ok(authority) = &meaning.authority else {
             return Ok(());
         };
-        let issued = authority.issue(&self.names.signed, clock, self.settings.leaf_life);
-        let issued = issued.map_err(KeepError::Issue)?;
+        let issued = authority.issue(&self.names.signed, clock, self.settings.leaf_life)?;
         let patch = read.leaf.with_leaf(&issued, authority);
         self.store.write_secret(LEAF, &patch).await?;
         self.metrics.written("leaf");

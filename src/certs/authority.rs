@@ -19,7 +19,7 @@ const BACKDATE: Duration = Duration::from_hours(1);
 pub(crate) enum AuthorityError {
     /// It cannot be made, or does not sign.
     #[error("{0}")]
-    Issue(rcgen::Error),
+    Issue(#[from] rcgen::Error),
     /// There is no certificate, or more than one, or one that is damaged.
     #[error("it must have exactly one certificate (a block BEGIN CERTIFICATE)")]
     Certificate,
@@ -32,13 +32,6 @@ pub(crate) enum AuthorityError {
     /// The key is that of another certificate.
     #[error("certificate and key do not belong together")]
     Mismatch,
-}
-
-// The message contains its cause: as a source it would be printed twice.
-impl From<rcgen::Error> for AuthorityError {
-    fn from(cause: rcgen::Error) -> Self {
-        Self::Issue(cause)
-    }
 }
 
 /// A CA and its key.

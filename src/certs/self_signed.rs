@@ -34,7 +34,7 @@ const CHECK: Duration = Duration::from_mins(1);
 pub(crate) enum SelfSignedError {
     /// It cannot be made.
     #[error("the certificate cannot be made: {0}")]
-    Issue(AuthorityError),
+    Issue(#[from] AuthorityError),
     /// It cannot be used.
     #[error("the certificate that was made cannot be used: {0}")]
     Pair(PairError),
@@ -46,13 +46,6 @@ pub(crate) enum SelfSignedError {
         /// Why.
         cause: io::Error,
     },
-}
-
-// The messages above contain their causes, so that a log line has them too; as sources they would be printed twice.
-impl From<AuthorityError> for SelfSignedError {
-    fn from(cause: AuthorityError) -> Self {
-        Self::Issue(cause)
-    }
 }
 
 impl From<rcgen::Error> for SelfSignedError {

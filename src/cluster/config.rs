@@ -187,7 +187,8 @@ fn in_cluster() -> Found {
     }
 }
 
-/// Reads have their deadlines elsewhere, because a watch is read for a long time.
+/// A cluster, with deadlines for connections and writes. Reads have theirs elsewhere, because a watch is read for a long
+/// time.
 fn with_deadlines(mut config: Config) -> Found {
     config.connect_timeout = Some(CONNECT);
     config.write_timeout = Some(WRITE);

@@ -119,7 +119,7 @@ impl Work {
         }
     }
 
-    /// Takes part in leader election, unless `--observe` is set.
+    /// Who may write: a candidate for the election and its leadership; with `--observe` no candidate is needed.
     fn candidate(&self, client: &Client) -> (Option<Candidate>, Leadership) {
         if self.args.observe {
             return (None, Leadership::always());

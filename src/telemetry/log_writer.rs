@@ -1,5 +1,5 @@
-//! Log lines on stderr that keep nobody waiting. One thread writes at a time; others leave it their lines. If the other
-//! end of the pipe is not read, lines are dropped and counted.
+//! Log lines on stderr that do not wait for who reads them. One thread writes at a time, and others leave it their lines.
+//! If the other end of the pipe is not read, lines are dropped and counted.
 
 use std::io::{self, Write};
 use std::mem;
@@ -15,6 +15,9 @@ const PIECE: usize = 4096;
 /// How many bytes may be left to the thread that writes.
 const MOST_LEFT: usize = 64 << 10;
 
+/// How often a thread writes what others have left meanwhile. Then they wait, so that it comes to an end.
+const MOST_ROUNDS: usize = 16;
+
 static STDERR: LazyLock<LogStream<io::Stderr>> = LazyLock::new(|| LogStream::new(io::stderr()));
 
 /// The number of lines that were dropped.
@@ -25,6 +28,12 @@ pub(super) fn dropped() -> Counter {
 /// Standard error.
 pub(super) fn stderr() -> &'static LogStream<io::Stderr> {
     &STDERR
+}
+
+/// Writes what is left to a thread that may not come to it before the process ends.
+pub(crate) fn finish() {
+    let lines = mem::take(&mut STDERR.left().lines);
+    STDERR.put_all(&lines);
 }
 
 /// A stream for log lines.
@@ -84,6 +93,12 @@ impl<S: AsFd> LogStream<S>
 where
     for<'s> &'s S: Write,
 {
+    fn put_all(&self, lines: &[u8]) {
+        lines
+            .split_inclusive(|byte| *byte == b'\n')
+            .for_each(|line| self.put(line));
+    }
+
     /// Writes as much of a line as can be written at once.
     fn put(&self, line: &[u8]) {
         let mut pieces = line.chunks(PIECE);
@@ -101,16 +116,21 @@ where
 {
     /// Takes a whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.begin(line) {
-            self.put(line);
-            let mut lines = Vec::new();
-            while self.take(&mut lines) {
-                lines
-                    .split_inclusive(|byte| *byte == b'\n')
-                    .for_each(|line| self.put(line));
-                lines.clear();
-            }
+        if !self.begin(line) {
+            return Ok(line.len());
         }
+        self.put(line);
+        let mut lines = Vec::new();
+        for _ in 0..MOST_ROUNDS {
+            if !self.take(&mut lines) {
+                return Ok(line.len());
+            }
+            self.put_all(&lines);
+            lines.clear();
+        }
+        let mut left = self.left();
+        self.put_all(&left.lines);
+        *left = Left::default();
         Ok(line.len())
     }
 

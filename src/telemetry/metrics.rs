@@ -22,7 +22,7 @@ impl Registry {
         let mut registry = Self(registry::Registry::with_prefix("poolgate"));
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.0.register("build", "What runs", build);
-        let dropped = "Log lines that were dropped because they were not read in time";
+        let dropped = "Log lines that were dropped because they could not be written at once";
         registry.with("log_lines_dropped", dropped, log_writer::dropped());
         registry
     }
