@@ -104,7 +104,7 @@ impl Connection {
         for record in bytes.chunks(RECORD_BYTES) {
             self.tls.writer().write_all(record)?;
             while self.tls.wants_write() {
-                self.tls.write_tls(&mut self.socket)?;
+                uninterrupted(|| self.tls.write_tls(&mut self.socket))?;
             }
         }
         Ok(())
@@ -166,10 +166,20 @@ impl Connection {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
             }
-            if self.tls.read_tls(&mut self.socket)? == 0 {
+            if uninterrupted(|| self.tls.read_tls(&mut self.socket))? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
             self.tls.process_new_packets().map_err(io::Error::other)?;
+        }
+    }
+}
+
+/// Tries again while the call is interrupted: where a socket has a deadline, the kernel does not do so itself.
+fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return done,
         }
     }
 }
