@@ -13,7 +13,7 @@ use rustix::fd::AsFd;
 const PIECE: usize = 4096;
 
 /// How many bytes may be left to the thread that writes.
-const MOST_LEFT: usize = 64 << 10;
+const MOST_PENDING: usize = 64 << 10;
 
 /// How often a thread writes what others have left meanwhile. Then they wait, so that it comes to an end.
 const MOST_ROUNDS: usize = 16;
@@ -32,21 +32,20 @@ pub(super) fn stderr() -> &'static LogStream<io::Stderr> {
 
 /// Writes what is left to a thread that may not come to it before the process ends.
 pub(crate) fn finish() {
-    let lines = mem::take(&mut STDERR.left().lines);
-    STDERR.put_all(&lines);
+    STDERR.write_pending();
 }
 
 /// A stream for log lines.
 #[derive(Debug)]
 pub(super) struct LogStream<S> {
     stream: S,
-    left: Mutex<Left>,
+    pending: Mutex<Pending>,
     dropped: Counter,
 }
 
 /// The lines for the thread that writes.
 #[derive(Debug, Default)]
-struct Left {
+struct Pending {
     /// Whether there is such a thread. A second one could fill the space in the pipe that the first has found.
     is_writing: bool,
     lines: Vec<u8>,
@@ -56,36 +55,36 @@ impl<S> LogStream<S> {
     fn new(stream: S) -> Self {
         Self {
             stream,
-            left: Mutex::default(),
+            pending: Mutex::default(),
             dropped: Counter::default(),
         }
     }
 
-    fn left(&self) -> MutexGuard<'_, Left> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this thread is the one to write now. If not, the line is left to the one that is.
-    fn begin(&self, line: &[u8]) -> bool {
-        let mut left = self.left();
-        if !left.is_writing {
-            left.is_writing = true;
+    fn becomes_writer(&self, line: &[u8]) -> bool {
+        let mut pending = self.pending();
+        if !pending.is_writing {
+            pending.is_writing = true;
             return true;
         }
-        if left.lines.len() + line.len() > MOST_LEFT {
+        if pending.lines.len() + line.len() > MOST_PENDING {
             self.dropped.inc();
         } else {
-            left.lines.extend_from_slice(line);
+            pending.lines.extend_from_slice(line);
         }
         false
     }
 
     /// Takes what was left since, in exchange for an empty buffer. If it is nothing, this thread writes no more.
     fn take(&self, lines: &mut Vec<u8>) -> bool {
-        let mut left = self.left();
-        mem::swap(&mut left.lines, lines);
-        left.is_writing = !lines.is_empty();
-        left.is_writing
+        let mut pending = self.pending();
+        mem::swap(&mut pending.lines, lines);
+        pending.is_writing = !lines.is_empty();
+        pending.is_writing
     }
 }
 
@@ -93,14 +92,20 @@ impl<S: AsFd> LogStream<S>
 where
     for<'s> &'s S: Write,
 {
-    fn put_all(&self, lines: &[u8]) {
+    /// Writes what is left to the thread that writes, in its place.
+    fn write_pending(&self) {
+        let lines = mem::take(&mut self.pending().lines);
+        self.write_lines(&lines);
+    }
+
+    fn write_lines(&self, lines: &[u8]) {
         lines
             .split_inclusive(|byte| *byte == b'\n')
-            .for_each(|line| self.put(line));
+            .for_each(|line| self.write_line(line));
     }
 
     /// Writes as much of a line as can be written at once.
-    fn put(&self, line: &[u8]) {
+    fn write_line(&self, line: &[u8]) {
         let mut pieces = line.chunks(PIECE);
         let is_written =
             pieces.all(|piece| takes_more(&self.stream) && (&self.stream).write_all(piece).is_ok());
@@ -116,21 +121,21 @@ where
 {
     /// Takes a whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if !self.begin(line) {
+        if !self.becomes_writer(line) {
             return Ok(line.len());
         }
-        self.put(line);
+        self.write_line(line);
         let mut lines = Vec::new();
         for _ in 0..MOST_ROUNDS {
             if !self.take(&mut lines) {
                 return Ok(line.len());
             }
-            self.put_all(&lines);
+            self.write_lines(&lines);
             lines.clear();
         }
-        let mut left = self.left();
-        self.put_all(&left.lines);
-        *left = Left::default();
+        let mut pending = self.pending();
+        self.write_lines(&pending.lines);
+        *pending = Pending::default();
         Ok(line.len())
     }
 
@@ -193,14 +198,14 @@ mod tests {
     fn a_line_that_comes_while_another_is_written_follows_it() {
         let (mut reader, stream) = io::pipe().expect("a pipe");
         let log = LogStream::new(stream);
-        assert!(log.begin(b"first\n"));
+        assert!(log.becomes_writer(b"first\n"));
         (&log).write_all(b"second\n").expect("a line");
-        (&log).write_all(&vec![b'x'; MOST_LEFT]).expect("a line");
+        (&log).write_all(&vec![b'x'; MOST_PENDING]).expect("a line");
         assert_eq!(log.dropped.get(), 1, "too much to be left");
-        log.put(b"first\n");
+        log.write_line(b"first\n");
         let mut lines = Vec::new();
         assert!(log.take(&mut lines));
-        log.put(&lines);
+        log.write_line(&lines);
         lines.clear();
         assert!(!log.take(&mut lines));
         (&log).write_all(b"third\n").expect("a line");
@@ -208,6 +213,19 @@ mod tests {
         let mut read = String::new();
         reader.read_to_string(&mut read).expect("lines");
         assert_eq!(read, "first\nsecond\nthird\n");
+    }
+
+    #[test]
+    fn at_the_end_a_line_is_written_that_is_left_to_another_thread() {
+        let (mut reader, stream) = io::pipe().expect("a pipe");
+        let log = LogStream::new(stream);
+        assert!(log.becomes_writer(b"cut off\n"));
+        (&log).write_all(b"stopped\n").expect("a line");
+        log.write_pending();
+        drop(log);
+        let mut read = String::new();
+        reader.read_to_string(&mut read).expect("lines");
+        assert_eq!(read, "stopped\n");
     }
 
     #[test]
