@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::claim::ClaimState;
 use super::recent_limits::RecentLimits;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::Moment;
@@ -16,6 +17,9 @@ const OVER: Duration = Duration::from_mins(10);
 pub struct Memory {
     /// When each claim was last given an open place, by UID.
     pub(super) turns: BTreeMap<Arc<str>, Moment>,
+    /// When each node that Karpenter is disrupting was first seen so, by the UID of its claim: the condition that
+    /// says since when follows the taint, and Karpenter 1.0 sets none.
+    pub(super) disruptions: BTreeMap<Arc<str>, Moment>,
     /// Since when there have been enough places to hold no node.
     pub(super) roomy_since: Option<Moment>,
     /// Since when a pod that the pool could serve has been pending although there is a free place and no node is
@@ -57,6 +61,16 @@ impl Memory {
         self.turns.clear();
         self.roomy_since = None;
         self.unserved_since = None;
+    }
+
+    /// Records which nodes Karpenter is disrupting.
+    pub(super) fn see_disruptions(&mut self, claims: &[&ClaimState<'_>], now: Moment) {
+        let disrupted = claims.iter().filter(|claim| claim.is_being_disrupted());
+        let seen = disrupted.map(|claim| {
+            let uid = &claim.claim.uid;
+            (Arc::clone(uid), self.disruptions.get(uid).copied().unwrap_or(now))
+        });
+        self.disruptions = seen.collect();
     }
 
     /// Whether a topic is to be reported now; records it. `what` identifies what is reported; `None` while there is

@@ -1,5 +1,6 @@
 //! A pool's state, sorted and evaluated once for all decisions.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -39,6 +40,8 @@ pub(super) struct Situation<'p> {
     pub(super) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
     pub(super) claims: Vec<&'p ClaimState<'p>>,
+    /// The UIDs of the claims of whose nodes [`is_denied`](Self::is_denied) is true.
+    denied: HashSet<&'p str>,
     /// Whether a pod is pending that the pool could serve.
     pub(super) is_awaited: bool,
     /// Whether a node is being created: admitted, but not ready for pods yet.
@@ -75,7 +78,10 @@ impl<'p> Situation<'p> {
             lenient_until: None,
             counts,
             claims,
+            denied: HashSet::new(),
         };
+        memory.see_disruptions(&situation.claims, now.clock);
+        situation.denied = situation.denied_claims(memory);
         let settle = state.settings.settle;
         memory.limits.see(situation.limit_in_force(), now.clock, settle);
         situation.lenient = memory.limits.most_lenient();
@@ -126,9 +132,20 @@ impl<'p> Situation<'p> {
     /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its
     /// replacement. False if the node is closed already.
     pub(super) fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
-        let since = claim.claim.conditions.disrupted_since;
-        let began_before = |denial| since.is_none_or(|since| since <= denial);
-        claim.is_openly_disrupted() && self.recent_denial().is_some_and(began_before)
+        self.denied.contains(&*claim.claim.uid)
+    }
+
+    fn denied_claims(&self, memory: &Memory) -> HashSet<&'p str> {
+        let Some(denial) = self.recent_denial() else {
+            return HashSet::new();
+        };
+        let was_before = |claim: &ClaimState<'_>| match claim.claim.conditions.disrupted_since {
+            Some(since) => since <= denial,
+            None => memory.disruptions.get(&claim.claim.uid).copied() < self.state.denied_at,
+        };
+        let disrupted = self.claims.iter().filter(|claim| claim.is_openly_disrupted());
+        let denied = disrupted.filter(|claim| was_before(claim));
+        denied.map(|claim| &*claim.claim.uid).collect()
     }
 
     /// When the gate last denied a claim, by the gate's wall clock, if this replica saw that recently.

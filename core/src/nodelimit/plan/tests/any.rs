@@ -42,7 +42,7 @@ prop_compose! {
         pods in prop::collection::vec(any_pod(), 0..3),
         (is_drifted, consolidatable, is_ready) in (prop::bool::weighted(0.3), prop::bool::weighted(0.8), prop::bool::weighted(0.9)),
         stage in 0..12_u8,
-        disrupted in prop::option::weighted(0.15, 0..60_i64),
+        disrupted in prop::option::weighted(0.2, prop::option::weighted(0.75, 0..60_i64)),
         is_deleted in prop::bool::weighted(0.08),
         marks in 0..9_u8,
         is_tainted in prop::bool::weighted(0.1),
@@ -73,7 +73,10 @@ prop_compose! {
             node.taint(Taint { key: "t".to_owned(), value: String::new(), effect: Effect::NoSchedule });
         }
         if let Some(since) = disrupted {
-            machine = machine.disrupted(noon() - seconds(since));
+            machine = match since {
+                Some(since) => machine.disrupted(noon() - seconds(since)),
+                None => machine.tainted(),
+            };
         }
         if is_deleted {
             machine = machine.deleted();

@@ -83,7 +83,7 @@ pub(super) fn places(world: &World) -> usize {
         .claims
         .iter()
         .filter(is_begun)
-        .map(|m| m.claim.conditions.disrupted_since.unwrap())
+        .map(|m| m.claim.conditions.disrupted_since.unwrap_or(jiff::Timestamp::MAX))
         .collect();
     begun.sort();
     let mut made: Vec<_> = world

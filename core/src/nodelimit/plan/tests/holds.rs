@@ -94,6 +94,34 @@ fn after_a_denial_the_nodes_being_disrupted_are_held() {
 }
 
 #[test]
+fn a_denial_is_not_held_against_a_disruption_that_begins_later() {
+    let mut world = World::new(3).with_full_nodes(1);
+    world.claims[0] = world.claims[0].clone().held();
+    world.claims.push(Machine::new(1).drifted().with_pod("4"));
+    world.denied(noon() - SignedDuration::from_secs(60));
+    world.step(noon());
+    assert_eq!(world.open(), ["node-1"], "the one place is for the drifted node");
+    // Karpenter taints a node first, then writes since when it disrupts it, then creates the replacement.
+    world.claims[1] = world.claims[1].clone().tainted();
+    let plan = world.step(noon() + SignedDuration::from_secs(1));
+    assert_eq!(names(&plan.hold), [""; 0]);
+    assert_eq!(released(&plan), [""; 0], "the replacement needs the place");
+}
+
+#[test]
+fn after_a_denial_a_node_is_held_of_which_no_condition_says_since_when_it_is_disrupted() {
+    let mut world = World::new(2);
+    world
+        .claims
+        .push(Machine::new(0).drifted().with_pod("4").tainted());
+    world.claims.push(Machine::new(1).with_pod("4").held());
+    world.step(noon());
+    world.denied(noon() + SignedDuration::from_secs(1));
+    let plan = world.step(noon() + SignedDuration::from_secs(2));
+    assert_eq!(names(&plan.hold), ["node-0"]);
+}
+
+#[test]
 fn a_users_mark_is_left_alone_and_takes_no_place() {
     let mut world = World::new(3).with_full_nodes(3);
     world.claims[1] = world.claims[1].clone().marked(USERS).drifted();

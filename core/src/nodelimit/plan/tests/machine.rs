@@ -81,6 +81,11 @@ impl Machine {
     /// Karpenter has begun to disrupt it.
     pub(super) fn disrupted(mut self, since: Timestamp) -> Self {
         self.claim.conditions.disrupted_since = Some(since);
+        self.tainted()
+    }
+
+    /// The same before Karpenter has written since when, or by a release that never does.
+    pub(super) fn tainted(mut self) -> Self {
         let taint = Taint {
             key: DISRUPTED_TAINT.to_owned(),
             value: String::new(),
