@@ -32,32 +32,15 @@ pub struct Installed {
 pub struct InstalledVersion {
     /// The version.
     pub version: ApiVersion,
-    /// Whether clients may use it.
-    pub served: bool,
     /// Whether `spec.disruption.nodeLimitMode` is kept; if not, the API server prunes it.
     pub keeps_node_limit_mode: bool,
     /// Most elements of `requirements`; `None` if not limited.
     pub max_requirements: Option<usize>,
     /// Whether `consolidateAfter` is required in `spec.disruption`.
     pub requires_consolidate_after: bool,
-    /// What the API server writes into a NodePool before it calls any webhook.
-    pub defaults: InstalledDefaults,
     consolidation_policies: Option<Words>,
     operators: Option<Words>,
     reasons: Option<Words>,
-}
-
-/// The defaults of a definition, unchanged; `None` if a field has no default.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct InstalledDefaults {
-    /// Of `spec.disruption` as a whole.
-    pub disruption: Option<Value>,
-    /// Of `spec.disruption.budgets`.
-    pub budgets: Option<Value>,
-    /// Of `spec.disruption.consolidationPolicy`.
-    pub consolidation_policy: Option<Value>,
-    /// Of `spec.disruption.consolidateAfter`.
-    pub consolidate_after: Option<Value>,
 }
 
 /// The values of an enumeration.
@@ -109,14 +92,6 @@ impl Installed {
             .iter()
             .find(|installed| installed.version == version)
     }
-
-    /// The versions that clients may use, in the definition's order.
-    pub fn served(&self) -> impl Iterator<Item = ApiVersion> + '_ {
-        self.versions
-            .iter()
-            .filter(|installed| installed.served)
-            .map(|installed| installed.version)
-    }
 }
 
 impl InstalledVersion {
@@ -124,16 +99,9 @@ impl InstalledVersion {
         let words = |at: &str| schema.words(at).map(|words| words.take(MOST_WORDS).collect());
         Self {
             version: schema.version,
-            served: schema.served,
             keeps_node_limit_mode: schema.has("disruption.nodeLimitMode"),
             max_requirements: schema.max_items("template.spec.requirements"),
             requires_consolidate_after: schema.requires("disruption", "consolidateAfter"),
-            defaults: InstalledDefaults {
-                disruption: schema.default("disruption"),
-                budgets: schema.default("disruption.budgets"),
-                consolidation_policy: schema.default("disruption.consolidationPolicy"),
-                consolidate_after: schema.default("disruption.consolidateAfter"),
-            },
             consolidation_policies: words("disruption.consolidationPolicy"),
             operators: words("template.spec.requirements[].operator"),
             reasons: words("disruption.budgets[].reasons[]"),

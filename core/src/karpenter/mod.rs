@@ -30,9 +30,7 @@ pub use disruption::{Budget, Disruption};
 pub use enum_values::{Availability, EnumValues};
 pub use field::Field;
 pub(crate) use field::whole_number;
-pub use installed::{
-    Installed, InstalledDefaults, InstalledVersion, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition,
-};
+pub use installed::{Installed, InstalledVersion, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
 pub use known::{Karpenter, ReleaseSource};
 pub use label_sets::{LabelKind, LabelSets, likely_label};
 pub use labels::{

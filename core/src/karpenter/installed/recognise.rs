@@ -75,7 +75,7 @@ const CHANGES: &[Change] = &[
     Change {
         until: KarpenterVersion::new(1, 0, 8),
         ..at(KarpenterVersion::DISRUPTION_DEFAULT, |definition| {
-            definition.v1(|schema| schema.default("disruption").is_some())
+            definition.v1(|schema| schema.has_default("disruption"))
         })
     },
     Change {

@@ -63,9 +63,9 @@ impl<'a> Schema<'a> {
             .is_some_and(|mut words| words.any(|known| *known == *word))
     }
 
-    /// The default of a field.
-    pub(super) fn default(&self, path: &str) -> Option<Value> {
-        self.at(path)?.get("default").cloned()
+    /// Whether a field has a default.
+    pub(super) fn has_default(&self, path: &str) -> bool {
+        self.at(path).is_some_and(|node| node.contains_key("default"))
     }
 
     /// Whether the object at `path` must have `field`.
