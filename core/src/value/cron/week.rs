@@ -10,12 +10,14 @@ use super::set::values;
 use super::{Kind, Schedule};
 
 const MINUTES: usize = 7 * 24 * 60;
-const WORDS: usize = MINUTES.div_ceil(64);
+/// A week is exactly 315 words of this many bits.
+const BITS: usize = 32;
+const WORDS: usize = MINUTES / BITS;
 const ALL_WEEKDAYS: u64 = 0b111_1111;
 
 /// A set of minutes of the week, from Sunday 00:00 UTC on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WeekMinutes([u64; WORDS]);
+pub struct WeekMinutes([u32; WORDS]);
 
 impl WeekMinutes {
     /// No minutes.
@@ -30,49 +32,27 @@ impl WeekMinutes {
 
     /// Whether it holds every minute of the week.
     pub fn is_whole_week(&self) -> bool {
-        self.0
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum::<usize>()
-            == MINUTES
+        self.0 == [u32::MAX; WORDS]
     }
 
     fn set(&mut self, minute: usize) {
-        if let Some(word) = self.0.get_mut(minute / 64) {
-            *word |= 1 << (minute % 64);
+        if let Some(word) = self.0.get_mut(minute / BITS) {
+            *word |= 1 << (minute % BITS);
         }
     }
 
-    /// The set shifted by some minutes, wrapping from the end of the week to its beginning. Less than a week.
+    /// The set shifted by some minutes, wrapping from the end of the week to its beginning.
     fn moved(&self, minutes: usize) -> Self {
-        let mut moved = Self::NONE;
-        moved.or_shifted_up(self, minutes);
-        moved.or_shifted_down(self, MINUTES.saturating_sub(minutes));
-        moved.clear_beyond_the_week();
+        let mut moved = self.clone();
+        moved.0.rotate_right(minutes / BITS % WORDS);
+        let bits = minutes % BITS;
+        let mut before = moved.0.last().copied().unwrap_or_default();
+        for word in &mut moved.0 {
+            // To the right in two steps, because a shift by a whole word would overflow.
+            let shifted = *word << bits | before >> 1 >> (BITS - 1 - bits);
+            before = std::mem::replace(word, shifted);
+        }
         moved
-    }
-
-    fn or_shifted_up(&mut self, of: &Self, by: usize) {
-        let (words, bits) = (by / 64, by % 64);
-        let mut carried = 0;
-        for (target, word) in self.0.iter_mut().skip(words).zip(of.0) {
-            *target |= word << bits | carried;
-            carried = if bits == 0 { 0 } else { word >> (64 - bits) };
-        }
-    }
-
-    fn or_shifted_down(&mut self, of: &Self, by: usize) {
-        let (words, bits) = (by / 64, by % 64);
-        let above = of.0.iter().skip(words + 1).copied().chain([0]);
-        for ((target, word), above) in self.0.iter_mut().zip(of.0.iter().skip(words)).zip(above) {
-            *target |= word >> bits | if bits == 0 { 0 } else { above << (64 - bits) };
-        }
-    }
-
-    fn clear_beyond_the_week(&mut self) {
-        if let Some(last) = self.0.last_mut() {
-            *last &= u64::MAX >> (WORDS * 64 - MINUTES);
-        }
     }
 }
 
@@ -132,7 +112,7 @@ mod tests {
     fn slowly(schedule: &str, minutes: usize) -> WeekMinutes {
         let starts = week(schedule, 1).unwrap();
         let mut covered = WeekMinutes::NONE;
-        for start in (0..MINUTES).filter(|minute| starts.0[minute / 64] >> (minute % 64) & 1 == 1) {
+        for start in (0..MINUTES).filter(|minute| starts.0[minute / BITS] >> (minute % BITS) & 1 == 1) {
             for minute in start..start + minutes {
                 covered.set(minute % MINUTES);
             }
