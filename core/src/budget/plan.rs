@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 use super::hours::{DAY, DAYS, WEEK, WeeklyHours};
+use crate::value::duration::BudgetDuration;
 
 /// The minutes of a week, as UTC offsets count them.
 const MINUTES_OF_WEEK: i32 = 7 * 24 * 60;
@@ -168,7 +169,7 @@ fn windows(is_open: &[bool]) -> Vec<Closed> {
     }
     let window = |((start, length), days): ((usize, usize), [bool; 7])| Closed::Window {
         schedule: format!("{} {} * * {}", start % 60, start / 60, weekdays(days)),
-        duration: duration(length),
+        duration: BudgetDuration::written(length as u64),
     };
     windows.into_iter().map(window).collect()
 }
@@ -189,15 +190,6 @@ fn weekdays(days: [bool; 7]) -> String {
             format!("{from}-{to}")
         }
         _ => named.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(","),
-    }
-}
-
-/// A length in the notation of budgets: hours, minutes or both.
-fn duration(minutes: usize) -> String {
-    match (minutes / 60, minutes % 60) {
-        (hours, 0) => format!("{hours}h"),
-        (0, minutes) => format!("{minutes}m"),
-        (hours, minutes) => format!("{hours}h{minutes}m"),
     }
 }
 

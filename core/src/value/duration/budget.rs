@@ -7,7 +7,7 @@ use super::units::in_known_units;
 use crate::diagnostic::Suggestion;
 use crate::value::{excerpt, is_cut, is_number};
 
-const NANOS_A_MINUTE: i64 = 60_000_000_000;
+const NANOS_A_MINUTE: u64 = 60_000_000_000;
 
 /// How long a window of a budget stays open: whole minutes, possibly 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +64,15 @@ impl BudgetDuration {
             Err(_) => return Err(BudgetDurationError::Overflow(excerpt(text))),
         };
         Ok(Self(Duration::from_nanos(nanos.unsigned_abs())))
+    }
+
+    /// A length as a budget has it: hours, minutes or both.
+    pub fn written(minutes: u64) -> String {
+        match (minutes / 60, minutes % 60) {
+            (0, minutes) => format!("{minutes}m"),
+            (hours, 0) => format!("{hours}h"),
+            (hours, minutes) => format!("{hours}h{minutes}m"),
+        }
     }
 
     /// Whether the CRD accepts a text.
@@ -141,16 +150,8 @@ fn diagnose(text: &str) -> BudgetDurationError {
 
 /// A duration that Go can read, in hours and minutes, if it has no seconds.
 fn in_minutes(text: &str) -> Option<String> {
-    let nanos = GoDuration::parse(text).ok()?.as_nanos();
-    if nanos % NANOS_A_MINUTE != 0 {
-        return None;
-    }
-    let minutes = nanos / NANOS_A_MINUTE;
-    Some(match (minutes / 60, minutes % 60) {
-        (0, minutes) => format!("{minutes}m"),
-        (hours, 0) => format!("{hours}h"),
-        (hours, minutes) => format!("{hours}h{minutes}m"),
-    })
+    let nanos = u64::try_from(GoDuration::parse(text).ok()?.as_nanos()).ok()?;
+    (nanos % NANOS_A_MINUTE == 0).then(|| BudgetDuration::written(nanos / NANOS_A_MINUTE))
 }
 
 #[cfg(test)]

@@ -1,32 +1,16 @@
 //! Units of time in other spellings than Karpenter's `h`, `m` and `s`.
 
-/// A spelling of a unit, the unit, and how many of it one of them is.
-const SPELLINGS: [(&str, char, u64); 24] = [
-    ("s", 's', 1),
-    ("S", 's', 1),
-    ("sec", 's', 1),
-    ("secs", 's', 1),
-    ("second", 's', 1),
-    ("seconds", 's', 1),
-    ("m", 'm', 1),
-    ("M", 'm', 1),
-    ("min", 'm', 1),
-    ("mins", 'm', 1),
-    ("minute", 'm', 1),
-    ("minutes", 'm', 1),
-    ("h", 'h', 1),
-    ("H", 'h', 1),
-    ("hr", 'h', 1),
-    ("hrs", 'h', 1),
-    ("hour", 'h', 1),
-    ("hours", 'h', 1),
-    ("d", 'h', 24),
-    ("day", 'h', 24),
-    ("days", 'h', 24),
-    ("w", 'h', 7 * 24),
-    ("week", 'h', 7 * 24),
-    ("weeks", 'h', 7 * 24),
-];
+/// The unit that a spelling means, and how many of it one of them is.
+fn unit(spelling: &str) -> Option<(char, u64)> {
+    match spelling {
+        "s" | "S" | "sec" | "secs" | "second" | "seconds" => Some(('s', 1)),
+        "m" | "M" | "min" | "mins" | "minute" | "minutes" => Some(('m', 1)),
+        "h" | "H" | "hr" | "hrs" | "hour" | "hours" => Some(('h', 1)),
+        "d" | "day" | "days" => Some(('h', 24)),
+        "w" | "week" | "weeks" => Some(('h', 7 * 24)),
+        _ => None,
+    }
+}
 
 /// A length such as `1d12h` or `8hr30min` in hours, minutes and seconds; `None` if a unit is unknown or missing.
 pub(super) fn in_known_units(text: &str) -> Option<String> {
@@ -36,10 +20,9 @@ pub(super) fn in_known_units(text: &str) -> Option<String> {
         let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         let count: u64 = rest.strip_suffix(behind)?.parse().ok()?;
         rest = behind.trim_start_matches(char::is_alphabetic);
-        let written = behind.strip_suffix(rest)?;
-        let (_, unit, factor) = SPELLINGS.iter().find(|(spelling, ..)| *spelling == written)?;
-        let (_, amount) = amounts.iter_mut().find(|(known, _)| known == unit)?;
-        *amount = Some(amount.unwrap_or(0).checked_add(count.checked_mul(*factor)?)?);
+        let (unit, factor) = unit(behind.strip_suffix(rest)?)?;
+        let (_, amount) = amounts.iter_mut().find(|(known, _)| *known == unit)?;
+        *amount = Some(amount.unwrap_or(0).checked_add(count.checked_mul(factor)?)?);
     }
     let terms = amounts
         .iter()
