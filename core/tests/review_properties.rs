@@ -290,11 +290,11 @@ proptest! {
             let is_the_mode = ["metadata.annotations", "metadata.annotations[poolgate.dev/node-limit-mode]"].contains(&&*path);
             let is_the_limit = ["spec.limits", "spec.limits.nodes"].contains(&&*path);
             prop_assert!(path.starts_with("spec.disruption") || is_the_mode || is_the_limit, "{path}");
-            prop_assert_eq!(default.path.find(&object), None);
+            prop_assert_eq!(default.path.find_value(&object), None);
         }
         let template = FieldPath::of(&["spec", "template"]);
         let after = completed(version, &object);
-        prop_assert_eq!(template.find(&after), template.find(&object));
+        prop_assert_eq!(template.find_value(&after), template.find_value(&object));
     }
 
     #[test]
@@ -305,7 +305,7 @@ proptest! {
         }
         prop_assert_eq!(review_of(version, &once, Some(&old)).defaults, vec![]);
         let template = FieldPath::of(&["spec", "template"]);
-        prop_assert_eq!(template.find(&once), template.find(&object));
+        prop_assert_eq!(template.find_value(&once), template.find_value(&object));
     }
 
     #[test]
@@ -326,7 +326,7 @@ proptest! {
     ) {
         let changed = FieldPath::of(changed);
         let mut new = old.clone();
-        replace(&mut new, &changed, changed.find(&other));
+        replace(&mut new, &changed, changed.find_value(&other));
         for diagnostic in review_of(version, &new, Some(&old)).report.diagnostics() {
             let mut rests_on = std::iter::once(&diagnostic.path).chain(&diagnostic.related);
             prop_assert!(
@@ -343,7 +343,7 @@ proptest! {
     ) {
         let changed = FieldPath::of(changed);
         let mut new = old.clone();
-        replace(&mut new, &changed, changed.find(&other));
+        replace(&mut new, &changed, changed.find_value(&other));
         let new = if fresh { other } else { new };
         let (text, new) = (old.to_string(), Json::from(&new));
         let outline = read(&text, STORED_OUTLINE).expect("what was written can be read");

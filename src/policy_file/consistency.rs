@@ -35,7 +35,7 @@ pub(super) fn check(document: &Value, policy: &Policy, found: &mut Found) {
 
 /// The fields under `defaults` that a document sets.
 pub(super) fn defaults_set(document: &Value) -> Vec<&'static str> {
-    let is_set = |field: &&'static str| FieldPath::of(&["defaults", field]).find(document).is_some();
+    let is_set = |field: &&'static str| FieldPath::of(&["defaults", field]).find_value(document).is_some();
     DEFAULTS.into_iter().filter(is_set).collect()
 }
 
@@ -43,7 +43,7 @@ pub(super) fn defaults_set(document: &Value) -> Vec<&'static str> {
 /// window never reaches them.
 fn check_windows(document: &Value, found: &mut Found) {
     let budgets = FieldPath::of(&["defaults", "budgets"]);
-    let listed = budgets.find(document).and_then(Value::as_array);
+    let listed = budgets.find_value(document).and_then(Value::as_array);
     for (index, budget) in listed.into_iter().flatten().enumerate() {
         let is_absent = |field: &str| budget.get(field).is_none_or(Value::is_null);
         let missing = match (is_absent("schedule"), is_absent("duration")) {
@@ -132,6 +132,6 @@ fn is_set(inside: &[Segment], document: &Value) -> bool {
     };
     FieldPath::of(&["defaults"])
         .key(field.clone())
-        .find(document)
+        .find_value(document)
         .is_some()
 }

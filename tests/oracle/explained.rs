@@ -346,7 +346,7 @@ fn is_about_float(detail: &str) -> bool {
 /// The key of the label that a finding points at: of the template, or in the field of a requirement.
 fn label_at<'v>(case: &'v Case, path: &'v FieldPath) -> Option<&'v str> {
     match path.segments().last()? {
-        Segment::Key(field) if field == "key" => path.find(&case.object)?.as_str(),
+        Segment::Key(field) if field == "key" => path.find_value(&case.object)?.as_str(),
         Segment::Key(label) => Some(label),
         Segment::Index(_) => None,
     }

@@ -140,7 +140,7 @@ fn has_no_claims(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool
 
 /// The same for a node class that has a name.
 fn has_no_claims_of_the_class(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
-    let is_named = path.find(suspect.object) != Some(&"".into());
+    let is_named = path.find_value(suspect.object) != Some(&"".into());
     has_no_claims(suspect, path).filter(|_| is_named)
 }
 

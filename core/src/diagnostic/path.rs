@@ -1,8 +1,11 @@
 //! The path of a field in an object, written as Kubernetes writes it.
 
-use crate::json::{Json, Tree};
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+
+use crate::json::Json;
 
 /// One step of a [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,14 +57,20 @@ impl FieldPath {
     }
 
     /// The value at this path. An explicit `null` counts as absent, as in the API server.
-    pub fn find<'v, T: Tree>(&self, root: &'v T) -> Option<&'v T> {
-        let mut value = root;
-        for segment in &self.0 {
-            value = match segment {
-                Segment::Key(key) => value.get(key)?,
-                Segment::Index(index) => value.at(*index)?,
-            };
-        }
+    pub fn find<'v, 'a>(&self, root: &'v Json<'a>) -> Option<&'v Json<'a>> {
+        let value = self.0.iter().try_fold(root, |value, segment| match segment {
+            Segment::Key(key) => value.get(key),
+            Segment::Index(index) => value.as_array()?.get(*index),
+        })?;
+        (!value.is_null()).then_some(value)
+    }
+
+    /// Like [`FieldPath::find`], in a value that is not under review.
+    pub fn find_value<'v>(&self, root: &'v Value) -> Option<&'v Value> {
+        let value = self.0.iter().try_fold(root, |value, segment| match segment {
+            Segment::Key(key) => value.get(&**key),
+            Segment::Index(index) => value.get(*index),
+        })?;
         (!value.is_null()).then_some(value)
     }
 
@@ -165,11 +174,17 @@ mod tests {
 
     #[test]
     fn find_takes_null_for_absent_and_never_mixes_up_lists_and_maps() {
-        let object = json!({"a": {"b": null, "0": 1}, "c": [7]});
-        let object = Json::from(&object);
-        assert_eq!(FieldPath::of(&["a", "b"]).find(&object), None);
-        assert_eq!(FieldPath::of(&["a"]).index(0).find(&object), None);
-        assert_eq!(FieldPath::of(&["c", "0"]).find(&object), None);
-        assert_eq!(FieldPath::of(&["c"]).index(0).find(&object), Some(&Json::from(7)));
+        let value = json!({"a": {"b": null, "0": 1}, "c": [7]});
+        let object = Json::from(&value);
+        for nothing in [
+            FieldPath::of(&["a", "b"]),
+            FieldPath::of(&["a"]).index(0),
+            FieldPath::of(&["c", "0"]),
+        ] {
+            assert_eq!((nothing.find(&object), nothing.find_value(&value)), (None, None));
+        }
+        let seven = FieldPath::of(&["c"]).index(0);
+        assert_eq!(seven.find(&object), Some(&Json::from(7)));
+        assert_eq!(seven.find_value(&value), Some(&json!(7)));
     }
 }

@@ -6,7 +6,6 @@
 mod few_map;
 mod object;
 mod read;
-mod tree;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +15,6 @@ use serde_json::{Number, Value};
 pub(crate) use few_map::FewMap;
 pub use object::{Entries, Object};
 pub use read::{Fields, Part, read};
-pub use tree::Tree;
 
 /// A JSON value that borrows what it can.
 #[derive(Debug, Clone, Default, PartialEq)]

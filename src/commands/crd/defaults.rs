@@ -60,9 +60,9 @@ pub(in crate::commands) fn overruled(
             let property = disruption.clone().key("properties").key(field);
             let of_all = disruption.clone().key("default").key(field);
             let allowed = property.clone().key("enum");
-            let allowed = allowed.find(document).and_then(Value::as_array);
+            let allowed = allowed.find_value(document).and_then(Value::as_array);
             for (path, only_if_all_is_absent) in [(property.key("default"), false), (of_all, true)] {
-                let Some(present) = path.find(document).filter(|present| **present != wanted) else {
+                let Some(present) = path.find_value(document).filter(|present| **present != wanted) else {
                     continue;
                 };
                 overruled.push(Overruled {
@@ -85,7 +85,7 @@ pub(in crate::commands) fn without_mode(document: &Value, path: &FieldPath) -> V
     let served = subject::served(document, path).into_iter();
     let lacks = |disruption: &FieldPath| {
         let mode = disruption.clone().key("properties").key(super::PROPERTY);
-        mode.find(document).is_none()
+        mode.find_value(document).is_none()
     };
     served
         .filter(|(_, disruption)| lacks(disruption))

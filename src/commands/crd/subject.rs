@@ -12,7 +12,10 @@ pub(in crate::commands) fn definitions(document: &Value) -> Vec<FieldPath> {
     }
     let is_list = text(document, &["kind"]).is_some_and(|kind| kind.ends_with("List"));
     let items = FieldPath::of(&["items"]);
-    let elements = items.find(document).and_then(Value::as_array).filter(|_| is_list);
+    let elements = items
+        .find_value(document)
+        .and_then(Value::as_array)
+        .filter(|_| is_list);
     let elements = elements.into_iter().flatten().enumerate();
     elements
         .filter(|(_, element)| is_definition(element))
@@ -32,7 +35,7 @@ pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<(Stri
     let mut unextended = Vec::new();
     for (name, disruption) in served(document, path) {
         let properties = disruption.key("properties");
-        match properties.find(document).and_then(Value::as_object) {
+        match properties.find_value(document).and_then(Value::as_object) {
             None => return Err(CrdError::NoDisruption { version: name }),
             Some(present) if present.contains_key(PROPERTY) => {}
             Some(_) => unextended.push((name, properties)),
@@ -45,7 +48,7 @@ pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<(Stri
 /// should be.
 pub(super) fn served(document: &Value, path: &FieldPath) -> Vec<(String, FieldPath)> {
     let versions = path.clone().key("spec").key("versions");
-    let listed = versions.find(document).and_then(Value::as_array);
+    let listed = versions.find_value(document).and_then(Value::as_array);
     let listed = listed.into_iter().flatten().enumerate();
     listed
         .filter(|(_, version)| version.get("served") == Some(&Value::Bool(true)))
@@ -71,5 +74,5 @@ fn disruption(version: FieldPath) -> FieldPath {
 }
 
 fn text<'v>(value: &'v Value, keys: &[&'static str]) -> Option<&'v str> {
-    FieldPath::of(keys).find(value).and_then(Value::as_str)
+    FieldPath::of(keys).find_value(value).and_then(Value::as_str)
 }

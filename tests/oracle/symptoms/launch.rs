@@ -86,7 +86,7 @@ pub(super) fn has_no_room(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Op
         Some((0, _)) => Some(true),
         // `Quantity.Value` rounds a negative fraction such as -.7n up to 1, which is not a sensible limit of a
         // static pool.
-        Some(_) => (!is_fraction(path.find(suspect.object)?)).then_some(false),
+        Some(_) => (!is_fraction(path.find_value(suspect.object)?)).then_some(false),
         None => launches_nothing(suspect, path),
     }
 }
