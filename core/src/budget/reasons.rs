@@ -2,6 +2,7 @@
 
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Budget, Field};
+use crate::value::words;
 
 /// One reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,24 +17,16 @@ pub enum Reason {
     Unhealthy,
 }
 
+words!(Reason {
+    Underutilized = "Underutilized",
+    Empty = "Empty",
+    Drifted = "Drifted",
+    Unhealthy = "Unhealthy",
+});
+
 impl Reason {
     /// Every reason.
     pub const ALL: [Self; 4] = [Self::Underutilized, Self::Empty, Self::Drifted, Self::Unhealthy];
-
-    /// The reason as it is in a budget.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Underutilized => "Underutilized",
-            Self::Empty => "Empty",
-            Self::Drifted => "Drifted",
-            Self::Unhealthy => "Unhealthy",
-        }
-    }
-
-    /// The reason with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
-    }
 }
 
 /// A set of reasons.
@@ -85,7 +78,7 @@ impl Reasons {
             (ApiVersion::V1Beta1, _) | (_, Field::Absent) => Some(Self::ALL),
             (_, Field::Mistyped) => None,
             (_, Field::Present(list)) => list.iter().try_fold(Self::NONE, |reasons, reason| {
-                Some(reasons.with(Self::only(Reason::named(Json::as_str(reason)?)?)))
+                Some(reasons.with(Self::only(Reason::parse(Json::as_str(reason)?)?)))
             }),
         }
     }

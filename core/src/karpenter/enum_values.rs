@@ -2,7 +2,7 @@
 //!
 //! Values were only ever added, so a release knows the first values of a list.
 
-use super::{ApiVersion, KarpenterVersion};
+use super::{ApiVersion, KarpenterVersion, Operator};
 
 /// A set of words that a field may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,7 +45,7 @@ const CONSOLIDATION_POLICIES_V1BETA1: Words = Words {
     before: &[],
 };
 const OPERATORS: Words = Words {
-    names: &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"],
+    names: Operator::VALUES,
     before: &[(KarpenterVersion::GTE_LTE, 6)],
 };
 const OPERATORS_V1BETA1: Words = Words {

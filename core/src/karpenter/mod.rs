@@ -52,10 +52,12 @@ pub use template::{Requirement, Template};
 pub use template_owner::TemplateOwner;
 pub use version::{KarpenterVersion, UnknownRelease};
 
+use crate::value::words;
+
 /// The API group of NodePools and NodeClaims.
 pub const GROUP: &str = "karpenter.sh";
 
-/// The API versions that have NodePools.
+/// The API versions that have NodePools, as written after the slash of `apiVersion`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ApiVersion {
     /// `karpenter.sh/v1beta1`, served by Karpenter 0.32 to 1.0.
@@ -64,21 +66,4 @@ pub enum ApiVersion {
     V1,
 }
 
-impl ApiVersion {
-    /// Parses the version after the slash of an `apiVersion`.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "v1" => Some(Self::V1),
-            "v1beta1" => Some(Self::V1Beta1),
-            _ => None,
-        }
-    }
-
-    /// The version as written after the slash of `apiVersion`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V1Beta1 => "v1beta1",
-        }
-    }
-}
+words!(ApiVersion { V1Beta1 = "v1beta1", V1 = "v1" });

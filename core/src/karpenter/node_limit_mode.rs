@@ -1,5 +1,7 @@
 //! Whether a node limit may ever be exceeded.
 
+use crate::value::words;
+
 /// The annotation that holds the mode on a NodePool whose CRD lacks `spec.disruption.nodeLimitMode`.
 pub const NODE_LIMIT_MODE_ANNOTATION: &str = "poolgate.dev/node-limit-mode";
 
@@ -12,22 +14,4 @@ pub enum NodeLimitMode {
     Soft,
 }
 
-impl NodeLimitMode {
-    /// The values of the enumeration, in the order in which messages name them.
-    pub const VALUES: &'static [&'static str] = &["Hard", "Soft"];
-
-    /// The mode named by exactly this text.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Hard, Self::Soft]
-            .into_iter()
-            .find(|mode| mode.as_str() == text)
-    }
-
-    /// The mode as it is in the object.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hard => "Hard",
-            Self::Soft => "Soft",
-        }
-    }
-}
+words!(NodeLimitMode { Hard = "Hard", Soft = "Soft" });

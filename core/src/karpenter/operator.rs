@@ -1,5 +1,7 @@
 //! The operators of a requirement.
 
+use crate::value::words;
+
 /// How a requirement relates a label to its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
@@ -21,36 +23,18 @@ pub enum Operator {
     Lte,
 }
 
+words!(Operator {
+    In = "In",
+    NotIn = "NotIn",
+    Exists = "Exists",
+    DoesNotExist = "DoesNotExist",
+    Gt = "Gt",
+    Lt = "Lt",
+    Gte = "Gte",
+    Lte = "Lte",
+});
+
 impl Operator {
-    /// The operator of exactly this name.
-    pub fn parse(text: &str) -> Option<Self> {
-        Some(match text {
-            "In" => Self::In,
-            "NotIn" => Self::NotIn,
-            "Exists" => Self::Exists,
-            "DoesNotExist" => Self::DoesNotExist,
-            "Gt" => Self::Gt,
-            "Lt" => Self::Lt,
-            "Gte" => Self::Gte,
-            "Lte" => Self::Lte,
-            _ => return None,
-        })
-    }
-
-    /// The name as written in an object.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::In => "In",
-            Self::NotIn => "NotIn",
-            Self::Exists => "Exists",
-            Self::DoesNotExist => "DoesNotExist",
-            Self::Gt => "Gt",
-            Self::Lt => "Lt",
-            Self::Gte => "Gte",
-            Self::Lte => "Lte",
-        }
-    }
-
     /// Whether it compares numbers.
     pub const fn is_numeric(self) -> bool {
         matches!(self, Self::Gt | Self::Lt | Self::Gte | Self::Lte)

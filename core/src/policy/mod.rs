@@ -20,6 +20,7 @@ pub use glob::Glob;
 pub use levels::{Level, Levels};
 
 use crate::karpenter::{LabelSets, NodePool};
+use crate::value::words;
 
 /// The annotation by which a NodePool chooses what happens to its nodes above the limit: `Terminate` or `Report`.
 pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
@@ -43,7 +44,7 @@ pub struct Policy {
     pub over_limit: OverLimit,
 }
 
-/// Whether mistakes deny an object.
+/// Whether mistakes deny an object, in the words of a policy file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Enforcement {
     /// An error denies the object.
@@ -53,26 +54,9 @@ pub enum Enforcement {
     Warn,
 }
 
-impl Enforcement {
-    /// The values, as they are in a policy file.
-    pub const VALUES: &'static [&'static str] = &["enforce", "warn"];
+words!(Enforcement { Enforce = "enforce", Warn = "warn" });
 
-    /// The value named by exactly this text.
-    pub fn parse(text: &str) -> Option<Self> {
-        let both = [Self::Enforce, Self::Warn];
-        both.into_iter().find(|enforcement| enforcement.as_str() == text)
-    }
-
-    /// The word in a policy file.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Enforce => "enforce",
-            Self::Warn => "warn",
-        }
-    }
-}
-
-/// What happens to nodes above `limits.nodes`, after the limit was lowered or exceeded.
+/// What happens to nodes above `limits.nodes`, after the limit was lowered or exceeded, in the words of a policy file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OverLimit {
     /// They are reported, and stay.
@@ -82,10 +66,9 @@ pub enum OverLimit {
     Terminate,
 }
 
-impl OverLimit {
-    /// The values, as they are in a policy file.
-    pub const VALUES: &'static [&'static str] = &["report", "terminate"];
+words!(OverLimit { Report = "report", Terminate = "terminate" });
 
+impl OverLimit {
     /// The values of the annotation, in the order in which messages name them.
     pub const ANNOTATED: &'static [&'static str] = &["Terminate", "Report"];
 
@@ -93,20 +76,6 @@ impl OverLimit {
     pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
         let word = pool.annotations.present()?.get(OVER_LIMIT_ANNOTATION)?.as_str()?;
         Self::parse(&word.to_ascii_lowercase())
-    }
-
-    /// The value named by exactly this text.
-    pub fn parse(text: &str) -> Option<Self> {
-        let both = [Self::Report, Self::Terminate];
-        both.into_iter().find(|over_limit| over_limit.as_str() == text)
-    }
-
-    /// The word in a policy file.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Report => "report",
-            Self::Terminate => "terminate",
-        }
     }
 }
 

@@ -11,6 +11,8 @@ pub mod label;
 pub mod nodes;
 pub mod quantity;
 pub mod timestamp;
+mod words;
 
 use digits::{digits, is_number};
 use excerpt::{excerpt, is_cut};
+pub(crate) use words::words;

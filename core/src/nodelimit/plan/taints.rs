@@ -1,5 +1,7 @@
 //! Taints, and pods that tolerate them.
 
+use crate::value::words;
+
 /// What a taint does to pods that do not tolerate it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
@@ -34,17 +36,11 @@ pub struct Toleration {
     pub effect: Option<Effect>,
 }
 
-impl Effect {
-    /// The effect of exactly this name.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "NoSchedule" => Some(Self::NoSchedule),
-            "PreferNoSchedule" => Some(Self::PreferNoSchedule),
-            "NoExecute" => Some(Self::NoExecute),
-            _ => None,
-        }
-    }
-}
+words!(Effect {
+    NoSchedule = "NoSchedule",
+    PreferNoSchedule = "PreferNoSchedule",
+    NoExecute = "NoExecute",
+});
 
 impl Toleration {
     fn tolerates(&self, taint: &Taint) -> bool {

@@ -136,7 +136,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], karpenter: &Karpenter, 
         if known != Availability::Yes {
             findings.push(unknown(path(), text, known, supported));
         }
-        let Some(reason) = Reason::named(text) else {
+        let Some(reason) = Reason::parse(text) else {
             continue;
         };
         if seen.has(reason) && karpenter.release().has(KarpenterVersion::UNIQUE_REASONS) {
