@@ -61,7 +61,7 @@ pub(super) static BUDGET_NODES: Grammar = Grammar {
     pattern: Some("^((100|[0-9]{1,2})%|[0-9]+)$"),
     check: Check::Says(|text| match BudgetNodes::parse(text) {
         Ok(_) => Ok(()),
-        Err(error) => wrong(error.to_string(), error.suggestion()),
+        Err(error) => wrong(error.to_string(), error.suggestion),
     }),
 };
 
@@ -78,7 +78,7 @@ pub(super) static SCHEDULE: Grammar = Grammar {
 pub(super) static BUDGET_DURATION: Grammar = Grammar {
     pattern: Some("^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"),
     check: Check::Says(|text| match BudgetDuration::parse(text) {
-        Err(error) => wrong(error.to_string(), error.suggestion()),
+        Err(error) => wrong(error.to_string(), error.suggestion),
         Ok(duration) if duration.is_zero() => wrong("a window needs a length", Some("write 8h, for example")),
         Ok(_) => Ok(()),
     }),

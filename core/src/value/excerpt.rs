@@ -1,7 +1,7 @@
 //! How an error quotes a piece of the text.
 
 /// Longest piece, in characters, that an error keeps. No legal item of any grammar here is longer.
-const LONGEST: usize = 40;
+pub(super) const LONGEST: usize = 40;
 
 /// A piece of the input, shortened, with characters escaped that could move the cursor or fake a line. Quotes are
 /// not escaped: the piece is in the middle of a clause.

@@ -8,6 +8,7 @@ mod digits;
 pub mod duration;
 mod excerpt;
 pub mod label;
+mod mistake;
 pub mod nodes;
 pub mod quantity;
 pub mod timestamp;
@@ -15,4 +16,5 @@ mod words;
 
 use digits::{digits, is_number};
 use excerpt::{excerpt, is_cut};
+pub use mistake::Mistake;
 pub(crate) use words::words;

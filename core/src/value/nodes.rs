@@ -1,10 +1,8 @@
 //! The `nodes` of a budget: how many nodes may be disrupted at once, as a number or a percentage.
 
-use super::{excerpt, is_cut, is_number};
+use super::excerpt::LONGEST;
+use super::{Mistake, is_number};
 use crate::diagnostic::Suggestion;
-
-/// The largest count that Karpenter can hold without integer overflow.
-const LARGEST_COUNT: &str = "2147483647";
 
 /// How many nodes a budget allows to be disrupted at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,53 +13,23 @@ pub enum BudgetNodes {
     Count(i32),
 }
 
-/// Why a text cannot be the `nodes` of a budget: a clause without a full stop. Most variants contain the text,
-/// shortened.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BudgetNodesError {
-    /// The text is empty.
-    #[error("a number of nodes or a percentage is missing")]
-    Empty,
-    /// A blank before, after or within it. Holds the text without its blanks.
-    #[error("there may be no blanks in it")]
-    Blank(String),
-    /// A minus sign.
-    #[error("it cannot be negative")]
-    Negative(String),
-    /// A plus sign.
-    #[error("it takes no plus sign")]
-    PlusSign(String),
-    /// A decimal point.
-    #[error("fractions are not allowed")]
-    Fraction(String),
-    /// More than 100 %.
-    #[error("a percentage goes from 0% to 100%")]
-    AboveHundred(String),
-    /// A percentage of three digits or more that begins with a zero. Holds the percentage itself.
-    #[error("a percentage has at most two digits, or is 100%")]
-    LeadingZeros(u8),
-    /// The CRD accepts it, but Karpenter keeps only the lowest 32 bits, or cannot read it.
-    #[error("it is above {LARGEST_COUNT}, where Karpenter wraps around to some other limit or to none")]
-    CountTooLarge(String),
-    /// Anything else.
-    #[error("it is neither a number of nodes, such as 5, nor a percentage, such as 10%")]
-    NotANumber(String),
-}
-
 impl BudgetNodes {
     /// Reads a number or a percentage by the CRD's pattern `^((100|[0-9]{1,2})%|[0-9]+)$`, in the range in which
     /// Karpenter reads numbers correctly.
-    pub fn parse(text: &str) -> Result<Self, BudgetNodesError> {
+    pub fn parse(text: &str) -> Result<Self, Mistake> {
         if let Some(percent) = text.strip_suffix('%').filter(|digits| is_number(digits)) {
-            return parse_percent(percent, text);
+            return parse_percent(percent);
         }
         if !is_number(text) {
             return Err(diagnose(text));
         }
-        let count = text.parse::<i32>();
-        count
-            .map(Self::Count)
-            .map_err(|_| BudgetNodesError::CountTooLarge(excerpt(text)))
+        text.parse().map(Self::Count).map_err(|_| {
+            Mistake::new(
+                "it is above 2147483647, where Karpenter wraps around to some other limit or to none",
+            )
+            .suggest(Some("write 100% if all nodes may go at once".into()))
+            .let_through()
+        })
     }
 
     /// Whether the budget allows no disruption, whatever the size of the pool.
@@ -70,74 +38,49 @@ impl BudgetNodes {
     }
 }
 
-impl BudgetNodesError {
-    /// Whether the CRD nevertheless accepts the text.
-    pub const fn is_let_through(&self) -> bool {
-        matches!(self, Self::CountTooLarge(_))
-    }
-
-    /// What to write instead, if that is certain.
-    pub fn suggestion(&self) -> Option<Suggestion> {
-        match self {
-            Self::AboveHundred(_) => Some("write 100%".into()),
-            Self::CountTooLarge(_) => Some("write 100% if all nodes may go at once".into()),
-            Self::Blank(joined) => proposal(joined),
-            Self::PlusSign(text) => proposal(text.strip_prefix('+')?),
-            Self::LeadingZeros(percent) => Some(Suggestion::write(format!("{percent}%"))),
-            Self::Fraction(text) => {
-                let (whole, fraction) = text.split_once('.')?;
-                let zeros = fraction.trim_end_matches('%');
-                let sign = if fraction.ends_with('%') { "%" } else { "" };
-                if zeros.bytes().any(|byte| byte != b'0') {
-                    return None;
-                }
-                proposal(&format!("{whole}{sign}"))
-            }
-            Self::Empty | Self::Negative(_) | Self::NotANumber(_) => None,
-        }
-    }
-}
-
-/// Proposes a text if it is legal.
-fn proposal(text: &str) -> Option<Suggestion> {
-    (!is_cut(text) && BudgetNodes::parse(text).is_ok()).then(|| Suggestion::write(text))
-}
-
-fn parse_percent(digits: &str, text: &str) -> Result<BudgetNodes, BudgetNodesError> {
+fn parse_percent(digits: &str) -> Result<BudgetNodes, Mistake> {
     let percent = digits.parse::<u8>().ok().filter(|percent| *percent <= 100);
     let Some(percent) = percent else {
-        return Err(BudgetNodesError::AboveHundred(excerpt(text)));
+        return Err(Mistake::new("a percentage goes from 0% to 100%").suggest(Some("write 100%".into())));
     };
     if digits.len() > 2 && digits != "100" {
-        return Err(BudgetNodesError::LeadingZeros(percent));
+        let suggestion = Suggestion::write(format!("{percent}%"));
+        return Err(Mistake::new("a percentage has at most two digits, or is 100%").suggest(Some(suggestion)));
     }
     Ok(BudgetNodes::Percent(percent))
 }
 
 /// What is wrong with a text that does not match the pattern for a reason other than its size.
-fn diagnose(text: &str) -> BudgetNodesError {
-    let shown = excerpt(text);
+fn diagnose(text: &str) -> Mistake {
     let number = text.strip_suffix('%').unwrap_or(text);
     if text.is_empty() {
-        return BudgetNodesError::Empty;
+        return Mistake::new("a number of nodes or a percentage is missing");
     }
     if text.contains(char::is_whitespace) {
         let joined: String = text.split_whitespace().collect();
-        return BudgetNodesError::Blank(excerpt(&joined));
+        return Mistake::new("there may be no blanks in it").suggest(proposal(&joined));
     }
     if number.strip_prefix('-').is_some_and(is_number) {
-        return BudgetNodesError::Negative(shown);
+        return Mistake::new("it cannot be negative");
     }
     if number.strip_prefix('+').is_some_and(is_number) {
-        return BudgetNodesError::PlusSign(shown);
+        return Mistake::new("it takes no plus sign").suggest(text.strip_prefix('+').and_then(proposal));
     }
     if let Some((whole, fraction)) = number.split_once('.')
         && is_number(whole)
         && is_number(fraction)
     {
-        return BudgetNodesError::Fraction(shown);
+        let is_whole = fraction.bytes().all(|digit| digit == b'0');
+        let sign = if text.ends_with('%') { "%" } else { "" };
+        let suggestion = proposal(&format!("{whole}{sign}")).filter(|_| is_whole);
+        return Mistake::new("fractions are not allowed").suggest(suggestion);
     }
-    BudgetNodesError::NotANumber(shown)
+    Mistake::new("it is neither a number of nodes, such as 5, nor a percentage, such as 10%")
+}
+
+/// Proposes a text if it is legal, and not a megabyte of zeros.
+fn proposal(text: &str) -> Option<Suggestion> {
+    (text.len() <= LONGEST && BudgetNodes::parse(text).is_ok()).then(|| Suggestion::write(text))
 }
 
 #[cfg(test)]
@@ -168,61 +111,62 @@ mod tests {
 
     #[test]
     fn each_mistake_is_distinguished_and_corrected_if_that_is_certain() {
-        use BudgetNodesError as E;
-        type Kind = fn(String) -> E;
         let too_large = Some("write 100% if all nodes may go at once");
-        let cases: [(&str, Kind, Option<&str>); 23] = [
-            ("101%", E::AboveHundred, Some("write 100%")),
-            ("1000%", E::AboveHundred, Some("write 100%")),
-            ("2147483648", E::CountTooLarge, too_large),
-            ("4294967297", E::CountTooLarge, too_large),
-            ("99999999999999999999", E::CountTooLarge, too_large),
-            ("-1", E::Negative, None),
-            ("-5%", E::Negative, None),
-            ("+1", E::PlusSign, Some("write \"1\"")),
-            ("+5%", E::PlusSign, Some("write 5%")),
-            ("1.5", E::Fraction, None),
-            ("1.0", E::Fraction, Some("write \"1\"")),
-            ("50.0%", E::Fraction, Some("write 50%")),
-            ("0.5%", E::Fraction, None),
-            ("10 %", E::Blank, Some("write 10%")),
-            (" 10", E::Blank, Some("write \"10\"")),
-            ("10\n", E::Blank, Some("write \"10\"")),
-            ("ten nodes", E::Blank, None),
-            ("%", E::NotANumber, None),
-            ("10%%", E::NotANumber, None),
-            ("1e3", E::NotANumber, None),
-            ("five", E::NotANumber, None),
-            ("１", E::NotANumber, None),
-            ("10％", E::NotANumber, None),
-        ];
-        for (text, kind, suggestion) in cases {
-            let error = BudgetNodes::parse(text).unwrap_err();
-            let joined: String = text.split_whitespace().collect();
-            assert_eq!(error, kind(joined), "{text}");
+        for (text, why, suggestion) in [
+            ("", "a number of nodes or a percentage is missing", None),
+            ("101%", "from 0% to 100%", Some("write 100%")),
+            ("1000%", "from 0% to 100%", Some("write 100%")),
+            ("005%", "at most two digits", Some("write 5%")),
+            ("0100%", "at most two digits", Some("write 100%")),
+            ("000%", "at most two digits", Some("write 0%")),
+            ("2147483648", "above 2147483647", too_large),
+            ("4294967297", "above 2147483647", too_large),
+            ("99999999999999999999", "above 2147483647", too_large),
+            ("-1", "negative", None),
+            ("-5%", "negative", None),
+            ("+1", "plus sign", Some("write \"1\"")),
+            ("+5%", "plus sign", Some("write 5%")),
+            ("1.5", "fractions", None),
+            ("1.0", "fractions", Some("write \"1\"")),
+            ("50.0%", "fractions", Some("write 50%")),
+            ("0.5%", "fractions", None),
+            ("10 %", "blanks", Some("write 10%")),
+            (" 10", "blanks", Some("write \"10\"")),
+            ("10\n", "blanks", Some("write \"10\"")),
+            ("ten nodes", "blanks", None),
+            ("%", "neither", None),
+            ("10%%", "neither", None),
+            ("1e3", "neither", None),
+            ("five", "neither", None),
+            ("１", "neither", None),
+            ("10％", "neither", None),
+        ] {
+            let mistake = BudgetNodes::parse(text).unwrap_err();
+            assert!(mistake.why.contains(why), "{text}: {mistake}");
+            assert_eq!(mistake.is_let_through, suggestion == too_large, "{text}");
             assert_eq!(
-                error.suggestion().map(|one| one.text).as_deref(),
+                mistake.suggestion.map(|one| one.text).as_deref(),
                 suggestion,
-                "{text}"
-            );
-        }
-        assert_eq!(BudgetNodes::parse(""), Err(E::Empty));
-        for (text, percent) in [("005%", 5), ("0100%", 100), ("000%", 0)] {
-            let error = BudgetNodes::parse(text).unwrap_err();
-            assert_eq!(error, E::LeadingZeros(percent), "{text}");
-            assert_eq!(
-                error.suggestion(),
-                Some(Suggestion::write(format!("{percent}%"))),
                 "{text}"
             );
         }
     }
 
     #[test]
-    fn mistakes_read_as_clauses() {
-        let error = BudgetNodes::parse("2147483648").unwrap_err();
+    fn nothing_long_is_proposed() {
+        let zeros = "0".repeat(1_000_000);
+        assert!(BudgetNodes::parse(&zeros).is_ok());
         assert_eq!(
-            error.to_string(),
+            BudgetNodes::parse(&format!("+{zeros}")).unwrap_err().suggestion,
+            None
+        );
+    }
+
+    #[test]
+    fn mistakes_read_as_clauses() {
+        let mistake = BudgetNodes::parse("2147483648").unwrap_err();
+        assert_eq!(
+            mistake.to_string(),
             "it is above 2147483647, where Karpenter wraps around to some other limit or to none"
         );
     }
@@ -231,13 +175,7 @@ mod tests {
         #[test]
         fn all_that_fits_the_pattern_is_read_or_too_large(text in r"[0-9]{0,4}[%. +-]?[0-9]{0,12}%?|\PC*") {
             let pattern = regex::Regex::new("^((100|[0-9]{1,2})%|[0-9]+)$").unwrap();
-            let fits = match BudgetNodes::parse(&text) {
-                Ok(_) | Err(BudgetNodesError::CountTooLarge(_)) => true,
-                Err(error) => {
-                    let _ = error.suggestion();
-                    false
-                }
-            };
+            let fits = BudgetNodes::parse(&text).map_or_else(|mistake| mistake.is_let_through, |_| true);
             prop_assert_eq!(fits, pattern.is_match(&text));
         }
     }

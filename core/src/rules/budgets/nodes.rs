@@ -49,8 +49,8 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
             findings.push(
                 BUDGET_NODES
                     .finding(budget.path("nodes"), problem, error.to_string())
-                    .origin(by_crd_or(Origin::Silent, error.is_let_through()))
-                    .suggest_if_known(error.suggestion()),
+                    .origin(by_crd_or(Origin::Silent, error.is_let_through))
+                    .suggest_if_known(error.suggestion),
             );
             None
         }

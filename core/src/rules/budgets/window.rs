@@ -195,8 +195,8 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
             findings.push(
                 BUDGET_DURATION
                     .finding(budget.path("duration"), problem(), error.to_string())
-                    .origin(by_crd_or(Origin::Silent, error.is_let_through()))
-                    .suggest_if_known(error.suggestion()),
+                    .origin(by_crd_or(Origin::Silent, error.is_let_through))
+                    .suggest_if_known(error.suggestion),
             );
             None
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::go::{GoDuration, GoDurationError};
 use super::units::in_known_units;
 use crate::diagnostic::Suggestion;
-use crate::value::{excerpt, is_cut, is_number};
+use crate::value::excerpt::LONGEST;
+use crate::value::{Mistake, is_number};
 
 const NANOS_A_MINUTE: u64 = 60_000_000_000;
 
@@ -13,57 +14,21 @@ const NANOS_A_MINUTE: u64 = 60_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BudgetDuration(Duration);
 
-/// Why a text cannot be the duration of a budget: a clause without a full stop. Each variant contains the text,
-/// shortened; [`Self::Blank`] has it without its blanks.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BudgetDurationError {
-    /// The text is empty.
-    #[error("a duration is missing")]
-    Empty,
-    /// A blank before, after or within it.
-    #[error("a duration has no blanks")]
-    Blank(String),
-    /// Days or weeks.
-    #[error("Karpenter knows no days or weeks, only hours and minutes")]
-    Days(String),
-    /// Seconds, or parts of a second, other than a final `0s`.
-    #[error("budgets count whole minutes")]
-    Seconds(String),
-    /// A decimal point.
-    #[error("fractions are not allowed, only whole hours and minutes")]
-    Fraction(String),
-    /// A sign.
-    #[error("a duration has no sign")]
-    Sign(String),
-    /// Hours and minutes in another order or number than one `h`, then one `m`.
-    #[error("hours are before minutes, each at most once")]
-    Order(String),
-    /// Digits alone.
-    #[error("a unit is missing: h for hours or m for minutes")]
-    MissingUnit(String),
-    /// The CRD accepts it, but Karpenter cannot decode it, and then can decode no NodePool of the cluster.
-    #[error(
-        "it is longer than 2562047h47m, the most that Karpenter can decode; Karpenter then fails to list every \
-         NodePool, not only this one"
-    )]
-    Overflow(String),
-    /// Anything else.
-    #[error("a duration is written as hours and minutes, such as 8h, 30m or 1h30m")]
-    Other(String),
-}
-
 impl BudgetDuration {
     /// Parses a duration by the CRD's pattern `^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$`, in the range that
     /// Karpenter can decode.
-    pub fn parse(text: &str) -> Result<Self, BudgetDurationError> {
+    pub fn parse(text: &str) -> Result<Self, Mistake> {
         if !Self::fits_pattern(text) {
             return Err(diagnose(text));
         }
-        let nanos = match GoDuration::parse(text) {
-            Ok(duration) => duration.as_nanos(),
-            Err(_) => return Err(BudgetDurationError::Overflow(excerpt(text))),
-        };
-        Ok(Self(Duration::from_nanos(nanos.unsigned_abs())))
+        match GoDuration::parse(text) {
+            Ok(duration) => Ok(Self(Duration::from_nanos(duration.as_nanos().unsigned_abs()))),
+            Err(_) => Err(Mistake::new(
+                "it is longer than 2562047h47m, the most that Karpenter can decode; Karpenter then fails to list \
+                 every NodePool, not only this one",
+            )
+            .let_through()),
+        }
     }
 
     /// A length as a budget has it: hours, minutes or both.
@@ -101,51 +66,48 @@ impl BudgetDuration {
     }
 }
 
-impl BudgetDurationError {
-    /// Whether the CRD nevertheless accepts the text.
-    pub const fn is_let_through(&self) -> bool {
-        matches!(self, Self::Overflow(_))
-    }
-
-    /// The same length in a legal form, if that is certain.
-    pub fn suggestion(&self) -> Option<Suggestion> {
-        let written = match self {
-            Self::Blank(joined) if BudgetDuration::parse(joined).is_ok() => Some(joined.clone()),
-            Self::Seconds(text) | Self::Fraction(text) | Self::Order(text) => in_minutes(text),
-            Self::Blank(text) | Self::Days(text) | Self::Other(text) => in_known_units(text),
-            Self::Empty | Self::Sign(_) | Self::MissingUnit(_) | Self::Overflow(_) => None,
-        };
-        written
-            .filter(|written| !is_cut(written) && BudgetDuration::parse(written).is_ok())
-            .map(Suggestion::write)
-    }
-}
-
 /// What is wrong with a text that does not match the pattern.
-fn diagnose(text: &str) -> BudgetDurationError {
-    let shown = excerpt(text);
+fn diagnose(text: &str) -> Mistake {
     if text.is_empty() {
-        return BudgetDurationError::Empty;
+        return Mistake::new("a duration is missing");
     }
     if text.contains(char::is_whitespace) {
         let joined: String = text.split_whitespace().collect();
-        return BudgetDurationError::Blank(excerpt(&joined));
+        let suggestion = proposal(&joined).or_else(|| proposal(&in_known_units(&joined)?));
+        return Mistake::new("a duration has no blanks").suggest(suggestion);
     }
     if text.starts_with(['-', '+']) {
-        return BudgetDurationError::Sign(shown);
+        return Mistake::new("a duration has no sign");
     }
-    if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return BudgetDurationError::MissingUnit(shown);
+    if is_number(text) {
+        return Mistake::new("a unit is missing: h for hours or m for minutes");
     }
-    match GoDuration::parse(text) {
-        Err(GoDurationError::UnknownUnit { unit }) if unit == "d" || unit == "w" => {
-            BudgetDurationError::Days(shown)
+    let (why, written) = match GoDuration::parse(text) {
+        Err(GoDurationError::UnknownUnit { unit }) if unit == "d" || unit == "w" => (
+            "Karpenter knows no days or weeks, only hours and minutes",
+            in_known_units(text),
+        ),
+        Ok(_) | Err(GoDurationError::Overflow) if text.contains('.') => (
+            "fractions are not allowed, only whole hours and minutes",
+            in_minutes(text),
+        ),
+        Ok(_) | Err(GoDurationError::Overflow) if text.contains('s') => {
+            ("budgets count whole minutes", in_minutes(text))
         }
-        Ok(_) | Err(GoDurationError::Overflow) if text.contains('.') => BudgetDurationError::Fraction(shown),
-        Ok(_) | Err(GoDurationError::Overflow) if text.contains('s') => BudgetDurationError::Seconds(shown),
-        Ok(_) | Err(GoDurationError::Overflow) => BudgetDurationError::Order(shown),
-        Err(_) => BudgetDurationError::Other(shown),
-    }
+        Ok(_) | Err(GoDurationError::Overflow) => {
+            ("hours are before minutes, each at most once", in_minutes(text))
+        }
+        Err(_) => (
+            "a duration is written as hours and minutes, such as 8h, 30m or 1h30m",
+            in_known_units(text),
+        ),
+    };
+    Mistake::new(why).suggest(written.as_deref().and_then(proposal))
+}
+
+/// Proposes a text if it is legal, and not a megabyte of zeros.
+fn proposal(text: &str) -> Option<Suggestion> {
+    (text.len() <= LONGEST && BudgetDuration::parse(text).is_ok()).then(|| Suggestion::write(text))
 }
 
 /// A duration that Go can read, in hours and minutes, if it has no seconds.
@@ -190,49 +152,50 @@ mod tests {
 
     #[test]
     fn each_mistake_is_distinguished_and_corrected_if_that_is_certain() {
-        use BudgetDurationError as E;
-        type Kind = fn(String) -> E;
-        let cases: [(&str, Kind, Option<&str>); 28] = [
-            ("0s", E::Seconds, Some("write 0m")),
-            ("30s", E::Seconds, None),
-            ("90s", E::Seconds, None),
-            ("3600s", E::Seconds, Some("write 1h")),
-            ("1h0m30s", E::Seconds, None),
-            ("8h0m00s", E::Seconds, Some("write 8h")),
-            ("60000ms", E::Seconds, Some("write 1m")),
-            ("1d", E::Days, Some("write 24h")),
-            ("1d12h", E::Days, Some("write 36h")),
-            ("1d30m", E::Days, Some("write 24h30m")),
-            ("2w", E::Days, Some("write 336h")),
-            ("1.5h", E::Fraction, Some("write 1h30m")),
-            ("0.3h", E::Fraction, Some("write 18m")),
-            ("0.01m", E::Fraction, None),
-            ("30m1h", E::Order, Some("write 1h30m")),
-            ("1h1h", E::Order, Some("write 2h")),
-            ("1h 30m", E::Blank, Some("write 1h30m")),
-            (" 8h\n", E::Blank, Some("write 8h")),
-            ("8 hours", E::Blank, Some("write 8h")),
-            ("8hr", E::Other, Some("write 8h")),
-            ("1hour30min", E::Other, Some("write 1h30m")),
-            ("30sec", E::Other, None),
-            ("-1h", E::Sign, None),
-            ("60", E::MissingUnit, None),
-            ("2562047h48m", E::Overflow, None),
-            ("99999999h", E::Overflow, None),
-            ("8H", E::Other, Some("write 8h")),
-            ("Never", E::Other, None),
-        ];
-        for (text, kind, suggestion) in cases {
-            let error = BudgetDuration::parse(text).unwrap_err();
-            let joined: String = text.split_whitespace().collect();
-            assert_eq!(error, kind(excerpt(&joined)), "{text}");
+        for (text, why, suggestion) in [
+            ("", "a duration is missing", None),
+            ("0s", "whole minutes", Some("write 0m")),
+            ("30s", "whole minutes", None),
+            ("90s", "whole minutes", None),
+            ("3600s", "whole minutes", Some("write 1h")),
+            ("1h0m30s", "whole minutes", None),
+            ("8h0m00s", "whole minutes", Some("write 8h")),
+            ("60000ms", "whole minutes", Some("write 1m")),
+            ("1d", "no days or weeks", Some("write 24h")),
+            ("1d12h", "no days or weeks", Some("write 36h")),
+            ("1d30m", "no days or weeks", Some("write 24h30m")),
+            ("2w", "no days or weeks", Some("write 336h")),
+            ("1.5h", "fractions", Some("write 1h30m")),
+            ("0.3h", "fractions", Some("write 18m")),
+            ("0.01m", "fractions", None),
+            ("30m1h", "hours are before", Some("write 1h30m")),
+            ("1h1h", "hours are before", Some("write 2h")),
+            ("1h 30m", "no blanks", Some("write 1h30m")),
+            (" 8h\n", "no blanks", Some("write 8h")),
+            ("8 hours", "no blanks", Some("write 8h")),
+            ("8hr", "written as", Some("write 8h")),
+            ("1hour30min", "written as", Some("write 1h30m")),
+            ("30sec", "written as", None),
+            ("-1h", "no sign", None),
+            ("60", "unit is missing", None),
+            ("2562047h48m", "longer than", None),
+            ("99999999h", "longer than", None),
+            ("8H", "written as", Some("write 8h")),
+            ("Never", "written as", None),
+        ] {
+            let mistake = BudgetDuration::parse(text).unwrap_err();
+            assert!(mistake.why.contains(why), "{text}: {mistake}");
             assert_eq!(
-                error.suggestion().map(|one| one.text).as_deref(),
+                mistake.is_let_through,
+                BudgetDuration::fits_pattern(text),
+                "{text}"
+            );
+            assert_eq!(
+                mistake.suggestion.map(|one| one.text).as_deref(),
                 suggestion,
                 "{text}"
             );
         }
-        assert_eq!(BudgetDuration::parse(""), Err(E::Empty));
     }
 
     proptest! {
@@ -244,7 +207,7 @@ mod tests {
 
         #[test]
         fn what_is_suggested_is_legal(text in r"[0-9]{0,3}(\.[0-9])?(h|m|s|d|w| |H)([0-9]{1,2}(h|m|s))?") {
-            if let Some(suggestion) = BudgetDuration::parse(&text).err().and_then(|error| error.suggestion()) {
+            if let Some(suggestion) = BudgetDuration::parse(&text).err().and_then(|mistake| mistake.suggestion) {
                 let Some(Edit::Set(Value::String(written))) = &suggestion.edit else { panic!("{suggestion} changes nothing") };
                 prop_assert!(BudgetDuration::parse(written).is_ok(), "{}", suggestion);
             }

@@ -6,6 +6,6 @@ mod go;
 mod nillable;
 mod units;
 
-pub use budget::{BudgetDuration, BudgetDurationError};
+pub use budget::BudgetDuration;
 pub use go::{GoDuration, GoDurationError};
 pub use nillable::{DurationPattern, NillableDuration, NillableDurationError};

@@ -1,0 +1,39 @@
+//! What is wrong with a text whose reader distinguishes its mistakes only in words.
+
+use crate::diagnostic::Suggestion;
+
+/// Why a text cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Mistake {
+    /// A clause without a full stop.
+    pub why: &'static str,
+    /// What to write instead, if that is certain.
+    pub suggestion: Option<Suggestion>,
+    /// Whether the CRD nevertheless accepts the text.
+    pub is_let_through: bool,
+}
+
+impl Mistake {
+    /// A mistake that the CRD rejects as well.
+    pub(super) const fn new(why: &'static str) -> Self {
+        Self {
+            why,
+            suggestion: None,
+            is_let_through: false,
+        }
+    }
+
+    /// The same with what to write instead, if that is known.
+    pub(super) fn suggest(self, suggestion: Option<Suggestion>) -> Self {
+        Self { suggestion, ..self }
+    }
+
+    /// The same for a text that the CRD accepts.
+    pub(super) fn let_through(self) -> Self {
+        Self {
+            is_let_through: true,
+            ..self
+        }
+    }
+}
