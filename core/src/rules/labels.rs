@@ -139,7 +139,7 @@ fn check_label(
                     .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
             );
         }
-        Ok(_) if template.owner == TemplateOwner::Pool && key.len() > LONGEST_KEY => {
+        Ok(()) if template.owner == TemplateOwner::Pool && key.len() > LONGEST_KEY => {
             let reason = format!(
                 "is {} bytes long and may have {LONGEST_KEY} in a NodeClaim, so no node would ever launch",
                 key.len()
@@ -151,11 +151,11 @@ fn check_label(
                     .suggest("shorten it by a character"),
             );
         }
-        Ok(_) if template.owner == TemplateOwner::Pool => {
+        Ok(()) if template.owner == TemplateOwner::Pool => {
             let kind = || context.labels.kind_of(key, template.node_class_group());
             super::label_domains::check(key, kind, version, context.release, path, findings);
         }
-        Ok(_) => {}
+        Ok(()) => {}
     }
     let Some(text) = value.as_str() else { return };
     if let Err(error) = label_value(text) {

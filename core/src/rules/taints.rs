@@ -170,7 +170,7 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
     };
     // Karpenter accepts a value that is valid as a key.
     let otherwise = match qualified_name(value) {
-        Ok(_) => Origin::Silent,
+        Ok(()) => Origin::Silent,
         Err(_) => by_runtime(owner),
     };
     let problem = Problem::text(value);

@@ -1,6 +1,8 @@
 //! The names and values of Kubernetes labels, as `k8s.io/apimachinery/pkg/util/validation` reads them, and the
 //! looser pattern that Karpenter's CRDs use for keys. Taints use the same two grammars.
 
+use std::borrow::Cow;
+
 use super::excerpt;
 
 /// Longest domain of a key, in bytes.
@@ -10,93 +12,48 @@ const LONGEST_NAME: usize = 63;
 /// Longest value, in bytes.
 const LONGEST_VALUE: usize = 63;
 
-/// Why a text is not a qualified name or not a label value: a clause about the text that does not name it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LabelError {
-    /// The text is empty.
-    #[error("must not be empty")]
-    Empty,
-    /// A slash at the beginning.
-    #[error("nothing is before the slash, where a domain belongs")]
-    NoDomain,
-    /// A slash at the end.
-    #[error("nothing is behind the slash, where a name belongs")]
-    NoName,
-    /// More than one slash.
-    #[error("has {0} slashes and may have one, between domain and name")]
-    Slashes(usize),
-    /// The domain before the slash is too long.
-    #[error("the domain before the slash is {0} bytes long and may have {LONGEST_DOMAIN}")]
-    LongDomain(usize),
-    /// The name after the slash is too long, or the whole text if it has no slash.
-    #[error("the name is {0} bytes long and may have {LONGEST_NAME}")]
-    LongName(usize),
-    /// Too long for a value.
-    #[error("is {0} bytes long and may have {LONGEST_VALUE}")]
-    LongValue(usize),
-    /// Something before the slash that a domain cannot contain.
-    #[error(
-        "the domain before the slash holds `{0}`; it consists of lower-case letters, digits, `-` and `.`, and \
-         each part of it begins and ends with a letter or digit"
-    )]
-    Domain(String),
-    /// Something that a name or value cannot contain.
-    #[error("holds {}; only letters, digits, `-`, `_` and `.` may be there", if .0 == " " { "a blank".into() } else { format!("`{}`", .0) })]
-    Character(String),
-    /// It begins or ends with something other than a letter or digit.
-    #[error("must begin and end with a letter or digit")]
-    Ends,
-}
-
-/// The parts of a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QualifiedName<'a> {
-    /// The text before the slash, if there is one.
-    pub domain: Option<&'a str>,
-    /// The text after the slash, or the whole text.
-    pub name: &'a str,
-}
-
-/// Parses a key: an optional domain of at most 253 bytes and a slash, then a name of at most 63
-/// (`IsQualifiedName`).
-pub fn qualified_name(text: &str) -> Result<QualifiedName<'_>, LabelError> {
+/// Checks a key: an optional domain of at most 253 bytes and a slash, then a name of at most 63 (`IsQualifiedName`).
+/// An error is a clause about the text that does not name it.
+pub fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
     let Some((domain, name)) = split_key(text) else {
         if text.is_empty() {
-            return Err(LabelError::Empty);
+            return Err("must not be empty".into());
         }
-        check_name(text)?;
-        return Ok(QualifiedName {
-            domain: None,
-            name: text,
-        });
+        return check_name(text);
     };
     let slashes = 1 + name.bytes().filter(|byte| *byte == b'/').count();
     if slashes > 1 {
-        return Err(LabelError::Slashes(slashes));
+        return Err(format!("has {slashes} slashes and may have one, between domain and name").into());
     }
     if domain.is_empty() {
-        return Err(LabelError::NoDomain);
+        return Err("nothing is before the slash, where a domain belongs".into());
     }
     if domain.len() > LONGEST_DOMAIN {
-        return Err(LabelError::LongDomain(domain.len()));
+        let length = domain.len();
+        return Err(format!(
+            "the domain before the slash is {length} bytes long and may have {LONGEST_DOMAIN}"
+        )
+        .into());
     }
     if !is_subdomain(domain) {
-        return Err(LabelError::Domain(culprit(domain, is_domain_byte)));
+        let culprit = culprit(domain, is_domain_byte);
+        return Err(format!(
+            "the domain before the slash holds `{culprit}`; it consists of lower-case letters, digits, `-` and `.`, \
+             and each part of it begins and ends with a letter or digit"
+        )
+        .into());
     }
     if name.is_empty() {
-        return Err(LabelError::NoName);
+        return Err("nothing is behind the slash, where a name belongs".into());
     }
-    check_name(name)?;
-    Ok(QualifiedName {
-        domain: Some(domain),
-        name,
-    })
+    check_name(name)
 }
 
-/// Checks a label's value: at most 63 bytes, may be empty (`IsValidLabelValue`).
-pub fn label_value(text: &str) -> Result<(), LabelError> {
+/// Checks a label's value: at most 63 bytes, may be empty (`IsValidLabelValue`). An error is a clause about the text
+/// that does not name it.
+pub fn label_value(text: &str) -> Result<(), Cow<'static, str>> {
     if text.len() > LONGEST_VALUE {
-        return Err(LabelError::LongValue(text.len()));
+        return Err(format!("is {} bytes long and may have {LONGEST_VALUE}", text.len()).into());
     }
     if text.is_empty() { Ok(()) } else { check_word(text) }
 }
@@ -167,21 +124,29 @@ pub fn corrected_value(text: &str) -> Option<&str> {
     (trimmed.len() != text.len() && !trimmed.is_empty() && label_value(trimmed).is_ok()).then_some(trimmed)
 }
 
-fn check_name(name: &str) -> Result<(), LabelError> {
+fn check_name(name: &str) -> Result<(), Cow<'static, str>> {
     if name.len() > LONGEST_NAME {
-        return Err(LabelError::LongName(name.len()));
+        return Err(format!(
+            "the name is {} bytes long and may have {LONGEST_NAME}",
+            name.len()
+        )
+        .into());
     }
     check_word(name)
 }
 
-fn check_word(text: &str) -> Result<(), LabelError> {
+fn check_word(text: &str) -> Result<(), Cow<'static, str>> {
     if is_word(text) {
-        Ok(())
-    } else if text.bytes().all(is_word_byte) {
-        Err(LabelError::Ends)
-    } else {
-        Err(LabelError::Character(culprit(text, is_word_byte)))
+        return Ok(());
     }
+    if text.bytes().all(is_word_byte) {
+        return Err("must begin and end with a letter or digit".into());
+    }
+    let culprit = match culprit(text, is_word_byte).as_str() {
+        " " => "a blank".to_owned(),
+        other => format!("`{other}`"),
+    };
+    Err(format!("holds {culprit}; only letters, digits, `-`, `_` and `.` may be there").into())
 }
 
 /// `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`
@@ -226,19 +191,22 @@ mod tests {
     use super::*;
 
     fn key_error(text: &str) -> String {
-        qualified_name(text).unwrap_err().to_string()
+        qualified_name(text).unwrap_err().into_owned()
     }
 
     #[test]
     fn keys_with_and_without_a_domain_are_read() {
-        assert_eq!(
-            qualified_name("example.com/Team_a.b").unwrap(),
-            QualifiedName {
-                domain: Some("example.com"),
-                name: "Team_a.b"
-            }
-        );
-        for key in ["a", "A", "true", "a/b", "foo.com/Bar", "a_b", "0", "1.2/3"] {
+        for key in [
+            "example.com/Team_a.b",
+            "a",
+            "A",
+            "true",
+            "a/b",
+            "foo.com/Bar",
+            "a_b",
+            "0",
+            "1.2/3",
+        ] {
             assert!(qualified_name(key).is_ok(), "{key}");
             assert!(matches_crd_key(key), "{key}");
         }
@@ -274,17 +242,22 @@ mod tests {
         for value in ["", "a", "A.b-c_9", &"v".repeat(63)] {
             assert_eq!(label_value(value), Ok(()), "{value}");
         }
-        assert_eq!(label_value(&"v".repeat(64)), Err(LabelError::LongValue(64)));
-        assert_eq!(label_value("a-"), Err(LabelError::Ends));
-        assert_eq!(label_value("us east"), Err(LabelError::Character(" ".into())));
-        assert_eq!(label_value("a/b"), Err(LabelError::Character("/".into())));
+        for (value, why) in [
+            (&*"v".repeat(64), "is 64 bytes long and may have 63"),
+            ("a-", "must begin and end"),
+            ("us east", "holds a blank;"),
+            ("a/b", "holds `/`;"),
+        ] {
+            let error = label_value(value).unwrap_err();
+            assert!(error.starts_with(why), "{value}: {error}");
+        }
     }
 
     #[test]
     fn the_crd_pattern_bounds_no_length() {
         let long = format!("k/{}", "n".repeat(64));
         assert!(matches_crd_key(&long));
-        assert_eq!(qualified_name(&long), Err(LabelError::LongName(64)));
+        assert_eq!(key_error(&long), "the name is 64 bytes long and may have 63");
     }
 
     #[test]

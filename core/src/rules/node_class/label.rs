@@ -123,11 +123,11 @@ pub(super) fn check_key(template: &Template<'_>, version: ApiVersion, findings: 
         Err(error) => {
             format!("{error}, because Karpenter makes group and kind the key of a label on every NodeClaim")
         }
-        Ok(_) if label.len() > LONGEST_KEY => format!(
+        Ok(()) if label.len() > LONGEST_KEY => format!(
             "group and kind form a label of {} bytes, which may have {LONGEST_KEY} in a NodeClaim",
             label.len()
         ),
-        Ok(_) => return,
+        Ok(()) => return,
     };
     let group = template.node_class_group().unwrap_or_default();
     findings.push(

@@ -103,11 +103,11 @@ pub(super) fn check<'a>(
                 .origin(by_crd_or(by_runtime(scope.owner), is_let_through))
         }
         Err(error) => found(&REQUIREMENT_KEY, error.to_string()),
-        Ok(_) if key.len() > LONGEST_KEY => {
+        Ok(()) if key.len() > LONGEST_KEY => {
             let reason = format!("is {} bytes long and may have {LONGEST_KEY}", key.len());
             found(&REQUIREMENT_KEY, reason)
         }
-        Ok(_) => return Some(key),
+        Ok(()) => return Some(key),
     };
     findings.push(finding.suggest_if_known(corrected_key(key).map(|fixed| format!("write {fixed}"))));
     None
