@@ -1,12 +1,14 @@
 //! Whether a node limit may ever be exceeded.
 
+use serde::Deserialize;
+
 use crate::value::words;
 
 /// The annotation that holds the mode on a NodePool whose CRD lacks `spec.disruption.nodeLimitMode`.
 pub const NODE_LIMIT_MODE_ANNOTATION: &str = "poolgate.dev/node-limit-mode";
 
 /// The meaning of `spec.limits.nodes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub enum NodeLimitMode {
     /// Never more NodeClaims than the limit, terminating ones included.
     Hard,

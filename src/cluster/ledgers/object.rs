@@ -211,7 +211,7 @@ mod tests {
         };
         let text = lost(&changed(|data| drop(data.insert(LEDGER.into(), "{".into()))));
         assert!(
-            text.starts_with("data[\"ledger.json\"]: the ledger is no JSON"),
+            text.starts_with("data[\"ledger.json\"]: the ledger cannot be read: EOF while parsing"),
             "{text}"
         );
         let text = lost(&changed(|data| drop(data.remove(LEDGER))));

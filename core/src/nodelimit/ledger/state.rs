@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -15,23 +16,35 @@ pub const MAX_RESERVATIONS: usize = 8_000;
 /// The most victims of one termination.
 pub const MAX_VICTIMS: usize = 2_000;
 
-/// What is stored for one pool; all gate replicas and the reconciler share it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What is stored for one pool; all gate replicas and the reconciler share it. Its fields are those of the text that
+/// [`Ledger::read`] reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Ledger {
     /// How many calls were allowed, by the UID of the claim to create.
     pub(super) reservations: BTreeMap<Uid, u32>,
     pub(super) seen: u64,
     /// Whether reservations were lost, so that any free place may be taken.
+    #[serde(default)]
     pub(super) closed: bool,
+    #[serde(default, deserialize_with = "present")]
     pub(super) limit: Option<LimitInForce>,
+    #[serde(default, deserialize_with = "present")]
     pub(super) denied: Option<DenialRecord>,
+    #[serde(default, deserialize_with = "present")]
     pub(super) termination: Option<Termination>,
     /// Fields of a later release, kept unchanged.
+    #[serde(flatten)]
     pub(super) unknown: Map<String, Value>,
 }
 
+/// A field that is there: an explicit `null` is no absent field, but a mistake.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
+}
+
 /// The limit of a pool, and the version of the NodePool that it was read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LimitInForce {
     /// The most nodes.
     pub nodes: u32,
@@ -49,7 +62,7 @@ impl LimitInForce {
 }
 
 /// The last denial that was recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct DenialRecord {
     /// When: seconds since 1970, by the clock of the replica that denied. For display, not for computing.
     pub at: u64,
@@ -60,10 +73,10 @@ pub struct DenialRecord {
 }
 
 /// Claims that are being terminated because the pool is above its limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Termination {
-    began: u64,
-    victims: Vec<Uid>,
+    pub(super) began: u64,
+    pub(super) victims: Vec<Uid>,
 }
 
 /// More victims than a ledger may hold: terminate some first.

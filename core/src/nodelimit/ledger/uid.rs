@@ -3,13 +3,15 @@
 use std::borrow::Borrow;
 use std::fmt;
 
+use serde::Deserialize;
 use thiserror::Error;
 
 /// The longest UID that is accepted, in bytes. The API server's have 36; the bound keeps a ledger's size known.
 pub const MAX_UID: usize = 64;
 
 /// A `metadata.uid`: 1 to [`MAX_UID`] printable ASCII characters without spaces, quotes and backslashes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "Box<str>")]
 pub struct Uid(Box<str>);
 
 /// Why a text is not a UID.
@@ -47,6 +49,14 @@ impl Uid {
     /// The text as the API server wrote it.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<Box<str>> for Uid {
+    type Error = UnusableUid;
+
+    fn try_from(text: Box<str>) -> Result<Self, UnusableUid> {
+        Self::new(&text)
     }
 }
 

@@ -2,9 +2,10 @@ use proptest::collection::{btree_map, btree_set};
 use proptest::option;
 use proptest::prelude::*;
 
-use super::super::state::MAX_VICTIMS;
+use super::super::state::{DenialRecord, LimitInForce, MAX_VICTIMS};
 use super::super::uid::MAX_UID;
 use super::*;
+use crate::karpenter::NodeLimitMode;
 
 fn error(text: &str) -> String {
     Ledger::read(text).unwrap_err().to_string()
@@ -31,6 +32,10 @@ fn a_ledger_that_was_edited_by_hand_names_the_place() {
             &ledger(r#","limit":{"nodes":5,"mode":"hard","poolVersion":1}"#),
             &ledger(r#","limit":{"nodes":5,"mode":"Hard"}"#),
             &ledger(r#","limit":5"#),
+            &ledger(r#","limit":null"#),
+            &ledger(r#","closed":null"#),
+            &ledger(r#","denied":null"#),
+            &ledger(r#","termination":null"#),
             &ledger(r#","denied":{"at":1,"total":1}"#),
             &ledger(r#","denied":{"total":1,"claim":"a"}"#),
             &ledger(r#","termination":{"began":1,"victims":[""]}"#),
@@ -40,26 +45,30 @@ fn a_ledger_that_was_edited_by_hand_names_the_place() {
         .map(error)
         .join("\n"),
         @r"
-    the ledger is no JSON: EOF while parsing a value at line 1 column 0
-    the ledger is no JSON object
-    the ledger is no JSON: EOF while parsing an object at line 4 column 1
-    the ledger has no `version`
+    the ledger cannot be read: EOF while parsing a value at line 1 column 0
+    the ledger cannot be read: invalid length 0, expected struct Version with 1 element at line 1 column 2
+    the ledger cannot be read: EOF while parsing an object at line 4 column 1
+    the ledger cannot be read: missing field `version` at line 1 column 28
     the ledger has version 2, this release reads up to 1: run one release everywhere
-    the ledger has no `reservations`
-    the ledger has no `seen`
-    `seen` of the ledger should be a whole number
-    `reservations` of the ledger should be an object of UIDs with a number from 1 each
-    `reservations` of the ledger should be an object of UIDs with a number from 1 each
-    in `reservations` of the ledger the uid holds ' '
-    `limit.nodes` of the ledger should be a number below 2^32
-    `limit.mode` of the ledger should be `Hard` or `Soft`
-    the ledger has no `limit.poolVersion`
-    the ledger has no `limit.nodes`
-    `denied.claim` of the ledger should be a name
-    the ledger has no `denied.at`
-    in `termination.victims` of the ledger the uid is empty
-    `termination.victims` of the ledger should be a list of UIDs
-    the ledger has no `termination.began`
+    the ledger cannot be read: missing field `reservations` at line 1 column 39
+    the ledger cannot be read: missing field `seen` at line 1 column 31
+    the ledger cannot be read: invalid value: integer `-7`, expected u64 at line 1 column 22
+    the ledger cannot be read: invalid type: sequence, expected a map at line 1 column 37
+    the ledger has a reservation for 0 calls
+    the ledger cannot be read: the uid holds ' ' at line 1 column 43
+    the ledger cannot be read: invalid value: integer `4294967296`, expected u32 at line 1 column 67
+    the ledger cannot be read: unknown variant `hard`, expected `Hard` or `Soft` at line 1 column 72
+    the ledger cannot be read: missing field `poolVersion` at line 1 column 73
+    the ledger cannot be read: invalid type: integer `5`, expected struct LimitInForce at line 1 column 49
+    the ledger cannot be read: invalid type: null, expected struct LimitInForce at line 1 column 52
+    the ledger cannot be read: invalid type: null, expected a boolean at line 1 column 53
+    the ledger cannot be read: invalid type: null, expected struct DenialRecord at line 1 column 53
+    the ledger cannot be read: invalid type: null, expected struct Termination at line 1 column 58
+    the ledger cannot be read: missing field `claim` at line 1 column 67
+    the ledger cannot be read: missing field `at` at line 1 column 72
+    the ledger cannot be read: the uid is empty at line 1 column 79
+    the ledger cannot be read: invalid type: integer `1`, expected a string at line 1 column 77
+    the ledger cannot be read: missing field `began` at line 1 column 68
     "
     );
 }
