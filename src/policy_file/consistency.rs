@@ -89,7 +89,7 @@ fn check_range(path: FieldPath, bounds: &DurationBounds, found: &mut Found) {
 fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
     let defaults = &policy.defaults;
     let pool = json!({"spec": {"disruption": {
-        "budgets": defaults.budgets_value(),
+        "budgets": defaults.budgets,
         "consolidationPolicy": defaults.consolidation_policy,
         "consolidateAfter": defaults.consolidate_after,
         "nodeLimitMode": defaults.node_limit_mode.as_str(),

@@ -3,9 +3,8 @@
 use poolgate_core::diagnostic::{FieldPath, Origin};
 use poolgate_core::karpenter::{LabelSets, LabelValues, NodeLimitMode};
 use poolgate_core::policy::{
-    Bounds, BudgetBounds, BudgetWindow, DefaultBudget, DefaultValues, DurationBounds, Enforcement, Exemption,
-    FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy, TemplateBounds,
-    Written,
+    Bounds, BudgetBounds, DefaultValues, DurationBounds, Enforcement, Exemption, FreezeWindow, Glob, Level,
+    Levels, LimitBounds, NodeClassPattern, OverLimit, Policy, TemplateBounds, Written,
 };
 use poolgate_core::rules::{CATALOGUE, find};
 use poolgate_core::value::cron::Schedule;
@@ -125,10 +124,11 @@ fn levels(rules: Cursor<'_>, notes: &mut Found) -> Levels {
 fn defaults(value: Cursor<'_>) -> DefaultValues {
     let built_in = DefaultValues::default();
     let text = |field: &str, otherwise: String| value.at(field).owned().unwrap_or(otherwise);
-    let budgets = value.at("budgets").elements().filter_map(default_budget);
-    let budgets = Some(budgets.collect()).filter(|budgets: &Vec<_>| !budgets.is_empty());
+    let budgets = value.at("budgets");
     DefaultValues {
-        budgets: budgets.unwrap_or(built_in.budgets),
+        budgets: budgets.0.map_or(built_in.budgets, |_| {
+            budgets.elements().map(default_budget).collect()
+        }),
         consolidation_policy: text("consolidationPolicy", built_in.consolidation_policy),
         consolidate_after: text("consolidateAfter", built_in.consolidate_after),
         node_limit_mode: value
@@ -139,12 +139,12 @@ fn defaults(value: Cursor<'_>) -> DefaultValues {
     }
 }
 
-fn default_budget(value: Cursor<'_>) -> Option<DefaultBudget> {
-    let window = value.at("schedule").owned().zip(value.at("duration").owned());
-    Some(DefaultBudget {
-        nodes: value.at("nodes").owned()?,
-        window: window.map(|(schedule, duration)| BudgetWindow { schedule, duration }),
-    })
+/// A budget as it is in a NodePool: all its fields are texts.
+fn default_budget(budget: Cursor<'_>) -> Value {
+    let texts = budget
+        .entries()
+        .filter_map(|(field, text)| Some((field.clone(), text.text()?.into())));
+    Value::Object(texts.collect())
 }
 
 fn bounds(value: Cursor<'_>) -> Bounds {

@@ -78,7 +78,7 @@ fn missing(
 ) -> Vec<(&'static str, Value)> {
     let mut missing = Vec::new();
     if disruption.is_none_or(|disruption| disruption.budgets.is_absent()) {
-        missing.push(("budgets", values.budgets_value()));
+        missing.push(("budgets", values.budgets.clone()));
     }
     if disruption.is_none_or(|disruption| disruption.consolidation_policy.is_absent()) {
         let policy = match pool.version {

@@ -14,7 +14,7 @@ pub use bounds::{
     Bounds, BudgetBounds, DurationBounds, FreezeWindow, LimitBounds, NodeClassPattern, TemplateBounds,
     Written,
 };
-pub use default_values::{BudgetWindow, DefaultBudget, DefaultValues};
+pub use default_values::DefaultValues;
 pub use exemption::Exemption;
 pub use glob::Glob;
 pub use levels::{Level, Levels};

@@ -216,7 +216,7 @@ impl<'i> Pool<'i> {
         if let Some(policy) = policy.filter(|_| !is_written)
             && let Some(disruption) = disruption(&mut found.object)
         {
-            disruption.insert("budgets".into(), policy.defaults.budgets_value());
+            disruption.insert("budgets".into(), policy.defaults.budgets.clone());
             author = Author::Policy;
         }
         Self { file, found, author }

@@ -48,7 +48,7 @@ pub(in crate::commands) fn overruled(
     let mut overruled = Vec::new();
     for (version, disruption) in subject::served(document, path) {
         let wanted = [
-            ("budgets", defaults.budgets_value()),
+            ("budgets", defaults.budgets.clone()),
             (
                 "consolidationPolicy",
                 defaults.consolidation_policy.as_str().into(),

@@ -1,7 +1,7 @@
 //! The definitions that Karpenter ships, in every layout that reaches a cluster.
 
 use poolgate_core::karpenter::NodeLimitMode;
-use poolgate_core::policy::{BudgetWindow, DefaultBudget, DefaultValues};
+use poolgate_core::policy::DefaultValues;
 use serde_json::{Value, json};
 
 use super::*;
@@ -237,16 +237,8 @@ fn the_stream_is_read_with_a_bound() {
 
 /// Defaults that no definition ships.
 fn own_defaults() -> DefaultValues {
-    let window = BudgetWindow {
-        schedule: "0 8 * * mon-fri".into(),
-        duration: "10h".into(),
-    };
-    let budget = |nodes: &str, window| DefaultBudget {
-        nodes: nodes.into(),
-        window,
-    };
     DefaultValues {
-        budgets: vec![budget("20%", None), budget("0", Some(window))],
+        budgets: json!([{"nodes": "20%"}, {"nodes": "0", "schedule": "0 8 * * mon-fri", "duration": "10h"}]),
         consolidation_policy: "WhenEmpty".into(),
         consolidate_after: "5m".into(),
         ..DefaultValues::default()
@@ -261,7 +253,7 @@ fn with_defaults(definition: &Value, defaults: &DefaultValues) -> Value {
         let disruption = version
             .pointer_mut("/schema/openAPIV3Schema/properties/spec/properties/disruption")
             .unwrap();
-        disruption["properties"]["budgets"]["default"] = defaults.budgets_value();
+        disruption["properties"]["budgets"]["default"] = defaults.budgets.clone();
         if is_v1 {
             disruption["properties"]["consolidationPolicy"]["default"] = json!("WhenEmpty");
             disruption["default"]["consolidateAfter"] = json!("5m");
