@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use kube::api::{DeleteParams, ListParams, Preconditions};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::ClaimRef;
+use poolgate_core::nodelimit::plan::ObjectRef;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
@@ -46,7 +46,7 @@ impl Writer {
     }
 
     /// Deletes a claim, if it is still the one the plan chose. Returns whether it did.
-    pub(in crate::reconciler) async fn terminate(&self, claim: &ClaimRef) -> Result<bool, WriteError> {
+    pub(in crate::reconciler) async fn terminate(&self, claim: &ObjectRef) -> Result<bool, WriteError> {
         if self.observe {
             tracing::info!(nodeclaim = &*claim.name, "would terminate");
             return Ok(false);

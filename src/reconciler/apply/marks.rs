@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use poolgate_core::nodelimit::plan::{
-    DO_NOT_DISRUPT_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, Marks, NodeRef, Unhold,
+    DO_NOT_DISRUPT_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, Marks, ObjectRef, Unhold,
 };
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ impl Marker {
     pub(in crate::reconciler) async fn hold(
         &mut self,
         writer: &Writer,
-        nodes: &[NodeRef],
+        nodes: &[ObjectRef],
     ) -> Result<(), WriteError> {
         let metadata = json!({
             "labels": {HELD_LABEL: "true"},
@@ -83,7 +83,7 @@ impl Marker {
         first
     }
 
-    fn warn(&mut self, node: &NodeRef, error: &WriteError) {
+    fn warn(&mut self, node: &ObjectRef, error: &WriteError) {
         if self.logged.len() >= MOST_LOGGED {
             self.logged.clear();
         }
@@ -98,7 +98,7 @@ impl Writer {
     /// metadata after that.
     async fn apply(
         &self,
-        node: &NodeRef,
+        node: &ObjectRef,
         what: Write,
         share: Value,
     ) -> Result<Option<ObjectMeta>, WriteError> {
@@ -141,7 +141,7 @@ impl Writer {
 
     /// Removes label and annotation that the API server does not know to be ours: another client has written the
     /// whole node, or a user has set them by hand.
-    async fn strip(&self, node: &NodeRef, version: Option<String>) -> Result<(), WriteError> {
+    async fn strip(&self, node: &ObjectRef, version: Option<String>) -> Result<(), WriteError> {
         let patch = json!({"metadata": {
             "uid": &*node.uid,
             "resourceVersion": version,
@@ -172,7 +172,7 @@ pub(in crate::reconciler) async fn unhold_all(writer: &Writer) -> Result<usize, 
                 let marks = Marks::of(|key| node.label(key), |key| node.annotation(key));
                 (marks.held_label || marks.held_annotation).then(|| Unhold {
                     hand_over: marks.keep && marks.do_not_disrupt,
-                    node: NodeRef {
+                    node: ObjectRef {
                         name: node.name.into(),
                         uid: node.uid.into(),
                     },

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, LedgerState, Needs, Node, NodeRef, Pod, Pool, PoolState, Settings,
+    Claim, ClaimState, LedgerState, Needs, Node, ObjectRef, Pod, Pool, PoolState, Settings,
 };
 
 use super::Index;
@@ -34,7 +34,7 @@ pub(in crate::reconciler) struct Snapshot {
     pub(in crate::reconciler) ledger: LedgerState,
     denied_at: Option<Moment>,
     /// Nodes with poolgate's marks that belong to no claim of the pool.
-    pub(in crate::reconciler) strays: Vec<NodeRef>,
+    pub(in crate::reconciler) strays: Vec<ObjectRef>,
 }
 
 /// The inputs of a plan besides the state of the cluster.
@@ -61,10 +61,7 @@ impl Index {
                 since: known.since,
             }
         });
-        let strays = self.strays(name).map(|seen| NodeRef {
-            name: Arc::clone(&seen.node.name),
-            uid: Arc::clone(&seen.node.uid),
-        });
+        let strays = self.strays(name).map(|seen| ObjectRef::to_node(&seen.node));
         let ledger = self.ledgers.get(name);
         Snapshot {
             pool: self.pool(name),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::claim::ClaimState;
 use super::order;
-use super::outcome::ClaimRef;
+use super::outcome::ObjectRef;
 use super::situation::Situation;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::NodeLimit;
@@ -21,7 +21,7 @@ pub(super) struct Termination<'p> {
     /// The new list in the ledger, if it changes.
     pub(super) victims: Option<Vec<Arc<str>>>,
     /// Claims to delete now.
-    pub(super) terminate: Vec<ClaimRef>,
+    pub(super) terminate: Vec<ObjectRef>,
     /// Claims that are chosen now.
     pub(super) chosen: Vec<&'p ClaimState<'p>>,
     /// Whether claims above the limit stay only until everything has been steady, and the limit the same, for long
@@ -78,7 +78,7 @@ fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> T
         terminate: to_go
             .into_iter()
             .take(now.state.terminations_left)
-            .map(ClaimRef::to)
+            .map(|claim| ObjectRef::to_claim(claim.claim))
             .collect(),
         ..Termination::default()
     }
@@ -132,15 +132,6 @@ impl Termination<'_> {
         Self {
             victims,
             ..Self::default()
-        }
-    }
-}
-
-impl ClaimRef {
-    fn to(claim: &ClaimState<'_>) -> Self {
-        Self {
-            name: Arc::clone(&claim.claim.name),
-            uid: Arc::clone(&claim.claim.uid),
         }
     }
 }

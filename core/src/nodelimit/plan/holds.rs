@@ -7,7 +7,7 @@ use super::claim::ClaimState;
 use super::fit;
 use super::memory::Memory;
 use super::node::Node;
-use super::outcome::{NodeRef, Unhold};
+use super::outcome::{ObjectRef, Unhold};
 use super::remaining::{DisruptableNodes, RemainingCapacity};
 use super::situation::Situation;
 use super::turns;
@@ -20,7 +20,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// Which nodes to close and to open.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
-    pub(super) hold: Vec<NodeRef>,
+    pub(super) hold: Vec<ObjectRef>,
     pub(super) unhold: Vec<Unhold>,
     /// Whether a node that Karpenter would disrupt because it has drifted stays closed.
     pub(super) keeps_drifted: bool,
@@ -45,7 +45,7 @@ fn unhold_all(now: &Situation<'_>) -> Holds {
     for node in now.claims.iter().filter_map(|claim| claim.node) {
         if node.marks.are_ours() {
             holds.unhold.push(Unhold {
-                node: NodeRef::to(node),
+                node: ObjectRef::to_node(node),
                 hand_over: node.marks.keep && node.marks.do_not_disrupt,
             });
         }
@@ -88,7 +88,7 @@ fn hold_denied(now: &Situation<'_>, holds: &mut Holds) {
     let denied = now.claims.iter().filter(|claim| now.is_denied(claim));
     holds
         .hold
-        .extend(denied.filter_map(|claim| claim.node).map(NodeRef::to));
+        .extend(denied.filter_map(|claim| claim.node).map(ObjectRef::to_node));
 }
 
 /// The nodes, by the UID of their claims, that may be open if there are not enough places.
@@ -182,14 +182,14 @@ impl Holds {
         if is_free {
             if marks.are_ours() {
                 self.unhold.push(Unhold {
-                    node: NodeRef::to(candidate.node),
+                    node: ObjectRef::to_node(candidate.node),
                     hand_over: false,
                 });
             }
             return;
         }
         if !marks.hold() {
-            self.hold.push(NodeRef::to(candidate.node));
+            self.hold.push(ObjectRef::to_node(candidate.node));
         }
         let conditions = candidate.claim.claim.conditions;
         self.keeps_drifted |= conditions.drifted;

@@ -38,7 +38,7 @@ pub use memory::Memory;
 pub use node::{DISRUPTED_TAINT, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, Node};
 pub use node_template::{NodeTemplate, Requirement};
 pub use now::Now;
-pub use outcome::{ClaimRef, Event, EventReason, NodeRef, Numbers, Plan, Unhold};
+pub use outcome::{Event, EventReason, Numbers, ObjectRef, Plan, Unhold};
 pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod};
 pub use pool::Pool;
 pub use resources::{PODS, Resources};

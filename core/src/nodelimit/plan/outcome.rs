@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::claim::Claim;
 use super::memory::Memory;
 use super::node::Node;
 use crate::budget::Reason;
@@ -13,7 +14,7 @@ use crate::nodelimit::ledger::Moment;
 pub struct Plan {
     /// Nodes to hold, by name: label [`super::HELD_LABEL`], annotation [`super::HELD_ANNOTATION`] and
     /// `karpenter.sh/do-not-disrupt: "true"`, all in one write.
-    pub hold: Vec<NodeRef>,
+    pub hold: Vec<ObjectRef>,
     /// Nodes to unhold, by name.
     pub unhold: Vec<Unhold>,
     /// The new value of `spec.limits.nodes`, if poolgate writes it and it changes.
@@ -22,7 +23,7 @@ pub struct Plan {
     /// nothing: plan again once the list is written.
     pub victims: Option<Vec<Arc<str>>>,
     /// Claims to delete, with a precondition on the UID, in this order. All of them are in the ledger.
-    pub terminate: Vec<ClaimRef>,
+    pub terminate: Vec<ObjectRef>,
     /// Events to write on the NodePool.
     pub events: Vec<Event>,
     /// The numbers to show.
@@ -35,20 +36,28 @@ pub struct Plan {
     pub memory: Memory,
 }
 
-/// A node to write to.
+/// A node to write to, or a claim to delete.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NodeRef {
+pub struct ObjectRef {
     /// Its name.
     pub name: Arc<str>,
     /// Its UID, for the precondition.
     pub uid: Arc<str>,
 }
 
-impl NodeRef {
-    pub(super) fn to(node: &Node) -> Self {
+impl ObjectRef {
+    /// To this node.
+    pub fn to_node(node: &Node) -> Self {
         Self {
             name: Arc::clone(&node.name),
             uid: Arc::clone(&node.uid),
+        }
+    }
+
+    pub(super) fn to_claim(claim: &Claim) -> Self {
+        Self {
+            name: Arc::clone(&claim.name),
+            uid: Arc::clone(&claim.uid),
         }
     }
 }
@@ -57,19 +66,10 @@ impl NodeRef {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unhold {
     /// The node.
-    pub node: NodeRef,
+    pub node: ObjectRef,
     /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::KEEP_MARK`] asks for
     /// it.
     pub hand_over: bool,
-}
-
-/// A claim to delete.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ClaimRef {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its UID, for the precondition.
-    pub uid: Arc<str>,
 }
 
 /// An event on the NodePool.

@@ -197,7 +197,7 @@ impl World {
     }
 }
 
-pub(super) fn names(nodes: &[NodeRef]) -> Vec<&str> {
+pub(super) fn names(nodes: &[ObjectRef]) -> Vec<&str> {
     nodes.iter().map(|node| &*node.name).collect()
 }
 
