@@ -48,6 +48,13 @@ const fn at(since: KarpenterVersion, is_there: fn(&Definition<'_, '_>) -> bool) 
     }
 }
 
+impl Change {
+    /// The same, with this last release before the next one.
+    const fn until(self, until: KarpenterVersion) -> Self {
+        Self { until, ..self }
+    }
+}
+
 /// What changed in the definition, oldest first. `core/tests/releases.rs` compares it with the published
 /// definitions.
 const CHANGES: &[Change] = &[
@@ -72,49 +79,37 @@ const CHANGES: &[Change] = &[
     at(KarpenterVersion::V1_STORED, |definition| {
         definition.v1(|schema| schema.stored)
     }),
-    Change {
-        until: KarpenterVersion::new(1, 0, 8),
-        ..at(KarpenterVersion::DISRUPTION_DEFAULT, |definition| {
-            definition.v1(|schema| schema.has_default("disruption"))
-        })
-    },
-    Change {
-        until: KarpenterVersion::new(1, 3, 0),
-        ..at(KarpenterVersion::V1_ALONE, |definition| {
-            definition.v1(|_| true) && !definition.serves_v1beta1()
-        })
-    },
-    Change {
-        until: KarpenterVersion::new(1, 7, 0),
-        ..at(KarpenterVersion::ANCHORED_DURATIONS, |definition| {
-            let pattern = "^(([0-9]+(s|m|h))+|Never)$";
-            definition.v1(|schema| schema.says("disruption.consolidateAfter", "pattern", pattern))
-        })
-    },
+    at(KarpenterVersion::DISRUPTION_DEFAULT, |definition| {
+        definition.v1(|schema| schema.has_default("disruption"))
+    })
+    .until(KarpenterVersion::new(1, 0, 8)),
+    at(KarpenterVersion::V1_ALONE, |definition| {
+        definition.v1(|_| true) && !definition.serves_v1beta1()
+    })
+    .until(KarpenterVersion::new(1, 3, 0)),
+    at(KarpenterVersion::ANCHORED_DURATIONS, |definition| {
+        let pattern = "^(([0-9]+(s|m|h))+|Never)$";
+        definition.v1(|schema| schema.says("disruption.consolidateAfter", "pattern", pattern))
+    })
+    .until(KarpenterVersion::new(1, 7, 0)),
     at(KarpenterVersion::STATIC_CAPACITY, |definition| {
         definition.v1(|schema| schema.has("replicas"))
     }),
-    Change {
-        until: KarpenterVersion::new(1, 12, 1),
-        ..at(KarpenterVersion::GTE_LTE, |definition| {
-            definition.v1(|schema| schema.has_word("template.spec.requirements[].operator", "Gte"))
-        })
-    },
+    at(KarpenterVersion::GTE_LTE, |definition| {
+        definition.v1(|schema| schema.has_word("template.spec.requirements[].operator", "Gte"))
+    })
+    .until(KarpenterVersion::new(1, 12, 1)),
     at(KarpenterVersion::UNIQUE_REASONS, |definition| {
         definition.v1(|schema| schema.says("disruption.budgets[].reasons", LIST_TYPE, "set"))
     }),
-    Change {
-        until: KarpenterVersion::new(1, 14, 3),
-        ..at(KarpenterVersion::BALANCED, |definition| {
-            definition.v1(|schema| schema.has_word("disruption.consolidationPolicy", "Balanced"))
-        })
-    },
-    Change {
-        until: KarpenterVersion::NEWEST,
-        ..at(KarpenterVersion::UNHEALTHY, |definition| {
-            definition.v1(|schema| schema.has_word("disruption.budgets[].reasons[]", "Unhealthy"))
-        })
-    },
+    at(KarpenterVersion::BALANCED, |definition| {
+        definition.v1(|schema| schema.has_word("disruption.consolidationPolicy", "Balanced"))
+    })
+    .until(KarpenterVersion::new(1, 14, 3)),
+    at(KarpenterVersion::UNHEALTHY, |definition| {
+        definition.v1(|schema| schema.has_word("disruption.budgets[].reasons[]", "Unhealthy"))
+    })
+    .until(KarpenterVersion::NEWEST),
 ];
 
 /// The releases whose definition looks like this one: those of the last change that is in it. Providers change
