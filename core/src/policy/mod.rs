@@ -57,7 +57,7 @@ pub enum Enforcement {
 words!(Enforcement { Enforce = "enforce", Warn = "warn" });
 
 /// What happens to nodes above `limits.nodes`, after the limit was lowered or exceeded, in the words of a policy file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OverLimit {
     /// They are reported, and stay.
     #[default]

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
-use crate::policy::OverLimit;
 
 /// The limits that a pool had recently, each with the time when it was last seen, the newest last. `None`: no
 /// limit.
@@ -44,20 +42,11 @@ fn is_as_lenient(limit: Option<NodeLimit>, other: Option<NodeLimit>) -> bool {
     limit.is_none_or(|limit| other.is_some_and(|other| joined(limit, other) == limit))
 }
 
+/// The most lenient combination: `Soft` is above `Hard`, and `Report` below `Terminate`.
 fn joined(one: NodeLimit, other: NodeLimit) -> NodeLimit {
-    let has = |mode| one.mode == mode || other.mode == mode;
-    let is = |over_limit| one.over_limit == over_limit || other.over_limit == over_limit;
     NodeLimit {
         nodes: one.nodes.max(other.nodes),
-        mode: if has(NodeLimitMode::Soft) {
-            NodeLimitMode::Soft
-        } else {
-            NodeLimitMode::Hard
-        },
-        over_limit: if is(OverLimit::Report) {
-            OverLimit::Report
-        } else {
-            OverLimit::Terminate
-        },
+        mode: one.mode.max(other.mode),
+        over_limit: one.over_limit.min(other.over_limit),
     }
 }
