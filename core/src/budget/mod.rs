@@ -27,5 +27,5 @@ pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budgets, DEFAULT_NODES, Entry, Timing, UnreadableBudget};
 pub use plan::{Closed, LocalHours, Variant, Wish};
 pub use reasons::{Reason, Reasons};
-pub use week::{Cell, HOURS};
+pub use week::HOURS;
 pub use window::{Window, Windows, is_reckoned};

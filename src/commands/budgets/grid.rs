@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
-use poolgate_core::budget::{Cell, Reason};
+use poolgate_core::budget::{Allowance, Reason};
 
 use super::clock::Clock;
 use super::subject::Subject;
@@ -46,8 +46,8 @@ pub(super) struct Grid {
 }
 
 impl Amount {
-    fn of(cell: &Cell) -> Self {
-        cell.lowest.nodes().map_or(Self::All, Self::Nodes)
+    fn of(allowance: Allowance) -> Self {
+        allowance.nodes().map_or(Self::All, Self::Nodes)
     }
 
     /// In a few characters.
@@ -78,7 +78,7 @@ impl Grid {
         let reasons = subject.active_reasons();
         let weeks = subject
             .budgets
-            .cells(&reasons, subject.nodes, grid.from, QUARTER, quarters);
+            .lowest(&reasons, subject.nodes, grid.from, QUARTER, quarters);
         for (reason, week) in reasons.into_iter().zip(weeks) {
             let days = grid.days(&week);
             match grid.rows.iter_mut().find(|row| row.days == days) {
@@ -122,16 +122,16 @@ impl Grid {
     }
 
     /// The quarters of an hour, grouped by the hours of the clock.
-    fn days(&self, quarters: &[Cell]) -> [Hours; DAYS] {
+    fn days(&self, quarters: &[Allowance]) -> [Hours; DAYS] {
         let mut days = [[None; HOURS_A_DAY]; DAYS];
         let begins = std::iter::successors(Some(self.from), |begin| begin.checked_add(QUARTER).ok());
-        for (begin, cell) in begins.zip(quarters) {
+        for (begin, allowance) in begins.zip(quarters) {
             let clock = begin.to_zoned(self.zone.clone());
             let day = (clock.date() - self.first).get_days();
             let day = usize::try_from(day).ok().and_then(|day| days.get_mut(day));
             let hour = usize::try_from(clock.hour()).unwrap_or(0);
             if let Some(place) = day.and_then(|day| day.get_mut(hour)) {
-                let amount = Amount::of(cell);
+                let amount = Amount::of(*allowance);
                 *place = Some(place.map_or(amount, |known: Amount| known.min(amount)));
             }
         }

@@ -97,7 +97,7 @@ fn week(subject: &Subject<'_>, from: Timestamp) -> Value {
         .iter()
         .zip(rows)
         .map(|(reason, row)| {
-            let lowest: Value = row.iter().map(|cell| cell.lowest.nodes()).collect();
+            let lowest: Value = row.into_iter().map(Allowance::nodes).collect();
             (reason.as_str().to_owned(), lowest)
         })
         .collect();
