@@ -52,15 +52,8 @@ pub enum QuantityError {
     NotANumber,
 }
 
-/// The letters of the suffixes from 10^3 and 2^10 on, each with its powers.
-const LARGE: [(char, &str, u8, u8); 6] = [
-    ('k', "Ki", 3, 10),
-    ('M', "Mi", 6, 20),
-    ('G', "Gi", 9, 30),
-    ('T', "Ti", 12, 40),
-    ('P', "Pi", 15, 50),
-    ('E', "Ei", 18, 60),
-];
+/// The letters of the suffixes from 10^3 and 2^10 on. Each is 10^3 or 2^10 times the one before.
+const LARGE: [char; 6] = ['k', 'M', 'G', 'T', 'P', 'E'];
 
 impl QuantityError {
     /// What to write instead, if that is certain.
@@ -90,15 +83,16 @@ fn other_suffix(suffix: &str) -> Option<String> {
     let mut letters = suffix.chars();
     let first = letters.next()?;
     let rest = letters.as_str().to_ascii_lowercase();
-    let known = LARGE
-        .iter()
-        .find(|(letter, ..)| letter.eq_ignore_ascii_case(&first))?;
-    let (letter, binary, power_of_ten, power_of_two) = known;
+    let mut powers = (1..).zip(LARGE);
+    let (power, letter) = powers.find(|(_, letter)| letter.eq_ignore_ascii_case(&first))?;
+    let binary = format!("{}i", letter.to_ascii_uppercase());
     match rest.as_str() {
         "" => Some(format!("write {letter}")),
         "i" | "ib" => Some(format!("write {binary}")),
         "b" => Some(format!(
-            "write {letter} (10^{power_of_ten}) or {binary} (2^{power_of_two})"
+            "write {letter} (10^{}) or {binary} (2^{})",
+            3 * power,
+            10 * power
         )),
         _ => None,
     }
