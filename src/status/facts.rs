@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Event, Taint};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -19,9 +21,6 @@ pub(super) type ClaimObject = NodeClaim<IgnoredAny, ClaimStatus>;
 /// A node.
 pub(super) type NodeObject = Object<Metadata<Texts, Texts>, NodeSpec>;
 
-/// The Lease of the reconcilers.
-pub(super) type LeaseObject = Object<Metadata, LeaseSpec>;
-
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ClaimStatus {
@@ -32,37 +31,6 @@ pub(super) struct ClaimStatus {
 #[serde(default)]
 pub(super) struct NodeSpec {
     pub(super) taints: Option<Vec<Taint>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Taint {
-    pub(super) key: String,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct LeaseSpec {
-    pub(super) holder_identity: Option<String>,
-    pub(super) renew_time: Option<String>,
-    pub(super) lease_duration_seconds: Option<i64>,
-}
-
-/// An event.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct EventObject {
-    pub(super) involved_object: Involved,
-    pub(super) reason: String,
-    pub(super) message: String,
-    pub(super) last_timestamp: Option<String>,
-    pub(super) reporting_component: String,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Involved {
-    pub(super) uid: String,
 }
 
 /// The API server's answer to an inquiry: a dry run, to which webhooks add their self reports.
@@ -107,10 +75,10 @@ pub(super) struct Facts {
     pub(super) asked_of_claims: BTreeMap<String, Read<Asked>>,
     /// The text of the policy, if there is one.
     pub(super) policy: Read<Option<String>>,
-    pub(super) lease: Read<Option<LeaseObject>>,
+    pub(super) lease: Read<Option<Lease>>,
     pub(super) pools: Read<Vec<PoolObject>>,
     pub(super) claims: Read<Vec<ClaimObject>>,
     pub(super) nodes: Read<Vec<NodeObject>>,
     pub(super) ledgers: Read<Vec<Stored>>,
-    pub(super) events: Read<Vec<EventObject>>,
+    pub(super) events: Read<Vec<Event>>,
 }

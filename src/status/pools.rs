@@ -12,7 +12,6 @@ use serde::Serialize;
 use super::facts::{Asked, ClaimObject, Facts, NodeObject};
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::Stored;
-use crate::objects::instant;
 
 /// The component whose events are reported.
 const COMPONENT: &str = "poolgate";
@@ -227,9 +226,10 @@ impl Seen<'_> {
         let events = self.facts.events.iter().flatten();
         let mut events: Vec<_> = events
             .filter(|event| {
-                event.involved_object.uid == *self.pool.uid && event.reporting_component == COMPONENT
+                event.involved_object.uid.as_deref() == Some(&*self.pool.uid)
+                    && event.reporting_component.as_deref() == Some(COMPONENT)
             })
-            .map(|event| (instant(event.last_timestamp.as_deref()), event))
+            .map(|event| (event.last_timestamp.as_ref().map(|at| at.0), event))
             .collect();
         events.sort_by_key(|(at, _)| Reverse(*at));
         let mut seen = BTreeSet::new();
@@ -238,7 +238,9 @@ impl Seen<'_> {
             .filter(|(_, event)| seen.insert(&event.reason))
             .map(|(at, event)| {
                 let at = at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
-                format!("{}{at}: {}", event.reason, event.message)
+                let (reason, message) = (event.reason.as_deref(), event.message.as_deref());
+                let (reason, message) = (reason.unwrap_or_default(), message.unwrap_or_default());
+                format!("{reason}{at}: {message}")
             })
             .collect()
     }

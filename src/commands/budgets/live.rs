@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Event, Taint};
 use poolgate_core::budget::Reason;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use serde::Deserialize;
@@ -134,19 +134,21 @@ impl Live {
             cluster.each_page(EVENTS, Some(&fields), &mut |page| {
                 for event in page {
                     let event: Event = serde_json::from_value(event)?;
-                    let about = event.involved_object.name.as_str();
+                    let about = event.involved_object.name.as_deref().unwrap_or_default();
                     let pool = match scope {
                         Scope::Pool => Some(about),
                         Scope::Node => claims.pools.get(about).map(String::as_str),
                     };
                     let Some(pool) = pool else { continue };
-                    let meaning = blocked::meaning(&event.message);
-                    let key = meaning.unwrap_or(&event.message).to_owned();
-                    let last = event.last_timestamp.or(event.time);
+                    let message = event.message.unwrap_or_default();
+                    let meaning = blocked::meaning(&message);
+                    let key = meaning.unwrap_or(&message).to_owned();
+                    let last = event.last_timestamp.map(|at| at.0);
+                    let last = last.or(event.event_time.map(|at| at.0));
                     reported
                         .entry((pool.to_owned(), scope, key))
                         .or_insert_with(|| Blocked::new(scope, meaning))
-                        .add(event.message, last);
+                        .add(message, last);
                 }
                 Ok(())
             })?;
@@ -214,31 +216,10 @@ struct NodeSpec {
     taints: Option<Vec<Taint>>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Taint {
-    key: String,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct NodeStatus {
     conditions: Conditions,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Event {
-    involved_object: About,
-    message: String,
-    last_timestamp: Option<Timestamp>,
-    #[serde(rename = "eventTime")]
-    time: Option<Timestamp>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct About {
-    name: String,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::{Effect, Marks, Node, Resources, Taint};
 use poolgate_core::value::quantity::Quantity;
@@ -22,14 +23,6 @@ pub(crate) struct Spec {
     provider_id: String,
     unschedulable: bool,
     taints: Option<Vec<TaintObject>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct TaintObject {
-    key: String,
-    value: String,
-    effect: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -103,7 +96,7 @@ impl NodeObject {
 fn taint(taint: TaintObject) -> Option<Taint> {
     Some(Taint {
         key: taint.key,
-        value: taint.value,
+        value: taint.value.unwrap_or_default(),
         effect: Effect::parse(&taint.effect)?,
     })
 }
