@@ -19,6 +19,6 @@ pub(crate) use excluded::Excluded;
 pub(crate) use inputs::{Input, Inputs, Source, find};
 pub(crate) use patches::{Patches, Whole};
 pub(crate) use printable::{clean, name, xml};
-pub(crate) use read::{ReadError, read_text};
+pub(crate) use read::read_text;
 pub(crate) use replace::replace;
 pub(crate) use streams::{print, remark, stdin, with_causes};

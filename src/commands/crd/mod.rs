@@ -15,16 +15,16 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::policy::DefaultValues;
 use serde_json::Value;
 
 use crate::commands::insertion::{self, Entry, Insertion, Order};
-use poolgate_core::manifest::{self, Document, Limits, Lines, ManifestProblem, Position, Span};
+use poolgate_core::manifest::{self, Document, Limits, Lines, Span};
 
-use crate::files::{self, ReadError, read_text};
+use crate::files::{self, read_text};
 use crate::policy_file;
 use defaults::Overruled;
 
@@ -64,59 +64,6 @@ enum CrdCommand {
     },
 }
 
-/// Why no patched definition was printed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CrdError {
-    /// There is no text.
-    #[error("the input {0}")]
-    Read(#[from] ReadError),
-    /// The text is neither YAML nor JSON.
-    #[error("the input cannot be read, line {}, column {}: {problem}", .position.line, .position.column)]
-    Broken {
-        /// Where.
-        position: Position,
-        /// What is wrong there.
-        problem: ManifestProblem,
-    },
-    /// The text has no NodePool definition.
-    #[error(
-        "the input holds no CustomResourceDefinition of NodePools in the group karpenter.sh; \
-         `kubectl get crd nodepools.karpenter.sh -o yaml` prints the installed one"
-    )]
-    NoDefinition,
-    /// A version does not describe disruption.
-    #[error("version {version} of the definition has no schema of spec.disruption that could be extended")]
-    NoDisruption {
-        /// The version's name.
-        version: String,
-    },
-    /// The text is laid out in a way that cannot be extended by an insertion.
-    #[error(
-        "version {version} of the definition is laid out, line {}, column {}, in a way that cannot be extended \
-         without rewriting it: pass it through `kubectl create --dry-run=client -o yaml -f -` first",
-        .position.line, .position.column
-    )]
-    Layout {
-        /// The version's name.
-        version: String,
-        /// Where the properties of spec.disruption are.
-        position: Position,
-    },
-    /// A default is not one of the values that a version allows.
-    #[error("version {version} of the definition does not take the policy's {field} {value}")]
-    NotTaken {
-        /// The version's name.
-        version: String,
-        /// The field under `defaults`.
-        field: &'static str,
-        /// The policy's value.
-        value: Value,
-    },
-    /// The insertion would have changed something else.
-    #[error("the definition is laid out in a way that cannot be extended without changing something else")]
-    Unsafe,
-}
-
 /// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let CrdCommand::Patch { policy } = &args.command;
@@ -128,23 +75,22 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The input with the property added, and with these defaults.
-fn patch(input: impl Read, defaults: Option<&DefaultValues>) -> Result<String, CrdError> {
-    patched(&read_text(input)?, defaults)
+fn patch(input: impl Read, defaults: Option<&DefaultValues>) -> anyhow::Result<String> {
+    let text = read_text(input).map_err(|error| anyhow!("the input {error}"))?;
+    patched(&text, defaults)
 }
 
 /// The text with the property added to every served version of every NodePool definition in it, and with other
 /// default values, if any are given.
-fn patched(text: &str, defaults: Option<&DefaultValues>) -> Result<String, CrdError> {
+fn patched(text: &str, defaults: Option<&DefaultValues>) -> anyhow::Result<String> {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
     let mut wanted = Vec::new();
     let mut definitions = 0;
     for document in manifest::parse(text, &Limits::default()) {
         if let Some(problem) = document.unreadable() {
-            return Err(CrdError::Broken {
-                position: lines.position(problem.span.start()),
-                problem: problem.clone(),
-            });
+            let place = place(problem.span.start(), &lines);
+            bail!("the input cannot be read, {place}: {problem}");
         }
         let present = Value::from(document.value());
         let mut value = present.clone();
@@ -162,13 +108,17 @@ fn patched(text: &str, defaults: Option<&DefaultValues>) -> Result<String, CrdEr
         }
         wanted.push(value);
     }
-    if definitions == 0 {
-        return Err(CrdError::NoDefinition);
-    }
+    ensure!(
+        definitions > 0,
+        "the input holds no CustomResourceDefinition of NodePools in the group karpenter.sh; \
+         `kubectl get crd nodepools.karpenter.sh -o yaml` prints the installed one"
+    );
     let patched = insertion::apply(text, insertions);
-    means(&patched, &wanted)
-        .then_some(patched)
-        .ok_or(CrdError::Unsafe)
+    ensure!(
+        means(&patched, &wanted),
+        "the definition is laid out in a way that cannot be extended without changing something else"
+    );
+    Ok(patched)
 }
 
 /// The replacement of a default of one version.
@@ -177,14 +127,14 @@ fn replacement(
     document: &Document<'_>,
     overruled: &Overruled,
     lines: &Lines<'_>,
-) -> Result<Insertion, CrdError> {
-    if !overruled.is_taken {
-        return Err(CrdError::NotTaken {
-            version: overruled.version.clone(),
-            field: overruled.field,
-            value: overruled.wanted.clone(),
-        });
-    }
+) -> anyhow::Result<Insertion> {
+    ensure!(
+        overruled.is_taken,
+        "version {} of the definition does not take the policy's {} {}",
+        overruled.version,
+        overruled.field,
+        overruled.wanted
+    );
     let node = insertion::node_at(document, &overruled.path);
     let replacement = node.and_then(|node| insertion::in_place_of(text, node, &overruled.wanted));
     replacement.ok_or_else(|| layout(&overruled.version, &overruled.path, document, lines))
@@ -198,11 +148,17 @@ fn replace(value: &mut Value, overruled: &Overruled) {
 }
 
 /// The error if the value at `path` cannot be edited.
-fn layout(version: &str, path: &FieldPath, document: &Document<'_>, lines: &Lines<'_>) -> CrdError {
-    CrdError::Layout {
-        version: version.to_owned(),
-        position: lines.position(document.span_of(path).map_or(0, Span::start)),
-    }
+fn layout(version: &str, path: &FieldPath, document: &Document<'_>, lines: &Lines<'_>) -> anyhow::Error {
+    let place = place(document.span_of(path).map_or(0, Span::start), lines);
+    anyhow!(
+        "version {version} of the definition is laid out, {place}, in a way that cannot be extended without rewriting \
+         it: pass it through `kubectl create --dry-run=client -o yaml -f -` first"
+    )
+}
+
+fn place(offset: usize, lines: &Lines<'_>) -> String {
+    let at = lines.position(offset);
+    format!("line {}, column {}", at.line, at.column)
 }
 
 /// The insertion of the property into one version.
@@ -212,7 +168,7 @@ fn insertion(
     version: &str,
     properties: &FieldPath,
     lines: &Lines<'_>,
-) -> Result<Insertion, CrdError> {
+) -> anyhow::Result<Insertion> {
     let node = insertion::node_at(document, properties);
     let entry = Entry {
         key: PROPERTY,

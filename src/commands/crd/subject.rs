@@ -1,9 +1,10 @@
 //! Which documents are definitions of NodePools, and where in them the property belongs.
 
+use anyhow::bail;
 use poolgate_core::diagnostic::FieldPath;
 use serde_json::Value;
 
-use super::{CrdError, PROPERTY};
+use super::PROPERTY;
 
 /// The paths of the definitions of NodePools in a document: itself, or elements of a List.
 pub(in crate::commands) fn definitions(document: &Value) -> Vec<FieldPath> {
@@ -31,12 +32,14 @@ fn is_definition(value: &Value) -> bool {
 
 /// The served versions of the definition at `path` that lack the property: the name of each, and where its properties
 /// of `spec.disruption` are.
-pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<(String, FieldPath)>, CrdError> {
+pub(super) fn unextended(document: &Value, path: &FieldPath) -> anyhow::Result<Vec<(String, FieldPath)>> {
     let mut unextended = Vec::new();
     for (name, disruption) in served(document, path) {
         let properties = disruption.key("properties");
         match properties.find_value(document).and_then(Value::as_object) {
-            None => return Err(CrdError::NoDisruption { version: name }),
+            None => bail!(
+                "version {name} of the definition has no schema of spec.disruption that could be extended"
+            ),
             Some(present) if present.contains_key(PROPERTY) => {}
             Some(_) => unextended.push((name, properties)),
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn patched(text: &str) -> Result<String, CrdError> {
+fn patched(text: &str) -> anyhow::Result<String> {
     super::patched(text, None)
 }
 

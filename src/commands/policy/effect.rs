@@ -4,12 +4,13 @@
 use std::fs::File;
 use std::path::Path;
 
+use anyhow::{Context as _, anyhow, ensure};
 use poolgate_core::diagnostic::FieldPath;
 use serde_json::Value;
 
 use crate::commands::crd::defaults::{self, Overruled};
 use crate::commands::crd::subject;
-use crate::files::{ReadError, read_text};
+use crate::files::read_text;
 use crate::policy_file::ReadPolicy;
 use poolgate_core::manifest::{self, Document, Limits};
 
@@ -17,32 +18,20 @@ use poolgate_core::manifest::{self, Document, Limits};
 #[derive(Debug)]
 pub(super) struct Definition(Vec<(Value, FieldPath)>);
 
-/// Why it cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum DefinitionError {
-    /// There is no file.
-    #[error("it cannot be opened: {0}")]
-    Open(#[from] std::io::Error),
-    /// There is no text.
-    #[error("it {0}")]
-    Read(#[from] ReadError),
-    /// It contains something else.
-    #[error("it holds no CustomResourceDefinition of NodePools in the group karpenter.sh")]
-    None,
-}
-
 impl Definition {
     /// Reads it from a file.
-    pub(super) fn read(path: &Path) -> Result<Self, DefinitionError> {
-        let text = read_text(File::open(path)?)?;
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        let file = File::open(path).context("it cannot be opened")?;
+        let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
         let mut found = Vec::new();
         for value in manifest::parse(&text, &Limits::default()).map(Document::into_value) {
             let paths = subject::definitions(&value).into_iter();
             found.extend(paths.map(|path| (value.clone(), path)));
         }
-        if found.is_empty() {
-            return Err(DefinitionError::None);
-        }
+        ensure!(
+            !found.is_empty(),
+            "it holds no CustomResourceDefinition of NodePools in the group karpenter.sh"
+        );
         Ok(Self(found))
     }
 
