@@ -35,7 +35,7 @@ impl ReviewArgs {
 
     /// The policy of the file, if one is given.
     pub(crate) fn named_policy(&self) -> Result<Option<Policy>, LoadError> {
-        let read = |path| Ok(policy_file::load(path)?.reading.policy);
+        let read = |path| Ok(policy_file::load(path)?.policy);
         self.policy.as_deref().map(read).transpose()
     }
 
@@ -135,7 +135,7 @@ impl Policies {
         let found = if file.is_file() {
             let file = shown(file);
             self.found.push(FoundPolicy {
-                policy: policy_file::load(&file)?.reading.policy,
+                policy: policy_file::load(&file)?.policy,
                 file: Some(file.display().to_string()),
             });
             self.found.len().checked_sub(1)

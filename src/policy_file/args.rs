@@ -9,9 +9,10 @@ use poolgate_core::policy::Policy;
 
 use super::file::LoadError;
 use super::metrics::PolicyMetrics;
-use super::watch::{IfUnusable, PolicyFile, PolicyInForce, WhenMissing};
+use super::watch::{IfUnusable, PolicyFile, PolicyInForce};
 use crate::flags;
 use crate::lifecycle::{StatusLine, Tasks};
+use crate::polled_file::Polled;
 use crate::telemetry::Registry;
 
 /// The flags about the policy.
@@ -51,21 +52,12 @@ impl WatchedPolicyArgs {
             metrics.loads.loaded();
             return Ok(Policy::default().into());
         };
-        let file = PolicyFile::new(path, self.when_missing(), if_unusable, metrics);
-        let policy = file.in_force();
-        details.push(StatusLine::new("policy", &file.line()));
-        tasks.spawn(
-            "policy watch",
-            file.open().await?.watch(self.policy_poll_interval),
-        );
+        let loads = metrics.loads.clone();
+        let file = PolicyFile::new(path, self.policy_optional, if_unusable, metrics);
+        let policy = file.in_force.clone();
+        details.push(StatusLine::new("policy", &file.line));
+        let file = Polled::open(file, loads).await?;
+        tasks.spawn("policy watch", file.watch(self.policy_poll_interval));
         Ok(policy)
-    }
-
-    fn when_missing(&self) -> WhenMissing {
-        if self.policy_optional {
-            WhenMissing::BuiltIn
-        } else {
-            WhenMissing::Fail
-        }
     }
 }

@@ -7,16 +7,6 @@ use std::path::{Path, PathBuf};
 use super::mistakes::{Mistake, Mistakes};
 use super::read::{ReadPolicy, read};
 use crate::polled_file;
-use crate::sha256::sha256;
-
-/// What a file gave.
-#[derive(Debug)]
-pub struct Loaded {
-    /// What it says.
-    pub reading: ReadPolicy,
-    /// The SHA-256 of its bytes in hexadecimal, as `sha256sum` prints it.
-    pub sha256: String,
-}
 
 /// Why a file gives no policy.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +63,7 @@ pub(crate) fn placed(path: &Path, mistake: &Mistake) -> String {
 }
 
 /// Reads a policy file.
-pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
+pub(crate) fn load(path: &Path) -> Result<ReadPolicy, LoadError> {
     let bytes = polled_file::read(path).map_err(|cause| unreadable(path, cause))?;
     parse(path, &bytes)
 }
@@ -90,7 +80,7 @@ pub(super) fn unreadable(path: &Path, cause: io::Error) -> LoadError {
 }
 
 /// What the bytes of a file say.
-pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError> {
+pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         unreadable(
@@ -98,12 +88,8 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError> {
             io::Error::other(format!("it is not UTF-8, from byte {offset} on")),
         )
     })?;
-    let reading = read(text).map_err(|mistakes| LoadError::Wrong {
+    read(text).map_err(|mistakes| LoadError::Wrong {
         path: path.to_owned(),
         mistakes,
-    })?;
-    Ok(Loaded {
-        reading,
-        sha256: sha256(bytes),
     })
 }

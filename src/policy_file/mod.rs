@@ -21,7 +21,7 @@ mod watch;
 mod tests;
 
 pub(crate) use args::WatchedPolicyArgs;
-pub use file::{LoadError, Loaded};
+pub use file::LoadError;
 pub(crate) use file::{load, placed};
 pub use mistakes::{Mistake, Mistakes};
 pub use read::{ReadPolicy, read};

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use poolgate_core::policy::Policy;
 
-use super::file::{self, LoadError, Loaded, placed};
+use super::file::{self, LoadError, placed};
 use super::metrics::PolicyMetrics;
 use super::mistakes::Mistake;
-use crate::polled_file::{Load, Polled, read_in_time};
+use crate::polled_file::{Load, read_in_time};
+use crate::sha256::sha256;
 
 /// The policy of the next request; clones share it. A request reads it without a lock.
 #[derive(Debug, Clone)]
@@ -18,7 +19,7 @@ pub struct PolicyInForce {
     policy: Arc<ArcSwap<Policy>>,
     /// Whether it is used in place of one that cannot be used.
     is_stand_in: Arc<AtomicBool>,
-    /// The SHA-256 of the file that it comes from.
+    /// The SHA-256 of the file that it comes from in hexadecimal, as `sha256sum` prints it.
     sha256: Arc<ArcSwapOption<String>>,
 }
 
@@ -55,15 +56,6 @@ impl From<Policy> for PolicyInForce {
     }
 }
 
-/// What a missing file means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WhenMissing {
-    /// A mistake, as a wrong path is.
-    Fail,
-    /// That there is no policy: the built-in one is in force.
-    BuiltIn,
-}
-
 /// What a file means that cannot be used at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfUnusable {
@@ -79,26 +71,28 @@ pub(crate) enum IfUnusable {
 #[derive(Debug)]
 pub(crate) struct PolicyFile {
     path: PathBuf,
-    when_missing: WhenMissing,
+    /// Whether a missing file means that the built-in policy is in force. Otherwise it is a mistake, as a wrong path is.
+    is_optional: bool,
     if_unusable: IfUnusable,
-    in_force: PolicyInForce,
+    /// The policy in force, from when the file was read, and after each change.
+    pub(super) in_force: PolicyInForce,
     /// The name of the policy in force.
     name: String,
     /// What `/readyz` says of it.
-    line: Arc<ArcSwap<String>>,
+    pub(super) line: Arc<ArcSwap<String>>,
     metrics: PolicyMetrics,
 }
 
 impl PolicyFile {
     pub(super) fn new(
         path: PathBuf,
-        when_missing: WhenMissing,
+        is_optional: bool,
         if_unusable: IfUnusable,
         metrics: PolicyMetrics,
     ) -> Self {
         Self {
             path,
-            when_missing,
+            is_optional,
             if_unusable,
             in_force: Policy::default().into(),
             name: String::new(),
@@ -107,24 +101,6 @@ impl PolicyFile {
         }
     }
 
-    /// The policy in force, from when the file was read, and after each change.
-    pub(super) fn in_force(&self) -> PolicyInForce {
-        self.in_force.clone()
-    }
-
-    /// What `/readyz` says of it.
-    pub(super) fn line(&self) -> Arc<ArcSwap<String>> {
-        Arc::clone(&self.line)
-    }
-
-    /// Reads the file for the first time.
-    pub(super) async fn open(self) -> Result<Polled<Self>, LoadError> {
-        let loads = self.metrics.loads.clone();
-        Polled::open(self, loads).await
-    }
-}
-
-impl PolicyFile {
     /// Whether the built-in policy may be used instead of the file: as long as no file was ever in force.
     fn may_stand_in(&self) -> bool {
         self.if_unusable != IfUnusable::Fail && self.name.is_empty()
@@ -141,7 +117,7 @@ impl Load for PolicyFile {
         let needs_file = self.if_unusable != IfUnusable::StandIn || !self.may_stand_in();
         match read.map_err(|cause| file::unreadable(&self.path, cause)) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(LoadError::Missing(_)) if self.when_missing == WhenMissing::BuiltIn => Ok(None),
+            Err(LoadError::Missing(_)) if self.is_optional => Ok(None),
             Err(error @ LoadError::Missing(_)) if needs_file => Err(error),
             // It cannot be read at the start: `load` reports what that means.
             Err(error) if self.may_stand_in() => {
@@ -154,31 +130,31 @@ impl Load for PolicyFile {
 
     fn load(&mut self, contents: &Option<Vec<u8>>) -> Result<(), LoadError> {
         let path = self.path.display();
-        let (policy, sha256) = if let Some(bytes) = contents {
-            let parsed = match file::parse(&self.path, bytes) {
-                Err(error) if self.may_stand_in() => {
-                    tracing::error!(%error, "the policy file cannot be used; the built-in policy is in force instead");
-                    self.name = format!("the built-in policy ({})", error.brief());
-                    self.metrics.in_force(None);
-                    self.in_force.store(Policy::default(), None, true);
-                    self.unchanged();
-                    return Ok(());
-                }
-                parsed => parsed,
-            };
-            let Loaded { reading, sha256 } = parsed?;
-            self.name = format!("{path} (sha256 {sha256})");
-            self.metrics.in_force(Some(&sha256));
-            tracing::info!(%path, sha256, enforcement = reading.policy.enforcement.as_str(), "policy in force");
-            warn_of_notes(&self.path, &reading.notes);
-            (reading.policy, Some(sha256))
-        } else {
-            self.name = format!("the built-in policy (there is no {path})");
-            self.metrics.in_force(None);
-            tracing::warn!(%path, "there is no policy file; the built-in policy is in force");
-            (Policy::default(), None)
+        let bytes = contents.as_deref();
+        let parsed = bytes.map(|bytes| (bytes, file::parse(&self.path, bytes)));
+        let mut is_stand_in = false;
+        let (policy, sha256) = match parsed {
+            None => {
+                self.name = format!("the built-in policy (there is no {path})");
+                tracing::warn!(%path, "there is no policy file; the built-in policy is in force");
+                (Policy::default(), None)
+            }
+            Some((_, Err(error))) if self.may_stand_in() => {
+                tracing::error!(%error, "the policy file cannot be used; the built-in policy is in force instead");
+                self.name = format!("the built-in policy ({})", error.brief());
+                is_stand_in = true;
+                (Policy::default(), None)
+            }
+            Some((bytes, parsed)) => {
+                let (read, sha256) = (parsed?, sha256(bytes));
+                self.name = format!("{path} (sha256 {sha256})");
+                tracing::info!(%path, sha256, enforcement = read.policy.enforcement.as_str(), "policy in force");
+                warn_of_notes(&self.path, &read.notes);
+                (read.policy, Some(sha256))
+            }
         };
-        self.in_force.store(policy, sha256, false);
+        self.metrics.in_force(sha256.as_deref());
+        self.in_force.store(policy, sha256, is_stand_in);
         self.unchanged();
         Ok(())
     }
@@ -211,7 +187,7 @@ mod tests {
     use poolgate_core::policy::Enforcement;
 
     use super::*;
-    use crate::polled_file::MAX_BYTES;
+    use crate::polled_file::{MAX_BYTES, Polled};
 
     const WARN: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: warn\n";
     const ENFORCE: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: enforce\n";
@@ -246,26 +222,27 @@ mod tests {
             fs::write(self.path(), text).expect("written");
         }
 
-        async fn open(&self, when_missing: WhenMissing) -> Result<(Seen, Polled<PolicyFile>), LoadError> {
-            self.open_or(IfUnusable::Fail, when_missing).await
+        async fn open(&self) -> Result<(Seen, Polled<PolicyFile>), LoadError> {
+            self.open_or(IfUnusable::Fail, false).await
         }
 
         async fn open_or(
             &self,
             if_unusable: IfUnusable,
-            when_missing: WhenMissing,
+            is_optional: bool,
         ) -> Result<(Seen, Polled<PolicyFile>), LoadError> {
             let metrics = PolicyMetrics::default();
-            let file = PolicyFile::new(self.path(), when_missing, if_unusable, metrics);
-            let seen = Seen(file.in_force(), file.line());
-            Ok((seen, file.open().await?))
+            let loads = metrics.loads.clone();
+            let file = PolicyFile::new(self.path(), is_optional, if_unusable, metrics);
+            let seen = Seen(file.in_force.clone(), Arc::clone(&file.line));
+            Ok((seen, Polled::open(file, loads).await?))
         }
     }
 
     #[tokio::test]
     async fn a_changed_file_is_taken_and_reported_by_its_hash() {
         let file = File::holding(WARN);
-        let (seen, mut polled) = file.open(WhenMissing::Fail).await.expect("a policy");
+        let (seen, mut polled) = file.open().await.expect("a policy");
         assert_eq!(seen.enforcement(), Enforcement::Warn);
         let first = seen.line();
         file.write(ENFORCE);
@@ -278,7 +255,7 @@ mod tests {
     #[tokio::test]
     async fn an_unusable_file_leaves_the_policy() {
         let file = File::holding(WARN);
-        let (seen, mut polled) = file.open(WhenMissing::Fail).await.expect("a policy");
+        let (seen, mut polled) = file.open().await.expect("a policy");
         let huge = vec![b' '; MAX_BYTES + 1];
         for (what, bytes) in [
             ("no YAML", &b"enforcement: ["[..]),
@@ -300,14 +277,10 @@ mod tests {
     async fn a_missing_file_is_an_error_unless_it_was_said_to_be_optional() {
         let file = File::holding(WARN);
         fs::remove_file(file.path()).expect("removed");
-        let error = file
-            .open(WhenMissing::Fail)
-            .await
-            .map(|_| ())
-            .expect_err("an error");
+        let error = file.open().await.map(|_| ()).expect_err("an error");
         assert!(matches!(error, LoadError::Missing(_)), "{error:?}");
 
-        let (seen, mut polled) = file.open(WhenMissing::BuiltIn).await.expect("a policy");
+        let (seen, mut polled) = file.open_or(IfUnusable::Fail, true).await.expect("a policy");
         assert_eq!(**seen.0.load(), Policy::default());
         file.write(WARN);
         polled.poll().await;
@@ -321,7 +294,7 @@ mod tests {
     async fn the_built_in_policy_stands_in_until_the_file_can_be_used_where_the_start_must_not_fail() {
         let file = File::holding("kind: [");
         let (seen, mut polled) = file
-            .open_or(IfUnusable::StandIn, WhenMissing::Fail)
+            .open_or(IfUnusable::StandIn, false)
             .await
             .expect("a stand-in");
         assert!(seen.0.is_stand_in());
@@ -342,9 +315,9 @@ mod tests {
         assert_eq!(seen.enforcement(), Enforcement::Warn, "the last good one stays");
 
         fs::remove_file(file.path()).expect("removed");
-        let missing = file.open_or(IfUnusable::StandIn, WhenMissing::Fail).await;
+        let missing = file.open_or(IfUnusable::StandIn, false).await;
         assert!(missing.expect("a stand-in").0.0.is_stand_in());
-        let missing = file.open_or(IfUnusable::StandInIfThere, WhenMissing::Fail).await;
+        let missing = file.open_or(IfUnusable::StandInIfThere, false).await;
         assert!(matches!(missing, Err(LoadError::Missing(_))));
     }
 
@@ -352,11 +325,7 @@ mod tests {
     async fn a_start_with_a_wrong_file_tells_every_mistake_with_its_place() {
         let file =
             File::holding("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: Warn\nbound: {}\n");
-        let error = file
-            .open(WhenMissing::Fail)
-            .await
-            .map(|_| ())
-            .expect_err("an error");
+        let error = file.open().await.map(|_| ()).expect_err("an error");
         let path = file.path().display().to_string();
         assert_eq!(
             error.to_string().lines().collect::<Vec<_>>(),

@@ -67,8 +67,8 @@ enum CrdCommand {
 /// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let CrdCommand::Patch { policy } = &args.command;
-    let loaded = policy.as_deref().map(policy_file::load).transpose()?;
-    let defaults = loaded.map(|loaded| loaded.reading.policy.defaults);
+    let read = policy.as_deref().map(policy_file::load).transpose()?;
+    let defaults = read.map(|read| read.policy.defaults);
     let patched = patch(files::stdin(INPUT), defaults.as_ref())?;
     files::print(patched).context("the patched definition cannot be written")?;
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use crate::files;
-use crate::policy_file::{self, LoadError, Loaded, placed};
+use crate::policy_file::{self, LoadError, ReadPolicy, placed};
 use effect::Definition;
 
 /// A file has a mistake.
@@ -70,7 +70,7 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
     let mut code = 0;
     for path in files {
         match policy_file::load(path) {
-            Ok(loaded) => notes(path, &loaded, definition.as_ref(), &mut output),
+            Ok(read) => notes(path, &read, definition.as_ref(), &mut output),
             Err(LoadError::Wrong { path, mistakes }) => {
                 code = code.max(FOUND);
                 for mistake in &mistakes.shown {
@@ -90,14 +90,14 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
 }
 
 /// Writes which settings of a valid file have no effect.
-fn notes(path: &Path, loaded: &Loaded, definition: Option<&Definition>, output: &mut String) {
+fn notes(path: &Path, read: &ReadPolicy, definition: Option<&Definition>, output: &mut String) {
     let name = path.display();
-    for note in &loaded.reading.notes {
+    for note in &read.notes {
         let _ = writeln!(output, "{name}:{}: note: {}", note.position, note.message);
     }
     for line in definition
         .into_iter()
-        .flat_map(|definition| definition.without_effect(&loaded.reading))
+        .flat_map(|definition| definition.without_effect(read))
     {
         let _ = writeln!(output, "{name}: note: {line}");
     }
