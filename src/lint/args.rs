@@ -90,6 +90,11 @@ impl LintArgs {
         instead.chain(self.format.iter().cloned()).collect()
     }
 
+    /// Whether files are changed.
+    pub(super) fn writes_fixes(&self) -> bool {
+        self.fix && !self.instead.diff
+    }
+
     /// The variables of the files of --envsubst; later files override earlier ones.
     pub(super) fn variables(&self) -> anyhow::Result<Variables> {
         let mut variables = Variables::default();

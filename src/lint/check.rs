@@ -7,12 +7,12 @@ use poolgate_core::rules::across::weighed;
 
 use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
 use super::finding::{Finding, Object};
-use super::fix::{Change, Target, TextEdit};
+use super::fix::{Change, TextEdit};
 use super::note::Note;
 use super::review_fixes::{Verdict, verdicts};
 use super::settings::Settings;
 use super::source_range::SourceRange;
-use super::subjects::{Checked, Look, Subjects};
+use super::subjects::{Checked, Subjects};
 use super::suppress::{Fate, Suppressions};
 use super::tally::Tally;
 use super::together::OfInput;
@@ -105,11 +105,7 @@ impl FileCheck<'_, '_> {
             self.tally.encrypted += 1;
             return;
         }
-        let look = Look {
-            whole: self.manifest.whole,
-            karpenter: &self.settings.karpenter,
-        };
-        let subjects = Subjects::of(document.value(), look);
+        let subjects = Subjects::of(document.value(), self.manifest.whole, &self.settings.karpenter);
         self.tally.others += subjects.others.len();
         if subjects.is_empty() {
             return;
@@ -261,8 +257,8 @@ impl FileCheck<'_, '_> {
             (!manifest::has_variable(&written)).then_some(written)
         };
         let is_possible = |path: &FieldPath, change: &Change| {
-            let target = self.target(number, document);
-            TextEdit::of(change.clone(), checked.path_of(path), target).is_ok()
+            let edit = self.edit(change.clone(), checked.path_of(path), (number, document));
+            edit.is_ok()
         };
         let mut verdicts = verdicts(checked.value, &report, reviewed, written, is_possible);
         let first = self.findings.len();
@@ -330,9 +326,8 @@ impl FileCheck<'_, '_> {
         let related = related.filter(|span| !span.is_empty());
         let written = || as_written(self.manifest.text, document, &field);
         let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
-        let target = self.target(number, document);
         let (edit, left) = match verdict {
-            Some(Verdict::Passes(change)) => match TextEdit::of(change, field.clone(), target) {
+            Some(Verdict::Passes(change)) => match self.edit(change, field.clone(), (number, document)) {
                 Ok(edit) => (Some(edit), None),
                 Err(reason) => (None, Some(reason.to_owned())),
             },
@@ -356,13 +351,13 @@ impl FileCheck<'_, '_> {
         }
     }
 
-    fn target<'a>(&'a self, number: usize, document: &'a Document<'a>) -> Target<'a> {
-        Target {
-            text: self.manifest.text,
-            lines: &self.lines,
-            document,
-            number,
-        }
+    fn edit(
+        &self,
+        change: Change,
+        field: FieldPath,
+        document: (usize, &Document<'_>),
+    ) -> Result<TextEdit, &'static str> {
+        TextEdit::of(change, field, document, self.manifest.text, &self.lines)
     }
 
     fn keep(&mut self, severity: Severity, finding: impl FnOnce() -> Finding) {

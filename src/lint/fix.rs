@@ -67,20 +67,16 @@ pub(super) struct TextEdit {
     change: Change,
 }
 
-/// Where an edit is made.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Target<'a> {
-    pub(super) text: &'a str,
-    pub(super) lines: &'a Lines<'a>,
-    pub(super) document: &'a Document<'a>,
-    /// Which document of the text.
-    pub(super) number: usize,
-}
-
 impl TextEdit {
-    /// The edit that makes a change at a field, or why the text cannot be changed there.
-    pub(super) fn of(change: Change, field: FieldPath, target: Target<'_>) -> Result<Self, &'static str> {
-        let document = target.document;
+    /// The edit that makes a change at a field of a document, or why the text cannot be changed there. `number` is which
+    /// document of the text it is.
+    pub(super) fn of(
+        change: Change,
+        field: FieldPath,
+        (number, document): (usize, &Document<'_>),
+        text: &str,
+        lines: &Lines<'_>,
+    ) -> Result<Self, &'static str> {
         let written = document.locate(&field).ok_or(UNUSUAL)?;
         let alias = if change.write.is_some() {
             written.alias
@@ -90,17 +86,17 @@ impl TextEdit {
         if alias.is_some() {
             return Err("an alias brings this value: change it where it is written");
         }
-        let (span, text) = replaced(&change, written.key, written.value, target.text).ok_or(UNUSUAL)?;
-        if manifest::has_variable(span.of(target.text)) {
+        let (span, new) = replaced(&change, written.key, written.value, text).ok_or(UNUSUAL)?;
+        if manifest::has_variable(span.of(text)) {
             return Err("another program fills in a variable here: change it where it is set");
         }
         if document.is_shared(span) {
             return Err("aliases bring this value to other fields, too: change it by hand");
         }
         Ok(Self {
-            place: source_range::located(span, target.lines),
-            text,
-            document: target.number,
+            place: source_range::located(span, lines),
+            text: new,
+            document: number,
             field,
             change,
         })

@@ -92,21 +92,11 @@ struct Work<'a> {
     patches: Patches,
     together: Together,
     args: &'a LintArgs,
-    fixes: Fixes,
-}
-
-/// What is done with fixes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fixes {
-    /// They are shown with the findings.
-    Suggested,
-    Shown,
-    Written,
 }
 
 /// Runs the command. A closed pipe is not a failure: the exit code still gives the verdict.
 pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
-    if args.fix && !args.instead.diff && args.paths.iter().any(|path| path.as_os_str() == "-") {
+    if args.writes_fixes() && args.paths.iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix changes files, and standard input is none: name the files");
     }
     let mut outputs = Outputs::open(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
@@ -149,11 +139,6 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         patches,
         together,
         args,
-        fixes: match (args.fix, args.instead.diff) {
-            (false, _) => Fixes::Suggested,
-            (true, false) => Fixes::Written,
-            (true, true) => Fixes::Shown,
-        },
     };
     let mut tally = Tally {
         files: files.len(),
@@ -224,17 +209,18 @@ impl Work<'_> {
                 reading
             }
         };
-        let fixed = match self.fixes {
-            Fixes::Suggested => None,
-            Fixes::Shown | Fixes::Written => self.fixed(input, &reading),
+        let fixed = if self.args.fix {
+            self.fixed(input, &reading)
+        } else {
+            None
         };
         let mut shown = None;
-        match (self.fixes, fixed, &input.source) {
-            (Fixes::Shown, Some(fixed), _) => {
+        match (fixed, &input.source) {
+            (Some(fixed), _) if self.args.instead.diff => {
                 reading.tally.fixable = fixed.tally.fixed;
                 shown = Some(fixed.text);
             }
-            (Fixes::Written, Some(fixed), Source::File(path)) => match files::replace(path, &fixed.text) {
+            (Some(fixed), Source::File(path)) => match files::replace(path, &fixed.text) {
                 Ok(()) => reading = fixed,
                 Err(error) => remarks.push(reading.fail(input, &format!("cannot be changed: {error}"))),
             },
@@ -242,8 +228,8 @@ impl Work<'_> {
         }
         reading
             .findings
-            .retain(|finding| self.args.selection.has(finding));
-        if self.fixes == Fixes::Written && reading.tally.unreadable == 0 {
+            .retain(|finding| self.args.selection.has(finding.rule));
+        if self.args.writes_fixes() && reading.tally.unreadable == 0 {
             remarks.extend(finding::left(&input.name, &reading.findings));
         }
         let Reading {
@@ -300,7 +286,7 @@ impl Work<'_> {
         let mut fixed: Option<Reading> = None;
         for _ in 0..MAX_ROUNDS {
             let last = fixed.as_ref().unwrap_or(first);
-            let selected = |finding: &&Finding| self.args.selection.has(finding);
+            let selected = |finding: &&Finding| self.args.selection.has(finding.rule);
             let findings = last.findings.iter().filter(selected);
             let edits = findings.filter_map(|finding| finding.edit.as_ref());
             let Some((text, count)) = fix::apply(&last.text, edits) else {

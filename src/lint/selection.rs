@@ -2,7 +2,6 @@
 
 use clap::Args;
 
-use super::finding::Finding;
 use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 
 /// These names mean that something was not checked, so they cannot be turned off.
@@ -23,12 +22,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Whether a finding is reported.
-    pub(super) fn has(&self, finding: &Finding) -> bool {
-        self.has_rule(finding.rule)
-    }
-
-    fn has_rule(&self, rule: &str) -> bool {
+    /// Whether findings of a rule are reported.
+    pub(super) fn has(&self, rule: &str) -> bool {
         let longest = |names: &[String]| {
             let named = names.iter().filter(|name| text_rules::begins(rule, name));
             named.map(String::len).max()
@@ -51,7 +46,7 @@ mod tests {
         let has = |select: &[&str], ignore: &[&str], rule: &str| {
             let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
             let (select, ignore) = (names(select), names(ignore));
-            Selection { select, ignore }.has_rule(rule)
+            Selection { select, ignore }.has(rule)
         };
         assert!(has(&[], &[], "limit-zero"));
         assert!(has(&["limit"], &[], "limit-zero"));

@@ -29,28 +29,20 @@ pub(super) struct Subjects<'v> {
     pub(super) others: Vec<Claimed<'v>>,
 }
 
-/// How a document is read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Look<'a> {
-    /// Whether the objects are complete.
-    pub(super) whole: Whole,
-    /// The Karpenter that the cluster runs.
-    pub(super) karpenter: &'a Karpenter,
-}
-
 impl<'v> Subjects<'v> {
-    /// The objects of a document. An empty one has none.
-    pub(super) fn of(document: &'v Json<'v>, look: Look<'_>) -> Self {
+    /// The objects of a document under the Karpenter that the cluster runs. An empty one has none. `whole` says whether the
+    /// objects are complete.
+    pub(super) fn of(document: &'v Json<'v>, whole: Whole, karpenter: &Karpenter) -> Self {
         let mut subjects = Self::default();
         let is_karpenters = |item: &Json<'_>| {
             let mut inner = Self::default();
-            inner.visit(item, FieldPath::root(), None, look);
+            inner.visit(item, FieldPath::root(), None, whole, karpenter);
             !inner.checked.is_empty() || !inner.unserved.is_empty()
         };
         match unserved::list(document, is_karpenters) {
             Some(list) => subjects.unserved.push(list),
             None if document.is_null() => {}
-            None => subjects.visit(document, FieldPath::root(), None, look),
+            None => subjects.visit(document, FieldPath::root(), None, whole, karpenter),
         }
         subjects
     }
@@ -66,7 +58,8 @@ impl<'v> Subjects<'v> {
         value: &'v Json<'v>,
         path: FieldPath,
         list: Option<(&'v str, &'v str)>,
-        look: Look<'_>,
+        whole: Whole,
+        karpenter: &Karpenter,
     ) {
         // The elements of a NodePoolList need not say what they are.
         let (version, kind) = match (text(value, "apiVersion"), text(value, "kind")) {
@@ -77,7 +70,8 @@ impl<'v> Subjects<'v> {
         if let (Some(element), Some(items)) = (kind.and_then(|kind| kind.strip_suffix("List")), items) {
             let element = (!element.is_empty()).then_some((version.unwrap_or_default(), element));
             for (index, item) in items.iter().enumerate() {
-                self.visit(item, path.clone().key("items").index(index), element, look);
+                let path = path.clone().key("items").index(index);
+                self.visit(item, path, element, whole, karpenter);
             }
             return;
         }
@@ -85,12 +79,12 @@ impl<'v> Subjects<'v> {
             let (group, version) = version.split_once('/')?;
             Subject::of(group, version, kind)
         });
-        if let Some(subject) = subject.filter(|subject| is_served(*subject, look.karpenter)) {
+        if let Some(subject) = subject.filter(|subject| is_served(*subject, karpenter)) {
             self.checked.push(Checked { subject, value, path });
             return;
         }
         let claimed = Claimed { version, kind, value };
-        match claimed.fault(look.whole, look.karpenter.release()) {
+        match claimed.fault(whole, karpenter.release()) {
             Some(fault) => self.unserved.push(unserved::note(path, fault)),
             None => self.others.push(claimed),
         }
@@ -151,11 +145,7 @@ mod tests {
     use super::*;
 
     fn subjects<'v>(value: &'v Json<'v>) -> Subjects<'v> {
-        let look = Look {
-            whole: Whole::Whole,
-            karpenter: &Karpenter::default(),
-        };
-        Subjects::of(value, look)
+        Subjects::of(value, Whole::Whole, &Karpenter::default())
     }
 
     #[test]
@@ -210,11 +200,9 @@ mod tests {
     fn a_version_is_served_by_some_releases_or_if_nobody_names_one() {
         let beta = json!({"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool"});
         let checked = |karpenter: &Karpenter| {
-            let look = Look {
-                whole: Whole::Part,
-                karpenter,
-            };
-            Subjects::of(&Json::from(&beta), look).checked.len()
+            Subjects::of(&Json::from(&beta), Whole::Part, karpenter)
+                .checked
+                .len()
         };
         let release = |text: &str| Karpenter::from(text.parse::<KarpenterVersion>().expect("a release"));
         assert_eq!(checked(&Karpenter::default()), 1);

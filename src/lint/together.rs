@@ -14,7 +14,7 @@ use super::finding::Elsewhere;
 use super::parallel;
 use super::settings::Settings;
 use super::source_range;
-use super::subjects::{Checked, Look, Subjects};
+use super::subjects::{Checked, Subjects};
 use super::unserved::Claimed;
 use crate::files::{Input, Patches, Whole};
 
@@ -150,11 +150,7 @@ impl Objects {
                 objects.is_missing_some = true;
                 continue;
             }
-            let look = Look {
-                whole,
-                karpenter: &settings.karpenter,
-            };
-            let subjects = Subjects::of(document.value(), look);
+            let subjects = Subjects::of(document.value(), whole, &settings.karpenter);
             objects.is_missing_some |= !subjects.unserved.is_empty();
             for checked in &subjects.checked {
                 objects.pool(input, number, &document, checked, &lines);
