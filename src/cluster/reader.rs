@@ -8,6 +8,7 @@ use clap::Args;
 use kube::api::ListParams;
 use kube::config::KubeconfigError;
 use kube::{Client, Error};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
@@ -125,20 +126,24 @@ impl ClusterReader {
         (self.runtime, self.client)
     }
 
-    /// The objects at a path such as `/api/v1/nodes`, page by page, until `take` fails.
-    pub(crate) fn each_page(
+    /// Hands over each object at a path such as `/api/v1/nodes`, while they are read page by page.
+    pub(crate) fn each<K: DeserializeOwned>(
         &self,
         path: &str,
         fields: Option<&str>,
-        take: &mut dyn FnMut(Vec<Value>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+        mut take: impl FnMut(K),
+    ) -> Result<(), ClusterReadError> {
         let objects = Collection::<RawObject>::new(self.client.clone(), path);
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = fields.map(Into::into);
         loop {
             let page = self.ask("list", path, objects.list(&params))?;
-            let decoded = page.items.iter().map(|object| serde_json::from_str(object.get()));
-            take(decoded.collect::<Result<_, _>>()?)?;
+            for object in page.items {
+                let object = serde_json::from_str(object.get());
+                take(object.map_err(|error| {
+                    ClusterReadError(format!("{}: list {}: {error}", self.server, resource(path)))
+                })?);
+            }
             if !turn_page(&mut params, page.metadata.continue_) {
                 return Ok(());
             }

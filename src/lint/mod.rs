@@ -120,7 +120,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     );
     let mut together = Together::default();
     if let Some(cluster) = &cluster {
-        files = stored::all(cluster)?;
+        files = stored::all(cluster);
         let objects = Objects::of(&files, &settings, &patches);
         together = Together::among(&objects, &stored::classes(cluster, &objects.class_kinds()));
     } else if args.together {

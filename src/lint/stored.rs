@@ -28,21 +28,15 @@ pub(super) fn karpenter(cluster: &ClusterReader, named: &Karpenter) -> anyhow::R
 }
 
 /// Every NodePool. If they cannot be read, that is an input too, like a file that cannot be read.
-pub(super) fn all(cluster: &ClusterReader) -> anyhow::Result<Vec<Input>> {
+pub(super) fn all(cluster: &ClusterReader) -> Vec<Input> {
     let mut inputs = Vec::new();
-    let read = cluster.each_page(NODE_POOLS, None, &mut |pools| {
-        inputs.extend(pools.into_iter().map(input));
-        Ok(())
-    });
-    match read.map_err(anyhow::Error::downcast::<ClusterReadError>) {
-        Ok(()) => {}
-        Err(Ok(error)) => inputs.push(Input {
+    if let Err(error) = cluster.each(NODE_POOLS, None, |pool| inputs.push(input(pool))) {
+        inputs.push(Input {
             name: "nodepools".into(),
             source: Source::Nowhere(files::clean(&error.to_string())),
-        }),
-        Err(Err(error)) => return Err(error),
+        });
     }
-    Ok(inputs)
+    inputs
 }
 
 /// The node classes of these kinds, by group. If a kind cannot be listed, the reason is printed, and no finding
@@ -65,7 +59,7 @@ pub(super) fn classes(cluster: &ClusterReader, kinds: &BTreeSet<(String, String)
 }
 
 /// The names of all objects of a kind; `None` if the kind is not served.
-fn names(cluster: &ClusterReader, group: &str, kind: &str) -> anyhow::Result<Option<Vec<String>>> {
+fn names(cluster: &ClusterReader, group: &str, kind: &str) -> Result<Option<Vec<String>>, ClusterReadError> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-.".contains(character);
     if !group.chars().all(is_plain) {
         return Ok(None);
@@ -83,17 +77,11 @@ fn names(cluster: &ClusterReader, group: &str, kind: &str) -> anyhow::Result<Opt
             .filter(|plural| !plural.contains('/'));
         if let Some(plural) = plurals.next() {
             let mut names = Vec::new();
-            cluster.each_page(
-                &format!("/apis/{group}/{version}/{plural}"),
-                None,
-                &mut |classes| {
-                    let listed = classes
-                        .iter()
-                        .filter_map(|class| class.pointer("/metadata/name")?.as_str());
-                    names.extend(listed.map(str::to_owned));
-                    Ok(())
-                },
-            )?;
+            let path = format!("/apis/{group}/{version}/{plural}");
+            cluster.each(&path, None, |class: Value| {
+                let name = class.pointer("/metadata/name").and_then(Value::as_str);
+                names.extend(name.map(str::to_owned));
+            })?;
             return Ok(Some(names));
         }
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::blocked::{self, Blocked, Scope};
-use crate::cluster::ClusterReader;
+use crate::cluster::{ClusterReadError, ClusterReader};
 use crate::objects::{Conditions, Metadata, NODE_CLAIMS, NODE_POOLS, Object, Texts};
 
 const NODES: &str = "/api/v1/nodes";
@@ -85,19 +85,12 @@ impl Live {
     }
 
     /// Reads everything, page by page. Of nodes and NodeClaims only the numbers are kept.
-    pub(super) fn read(cluster: &ClusterReader) -> anyhow::Result<Self> {
+    pub(super) fn read(cluster: &ClusterReader) -> Result<Self, ClusterReadError> {
         let mut live = Self::default();
-        cluster.each_page(NODE_POOLS, None, &mut |pools| {
-            live.pools.extend(pools);
-            Ok(())
-        })?;
+        cluster.each(NODE_POOLS, None, |pool| live.pools.push(pool))?;
         let mut claims = Claims::default();
-        cluster.each_page(NODE_CLAIMS, None, &mut |page| {
-            page.into_iter().try_for_each(|claim| claims.add(claim))
-        })?;
-        cluster.each_page(NODES, None, &mut |page| {
-            page.into_iter().try_for_each(|node| live.node(node, &claims))
-        })?;
+        cluster.each(NODE_CLAIMS, None, |claim| claims.add(claim))?;
+        cluster.each(NODES, None, |node| live.node(&node, &claims))?;
         if let Err(error) = live.events(cluster, &claims) {
             live.complaints
                 .push(format!("the events of Karpenter are not known: {error}"));
@@ -105,15 +98,14 @@ impl Live {
         Ok(live)
     }
 
-    fn node(&mut self, node: Value, claims: &Claims) -> anyhow::Result<()> {
-        let node: Node = serde_json::from_value(node)?;
+    fn node(&mut self, node: &Node, claims: &Claims) {
         let claim = claims.by_machine.get(&node.spec.provider_id);
         let (Some(pool), Some(claim)) = (node.metadata.label(NODEPOOL_LABEL), claim) else {
-            return Ok(());
+            return;
         };
         let is_initialized = node.metadata.label(INITIALIZED) == Some("true");
         if claim.is_terminated || !(is_initialized || claim.is_rebooting) {
-            return Ok(());
+            return;
         }
         let in_use = self.in_use.entry(pool.to_owned()).or_default();
         in_use.nodes += 1;
@@ -124,33 +116,28 @@ impl Live {
         } else if !node.status.conditions.is_true("Ready") {
             in_use.not_ready += 1;
         }
-        Ok(())
     }
 
-    fn events(&mut self, cluster: &ClusterReader, claims: &Claims) -> anyhow::Result<()> {
+    fn events(&mut self, cluster: &ClusterReader, claims: &Claims) -> Result<(), ClusterReadError> {
         let mut reported: BTreeMap<(String, Scope, String), Blocked> = BTreeMap::new();
         for (kind, scope) in [("NodePool", Scope::Pool), ("NodeClaim", Scope::Node)] {
             let fields = format!("reason=DisruptionBlocked,involvedObject.kind={kind}");
-            cluster.each_page(EVENTS, Some(&fields), &mut |page| {
-                for event in page {
-                    let event: Event = serde_json::from_value(event)?;
-                    let about = event.involved_object.name.as_deref().unwrap_or_default();
-                    let pool = match scope {
-                        Scope::Pool => Some(about),
-                        Scope::Node => claims.pools.get(about).map(String::as_str),
-                    };
-                    let Some(pool) = pool else { continue };
-                    let message = event.message.unwrap_or_default();
-                    let meaning = blocked::meaning(&message);
-                    let key = meaning.unwrap_or(&message).to_owned();
-                    let last = event.last_timestamp.map(|at| at.0);
-                    let last = last.or(event.event_time.map(|at| at.0));
-                    reported
-                        .entry((pool.to_owned(), scope, key))
-                        .or_insert_with(|| Blocked::new(scope, meaning))
-                        .add(message, last);
-                }
-                Ok(())
+            cluster.each(EVENTS, Some(&fields), |event: Event| {
+                let about = event.involved_object.name.as_deref().unwrap_or_default();
+                let pool = match scope {
+                    Scope::Pool => Some(about),
+                    Scope::Node => claims.pools.get(about).map(String::as_str),
+                };
+                let Some(pool) = pool else { return };
+                let message = event.message.unwrap_or_default();
+                let meaning = blocked::meaning(&message);
+                let key = meaning.unwrap_or(&message).to_owned();
+                let last = event.last_timestamp.map(|at| at.0);
+                let last = last.or(event.event_time.map(|at| at.0));
+                reported
+                    .entry((pool.to_owned(), scope, key))
+                    .or_insert_with(|| Blocked::new(scope, meaning))
+                    .add(message, last);
             })?;
         }
         for ((pool, ..), blocked) in reported {
@@ -177,8 +164,7 @@ struct Claim {
 }
 
 impl Claims {
-    fn add(&mut self, claim: Value) -> anyhow::Result<()> {
-        let claim: ClaimObject = serde_json::from_value(claim)?;
+    fn add(&mut self, claim: ClaimObject) {
         if let Some(pool) = claim.metadata.label(NODEPOOL_LABEL) {
             self.pools
                 .insert(claim.metadata.name.to_string(), pool.to_owned());
@@ -193,7 +179,6 @@ impl Claims {
         if !claim.status.provider_id.is_empty() {
             self.by_machine.insert(claim.status.provider_id, kept);
         }
-        Ok(())
     }
 }
 
@@ -264,7 +249,7 @@ mod tests {
             claim("terminated", &deleted, "InstanceTerminating"),
             claim("new", &none, "Ready"),
         ] {
-            claims.add(claim).expect("a NodeClaim");
+            claims.add(serde_json::from_value(claim).expect("a NodeClaim"));
         }
         let mut live = Live::default();
         let uninitialized = json!({INITIALIZED: "false"});
@@ -279,7 +264,7 @@ mod tests {
             node("new", "True", &none, &uninitialized),
             node("not-karpenters", "True", &none, &none),
         ] {
-            live.node(node, &claims).expect("a Node");
+            live.node(&serde_json::from_value(node).expect("a Node"), &claims);
         }
         let in_use = live.take("a");
         assert_eq!(in_use.nodes, 5);
