@@ -1,8 +1,9 @@
 //! The user's files: which are read, how they are named in output, which are patches; how a file is read, compared
-//! and replaced, and how an object is written as YAML; the standard streams.
+//! and replaced, and how an object is written as YAML, or rows in columns; the standard streams.
 //!
 //! Of NodePools only the name of their group is known here.
 
+mod columns;
 mod diff;
 mod excluded;
 mod inputs;
@@ -14,6 +15,7 @@ mod replace;
 mod streams;
 pub(crate) mod yaml;
 
+pub(crate) use columns::columns;
 pub(crate) use diff::diff;
 pub(crate) use excluded::Excluded;
 pub(crate) use inputs::{Input, Inputs, Source, find};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::AddAssign;
 
-use poolgate_core::diagnostic::Severity;
+use poolgate_core::diagnostic::{Severity, counted};
 use poolgate_core::karpenter::KarpenterVersion;
 
 use super::finding::Finding;
@@ -195,14 +195,5 @@ impl fmt::Display for Tally {
             }
         }
         Ok(())
-    }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ if what.contains(" or ") => format!("{count} {}s", what.replace(" or ", "s or ")),
-        _ if what.ends_with("ch") => format!("{count} {what}es"),
-        _ => format!("{count} {what}s"),
     }
 }

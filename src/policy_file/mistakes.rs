@@ -1,7 +1,6 @@
 //! What is wrong with a policy file, and where.
 
-use poolgate_core::diagnostic::FieldPath;
-
+use poolgate_core::diagnostic::{FieldPath, counted};
 use poolgate_core::manifest::{Document, Lines, Position};
 
 /// How many mistakes of one file are shown. Nobody reads more.
@@ -19,19 +18,12 @@ pub struct Mistake {
 
 /// All that is wrong with a file, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} in the policy", counted(self.shown.len() + self.omitted))]
+#[error("{} in the policy", counted(self.shown.len() + self.omitted, "mistake"))]
 pub struct Mistakes {
     /// The mistakes; if there are very many, the first ones.
     pub shown: Vec<Mistake>,
     /// How many there are beyond these.
     pub omitted: usize,
-}
-
-fn counted(mistakes: usize) -> String {
-    match mistakes {
-        1 => "1 mistake".into(),
-        several => format!("{several} mistakes"),
-    }
 }
 
 /// What to point at for a mistake in a field.

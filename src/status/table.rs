@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::pools::PoolReport;
 use super::reconciler::Reconciler;
 use super::report::{Answers, PolicyReport, Report, WebhookReport};
+use crate::files;
 
 /// How many digits of a checksum are shown.
 const DIGITS: usize = 12;
@@ -17,7 +18,7 @@ pub(super) fn of(report: &Report) -> String {
     if report.webhooks.is_empty() {
         text += "No webhook of poolgate is registered.\n";
     } else {
-        text += &aligned(webhooks(&report.webhooks));
+        text += &files::columns("", &webhooks(&report.webhooks));
     }
     // Writing to a String cannot fail.
     let _ = write!(
@@ -29,7 +30,7 @@ pub(super) fn of(report: &Report) -> String {
     if report.pools.is_empty() {
         text += "No NodePools.\n";
     } else {
-        text += &aligned(pools(&report.pools));
+        text += &files::columns("", &pools(&report.pools));
     }
     let notes = report.pools.iter().flat_map(|pool| {
         said(pool)
@@ -139,27 +140,6 @@ fn reconciler(reconciler: &Reconciler) -> String {
 fn with_head(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
     let head = head.iter().map(|&title| title.to_owned()).collect();
     std::iter::once(head).chain(rows).collect()
-}
-
-/// Rows with their cells aligned in columns.
-fn aligned(rows: Vec<Vec<String>>) -> String {
-    let mut widths: Vec<usize> = Vec::new();
-    for row in &rows {
-        widths.resize(widths.len().max(row.len()), 0);
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut text = String::new();
-    for row in rows {
-        let cells = row.iter().zip(&widths);
-        let line = cells.fold(String::new(), |line, (cell, width)| {
-            format!("{line}{cell:width$}  ")
-        });
-        text += line.trim_end();
-        text += "\n";
-    }
-    text
 }
 
 fn list(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {

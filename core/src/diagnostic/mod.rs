@@ -13,7 +13,7 @@ use std::fmt::{self, Write as _};
 
 pub use origin::Origin;
 pub use path::{FieldPath, Segment};
-pub use problem::{Problem, quoted};
+pub use problem::{Problem, counted, quoted};
 pub use report::{MAX_KEPT, Report};
 pub use suggestion::{Edit, Suggestion, nearest, nearest_within};
 

@@ -120,6 +120,16 @@ pub fn quoted(text: &str) -> String {
     shown
 }
 
+/// How many of something, such as `1 node` or `2 NodePools or NodeClaims`.
+pub fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ if what.contains(" or ") => format!("{count} {}s", what.replace(" or ", "s or ")),
+        _ if what.ends_with("ch") => format!("{count} {what}es"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// A JSON value on one line; lists and objects only by their kind, because they can be of any size.
 fn shown(value: &Json<'_>) -> String {
     match value {
@@ -157,6 +167,13 @@ mod tests {
             unsupported.to_string(),
             r#"Unsupported value: "hard": supported values: "Hard", "Soft""#
         );
+    }
+
+    #[test]
+    fn only_one_of_something_is_no_plural() {
+        assert_eq!(counted(1, "patch"), "1 patch");
+        assert_eq!(counted(0, "patch"), "0 patches");
+        assert_eq!(counted(2, "NodePool or NodeClaim"), "2 NodePools or NodeClaims");
     }
 
     #[test]

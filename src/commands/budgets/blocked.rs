@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
+use poolgate_core::diagnostic::counted;
 use serde_json::{Value, json};
 
 use super::clock::Clock;
@@ -96,10 +97,9 @@ impl Blocked {
 
     /// The events in sentences: what Karpenter says, and what that means.
     pub(super) fn described(&self, clock: &Clock) -> String {
-        let about = match (self.scope, self.count) {
-            (Scope::Pool, _) => String::new(),
-            (Scope::Node, 1) => ", 1 node".to_owned(),
-            (Scope::Node, count) => format!(", {count} nodes"),
+        let about = match self.scope {
+            Scope::Pool => String::new(),
+            Scope::Node => format!(", {}", counted(self.count, "node")),
         };
         let when = self.last.map(|at| format!(", last at {}", clock.write(at)));
         let mut text = format!(

@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use poolgate_core::budget::{Allowance, Change, Entry, Reason, Reasons, Timing, value};
+use poolgate_core::diagnostic::counted;
 
 use super::clock::Clock;
 use super::notes;
 use super::subject::{Subject, nodes_text};
+use crate::files;
 
 /// Explains the budgets at a moment.
 pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
@@ -37,10 +39,7 @@ pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -
 
 /// The pool and its size.
 pub(super) fn heading(subject: &Subject<'_>) -> String {
-    let nodes = match subject.nodes {
-        1 => "1 node".to_owned(),
-        several => format!("{several} nodes"),
-    };
+    let nodes = counted(subject.nodes as usize, "node");
     let assumed = if subject.assumed {
         " (assumed; --nodes says otherwise)"
     } else {
@@ -54,20 +53,7 @@ pub(super) fn heading(subject: &Subject<'_>) -> String {
 fn list(subject: &Subject<'_>, at: Timestamp) -> String {
     let entries = subject.budgets.entries().iter();
     let rows: Vec<[String; 5]> = entries.map(|entry| row(subject, entry, at)).collect();
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..5).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "  {cell:width$}");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
+    let mut text = files::columns("  ", &rows);
     if !rows.is_empty() {
         text.push('\n');
     }

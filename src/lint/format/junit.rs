@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use poolgate_core::diagnostic::counted;
+
 use super::super::finding::Finding;
 use super::{FileReport, whole_sentence};
 use crate::files;
@@ -28,7 +30,7 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
         let _ = writeln!(
             output,
             "    <testcase name=\"{}\" classname=\"{name}\" file=\"{name}\"/>",
-            nothing_found(file.objects)
+            counted(file.objects, "NodePool or NodeClaim")
         );
     }
     for finding in file.findings {
@@ -66,13 +68,6 @@ fn test(output: &mut String, file: &str, finding: &Finding) {
         )
     };
     output.push_str("    </testcase>\n");
-}
-
-fn nothing_found(objects: usize) -> String {
-    match objects {
-        1 => "1 NodePool or NodeClaim".into(),
-        _ => format!("{objects} NodePools or NodeClaims"),
-    }
 }
 
 /// A text for the value of an attribute.
