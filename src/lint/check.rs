@@ -8,7 +8,7 @@ use poolgate_core::rules::across::weighed;
 use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
 use super::finding::{Finding, Object};
 use super::fix::{Change, TextEdit};
-use super::note::Note;
+use super::note::{Note, Place};
 use super::review_fixes::{Verdict, verdicts};
 use super::settings::Settings;
 use super::source_range::SourceRange;
@@ -149,19 +149,28 @@ impl FileCheck<'_, '_> {
         self.keep(Severity::Warning, || json::finding(&why, place));
     }
 
-    /// Adds a note of lint itself on an object; the note on a guessed release only once in a file.
+    /// Adds a note of lint itself; the note on a guessed release only once in a file.
     fn note(&mut self, document: &Document<'_>, note: Note, object: Option<&Object>) {
         let is_reported = |finding: &Finding| finding.rule == text_rules::RELEASE;
         if note.rule == text_rules::RELEASE && self.findings.iter().any(is_reported) {
             return;
         }
-        let place = self.located(source_range::of(document, &note.field, &Problem::Required));
-        self.keep(note.severity, || Finding {
+        let (span, field, origin) = match note.place {
+            Place::Field(field) => {
+                let span = source_range::of(document, &field, &Problem::Required);
+                (span, Some(field), Origin::Schema)
+            }
+            Place::Comment(span) => (span, None, Origin::Poolgate),
+        };
+        let place = self.located(span);
+        let severity = text_rules::find(note.rule).map_or(Severity::Error, |rule| rule.severity);
+        self.keep(severity, || Finding {
+            origin,
             object: object.cloned(),
-            field: Some(note.field),
+            field,
             message: clean(&note.message),
             suggestion: Some(clean(&note.suggestion)),
-            ..Finding::of_manifest(note.rule, note.severity, place)
+            ..Finding::of_manifest(note.rule, severity, place)
         });
     }
 
@@ -188,8 +197,7 @@ impl FileCheck<'_, '_> {
         }
         self.tally.ignored += ignored;
         for mistake in suppressions.mistakes() {
-            let place = self.located(mistake.span);
-            self.keep(mistake.severity, || mistake.finding(place, object));
+            self.note(document, mistake, object);
         }
     }
 

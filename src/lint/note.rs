@@ -1,14 +1,32 @@
 //! A message of lint itself, not of a rule of the catalogue.
 
-use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::manifest::Span;
 
-/// The message and its field.
+/// The message and its place. Its severity is that of the rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) rule: &'static str,
-    pub(super) severity: Severity,
-    /// The field, from the root of the document.
-    pub(super) field: FieldPath,
+    pub(super) place: Place,
     pub(super) message: String,
     pub(super) suggestion: String,
+}
+
+/// What a note is about.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A field, from the root of the document.
+    Field(FieldPath),
+    /// A comment for poolgate, or a part of it.
+    Comment(Span),
+}
+
+#[cfg(test)]
+impl Note {
+    pub(super) fn field(&self) -> String {
+        match &self.place {
+            Place::Field(field) => field.to_string(),
+            Place::Comment(_) => String::new(),
+        }
+    }
 }

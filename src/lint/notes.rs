@@ -1,11 +1,11 @@
 //! Notes of lint on an object that is checked, besides the rules: mistakes that no webhook ever sees.
 
-use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::review::Subject;
 
-use super::note::Note;
+use super::note::{Note, Place};
 use super::subjects::Checked;
 use crate::files::Whole;
 use crate::text_rules;
@@ -26,8 +26,7 @@ pub(super) fn guessed(checked: &Checked<'_>, karpenter: &Karpenter) -> Note {
     let release = karpenter.release();
     Note {
         rule: text_rules::RELEASE,
-        severity: Severity::Info,
-        field: checked.path.clone().key("apiVersion"),
+        place: Place::Field(checked.path.clone().key("apiVersion")),
         message: format!(
             "karpenter.sh/v1beta1 is checked for Karpenter {release}: 1.0 is the last line that serves it"
         ),
@@ -51,8 +50,7 @@ fn unnamed(checked: &Checked<'_>) -> Option<Note> {
     }
     Some(Note {
         rule: text_rules::NAME,
-        severity: Severity::Error,
-        field: checked.path_of(&FieldPath::of(&["metadata", "name"])),
+        place: Place::Field(checked.path_of(&FieldPath::of(&["metadata", "name"]))),
         message: "Required value: no cluster takes an object without a name".into(),
         suggestion: "add a name".into(),
     })
@@ -68,8 +66,7 @@ fn completed(checked: &Checked<'_>, karpenter: &Karpenter) -> Option<Note> {
     let is_missing = fields.get("consolidateAfter").is_none_or(Json::is_null);
     (is_missing && karpenter.requires_consolidate_after(version)).then(|| Note {
         rule: text_rules::DEFAULT,
-        severity: Severity::Info,
-        field: checked.path_of(&disruption.key("consolidateAfter")),
+        place: Place::Field(checked.path_of(&disruption.key("consolidateAfter"))),
         message: format!(
             "Required value: Karpenter {} rejects the NodePool without it, unless poolgate's webhook writes it first",
             karpenter.release()
@@ -93,7 +90,7 @@ mod tests {
         };
         let release: KarpenterVersion = release.parse().expect("a release");
         let notes = of(&checked, whole, &release.into()).into_iter();
-        notes.map(|note| (note.rule, note.field.to_string())).collect()
+        notes.map(|note| (note.rule, note.field())).collect()
     }
 
     #[test]

@@ -188,7 +188,7 @@ mod tests {
         let pool = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool"});
         let places = |value: &Value| -> Vec<String> {
             let unserved = subjects(&Json::from(value)).unserved;
-            unserved.iter().map(|note| note.field.to_string()).collect()
+            unserved.iter().map(Note::field).collect()
         };
         assert_eq!(places(&wrong), ["kind"]);
         let list = json!({"kind": "List", "items": [pool, wrong]});

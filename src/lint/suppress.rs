@@ -6,12 +6,11 @@
 
 use std::cell::Cell;
 
-use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
+use poolgate_core::diagnostic::FieldPath;
 
-use super::finding::{Finding, Object};
+use super::finding::Finding;
+use super::note::{Note, Place};
 use super::problem_rules;
-use super::source_range::SourceRange;
-use crate::files::clean;
 use crate::text_rules::{self, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED};
 use poolgate_core::manifest::{Comment, Document, Span};
 
@@ -22,7 +21,7 @@ pub(super) const MARK: &str = "poolgate:";
 #[derive(Debug, Default)]
 pub(super) struct Suppressions<'t> {
     comments: Vec<Suppression<'t>>,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<Note>,
 }
 
 /// One rule that a comment names.
@@ -34,29 +33,6 @@ struct Suppression<'t> {
     /// The text that the comment is about.
     scope: Span,
     is_used: Cell<bool>,
-}
-
-/// Something wrong with a comment.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mistake {
-    pub(super) rule: &'static str,
-    pub(super) severity: Severity,
-    pub(super) span: Span,
-    pub(super) message: String,
-    pub(super) suggestion: String,
-}
-
-impl Mistake {
-    /// The mistake as a finding.
-    pub(super) fn finding(&self, place: SourceRange, object: Option<&Object>) -> Finding {
-        Finding {
-            origin: Origin::Poolgate,
-            object: object.cloned(),
-            message: self.message.clone(),
-            suggestion: Some(self.suggestion.clone()),
-            ..Finding::of_manifest(self.rule, self.severity, place)
-        }
-    }
 }
 
 /// What a comment does to a finding.
@@ -108,11 +84,10 @@ impl<'t> Suppressions<'t> {
                 Ok(_) => None,
             };
             if let Some((why, suggestion)) = wrong {
-                self.mistakes.push(Mistake {
+                self.mistakes.push(Note {
                     rule: IGNORE_UNKNOWN,
-                    severity: Severity::Error,
-                    span: name,
-                    message: format!("{}: {why}, so nothing is ignored", clean(rule)),
+                    place: Place::Comment(name),
+                    message: format!("{rule}: {why}, so nothing is ignored"),
                     suggestion,
                 });
                 continue;
@@ -130,10 +105,9 @@ impl<'t> Suppressions<'t> {
     }
 
     fn syntax(&mut self, comment: &Comment<'_>, message: &str) {
-        self.mistakes.push(Mistake {
+        self.mistakes.push(Note {
             rule: IGNORE_SYNTAX,
-            severity: Severity::Warning,
-            span: comment.span,
+            place: Place::Comment(comment.span),
             message: message.to_owned(),
             suggestion: "write # poolgate: ignore RULE -- why".to_owned(),
         });
@@ -157,12 +131,11 @@ impl<'t> Suppressions<'t> {
     }
 
     /// Mistakes in the comments. Call it after all findings have passed [`Self::fate`].
-    pub(super) fn mistakes(self) -> impl Iterator<Item = Mistake> {
+    pub(super) fn mistakes(self) -> impl Iterator<Item = Note> {
         let unused = self.comments.into_iter().filter(|comment| !comment.is_used.get());
-        self.mistakes.into_iter().chain(unused.map(|comment| Mistake {
+        self.mistakes.into_iter().chain(unused.map(|comment| Note {
             rule: IGNORE_UNUSED,
-            severity: Severity::Warning,
-            span: comment.name,
+            place: Place::Comment(comment.name),
             message: format!("nothing here breaks {}", comment.rule),
             suggestion: "remove the comment".to_owned(),
         }))
@@ -236,8 +209,11 @@ fn line_end(text: &str, from: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use poolgate_core::diagnostic::{Origin, Severity};
     use poolgate_core::manifest::{self, Limits, Position};
+
+    use super::super::source_range::SourceRange;
+    use super::*;
 
     const TEXT: &str = "\
 # poolgate: ignore weight -- above all
@@ -301,7 +277,10 @@ spec:
         let document = documents.next().expect("a document");
         Suppressions::of(&document, text)
             .mistakes()
-            .map(|mistake| (mistake.rule, mistake.span.of(text).to_owned()))
+            .filter_map(|mistake| match mistake.place {
+                Place::Comment(span) => Some((mistake.rule, span.of(text).to_owned())),
+                Place::Field(_) => None,
+            })
             .collect()
     }
 

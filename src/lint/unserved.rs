@@ -4,13 +4,13 @@
 //! The content of a document decides: the values of a chart, a kustomization or a list of anything else are no
 //! mistake.
 
-use poolgate_core::diagnostic::{FieldPath, Severity, nearest_within, quoted};
+use poolgate_core::diagnostic::{FieldPath, nearest_within, quoted};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
     GROUP, KarpenterVersion, NodeClassKind, NodeClassMismatch, Provider, SERVED_KINDS, ServedKind,
 };
 
-use super::note::Note;
+use super::note::{Note, Place};
 use crate::files::Whole;
 use crate::text_rules;
 
@@ -99,8 +99,7 @@ impl Claimed<'_> {
 pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> Note {
     Note {
         rule: text_rules::KIND,
-        severity: Severity::Error,
-        field: object.key(field),
+        place: Place::Field(object.key(field)),
         message,
         suggestion,
     }
@@ -111,8 +110,7 @@ pub(super) fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Op
     let index = document.as_array()?.iter().position(holds)?;
     Some(Note {
         rule: text_rules::KIND,
-        severity: Severity::Error,
-        field: FieldPath::root().index(index),
+        place: Place::Field(FieldPath::root().index(index)),
         message: "Invalid value: […]: kubectl takes no list as a document".into(),
         suggestion:
             "write each object as a document of its own, with --- before it, or put the list under items of \

@@ -1,9 +1,9 @@
 //! Variables that were not filled in, and what cannot be checked because of them.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Severity, quoted};
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, quoted};
 use poolgate_core::json::Json;
 
-use super::note::Note;
+use super::note::{Note, Place};
 use crate::text_rules;
 use poolgate_core::manifest::{Document, any_text, has_variable, variables_in};
 
@@ -24,8 +24,7 @@ pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
     };
     Some(Note {
         rule: text_rules::VARIABLE,
-        severity: Severity::Info,
-        field: document.path_at(first.start()),
+        place: Place::Field(document.path_at(first.start())),
         message: format!(
             "another program fills in variables here, and what depends on them is not checked: {}{others}",
             first_ones.join(", ")
