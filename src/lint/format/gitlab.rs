@@ -1,8 +1,7 @@
 //! A Code Quality report as GitLab reads it: one JSON list.
 
 use poolgate_core::diagnostic::Severity;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::fingerprint::Fingerprints;
 use super::{FileReport, listed, whole_sentence};
@@ -10,35 +9,22 @@ use super::{FileReport, listed, whole_sentence};
 pub(super) const OPENING: &str = "[\n";
 pub(super) const CLOSING: &str = "\n]\n";
 
-#[derive(Serialize)]
-struct Issue<'f> {
-    description: String,
-    check_name: &'static str,
-    fingerprint: String,
-    severity: &'static str,
-    location: Location<'f>,
-}
-
-#[derive(Serialize)]
-struct Location<'f> {
-    path: &'f str,
-    lines: Value,
-}
-
 pub(super) fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
-    listed(file.findings.iter().map(|finding| Issue {
-        description: whole_sentence(finding),
-        check_name: finding.rule,
-        fingerprint: fingerprints.of(file.name, finding),
-        severity: match finding.severity {
-            Severity::Error => "critical",
-            Severity::Warning => "minor",
-            Severity::Info => "info",
-        },
-        location: Location {
-            path: file.name,
-            lines: json!({"begin": finding.place.start.line, "end": finding.place.end.line}),
-        },
+    listed(file.findings.iter().map(|finding| {
+        json!({
+            "description": whole_sentence(finding),
+            "check_name": finding.rule,
+            "fingerprint": fingerprints.of(file.name, finding),
+            "severity": match finding.severity {
+                Severity::Error => "critical",
+                Severity::Warning => "minor",
+                Severity::Info => "info",
+            },
+            "location": {
+                "path": file.name,
+                "lines": {"begin": finding.place.start.line, "end": finding.place.end.line},
+            },
+        })
     }))
 }

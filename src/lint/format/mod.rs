@@ -17,6 +17,7 @@ mod statistics;
 use std::fmt::Write as _;
 
 use clap::ValueEnum;
+use serde_json::Value;
 
 use super::finding::Finding;
 use super::tally::Tally;
@@ -154,19 +155,21 @@ impl Printer<'_> {
 }
 
 /// The elements of a JSON list, without its brackets.
-fn listed<T>(items: impl Iterator<Item = T>) -> String
-where
-    T: serde::Serialize,
-{
+fn listed(items: impl Iterator<Item = Value>) -> String {
     let mut output = String::new();
     for item in items {
-        if !output.is_empty() {
-            output.push_str(",\n");
-        }
-        // Text and numbers always have a JSON form: this cannot fail.
-        output.push_str(&serde_json::to_string(&item).unwrap_or_default());
+        let before = if output.is_empty() { "" } else { ",\n" };
+        let _ = write!(output, "{before}{item}");
     }
     output
+}
+
+/// An object without the fields that are null or an empty list.
+fn without_empty(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
+    }
+    object
 }
 
 /// The sentence of a finding: its field first, and at the end its suggestion, the file it was rendered from and the

@@ -2,7 +2,6 @@
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
 use poolgate_core::rules;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::finding::Finding;
@@ -10,49 +9,11 @@ use super::super::fix::TextEdit;
 use super::super::source_range::SourceRange;
 use super::super::tally::Tally;
 use super::fingerprint::Fingerprints;
-use super::{FileReport, RulePages, listed, uri, whole_sentence};
+use super::{FileReport, RulePages, listed, uri, whole_sentence, without_empty};
 use crate::text_rules;
 
 pub(super) const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\
      \"version\":\"2.1.0\",\"runs\":[{\"columnKind\":\"unicodeCodePoints\",\"results\":[\n";
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Result {
-    rule_id: &'static str,
-    level: &'static str,
-    message: Value,
-    locations: [Location; 1],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    related_locations: Vec<Location>,
-    partial_fingerprints: Value,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    fixes: Vec<Value>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Location {
-    physical_location: PhysicalLocation,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    logical_locations: Vec<Value>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PhysicalLocation {
-    artifact_location: Value,
-    region: Region,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Region {
-    start_line: usize,
-    start_column: usize,
-    end_line: usize,
-    end_column: usize,
-}
 
 pub(super) fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
@@ -63,50 +24,46 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
     }))
 }
 
-fn result(own: &str, fingerprint: &str, finding: &Finding) -> Result {
-    let location = |uri: &str, place: SourceRange, field: Option<&FieldPath>| Location {
-        physical_location: PhysicalLocation {
-            artifact_location: json!({"uri": uri}),
-            region: Region::of(place),
-        },
-        logical_locations: field
-            .map(|field| json!({"fullyQualifiedName": field.to_string()}))
-            .into_iter()
-            .collect(),
+fn result(own: &str, fingerprint: &str, finding: &Finding) -> Value {
+    let location = |uri: &str, place: SourceRange, field: Option<&FieldPath>| {
+        let name = |field: &FieldPath| json!({"fullyQualifiedName": field.to_string()});
+        without_empty(json!({
+            "physicalLocation": {"artifactLocation": {"uri": uri}, "region": region(place)},
+            "logicalLocations": field.map(name).into_iter().collect::<Value>(),
+        }))
     };
     let related = finding.related.iter().map(|place| location(own, *place, None));
     let elsewhere = finding.elsewhere.iter();
     let elsewhere = elsewhere.map(|other| location(&uri(&other.file), other.place, None));
-    Result {
-        rule_id: finding.rule,
-        level: level(finding.severity),
-        message: json!({"text": whole_sentence(finding)}),
-        locations: [location(own, finding.place, finding.field.as_ref())],
-        related_locations: related.chain(elsewhere).collect(),
-        partial_fingerprints: json!({"poolgate/v1": fingerprint}),
-        fixes: finding.edit.iter().map(|edit| fix(own, edit)).collect(),
-    }
+    let fixes = finding.edit.iter().map(|edit| fix(own, edit));
+    without_empty(json!({
+        "ruleId": finding.rule,
+        "level": level(finding.severity),
+        "message": {"text": whole_sentence(finding)},
+        "locations": [location(own, finding.place, finding.field.as_ref())],
+        "relatedLocations": related.chain(elsewhere).collect::<Value>(),
+        "partialFingerprints": {"poolgate/v1": fingerprint},
+        "fixes": fixes.collect::<Value>(),
+    }))
 }
 
 fn fix(uri: &str, edit: &TextEdit) -> Value {
     json!({"artifactChanges": [{
         "artifactLocation": {"uri": uri},
         "replacements": [{
-            "deletedRegion": Region::of(edit.place),
+            "deletedRegion": region(edit.place),
             "insertedContent": {"text": edit.text},
         }],
     }]})
 }
 
-impl Region {
-    fn of(place: SourceRange) -> Self {
-        Self {
-            start_line: place.start.line,
-            start_column: place.start.column,
-            end_line: place.end.line,
-            end_column: place.end.column,
-        }
-    }
+fn region(place: SourceRange) -> Value {
+    json!({
+        "startLine": place.start.line,
+        "startColumn": place.start.column,
+        "endLine": place.end.line,
+        "endColumn": place.end.column,
+    })
 }
 
 const fn level(severity: Severity) -> &'static str {
@@ -146,7 +103,7 @@ fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
         (None, Some(rule)) => (rule.title, rule.why, Some(rule.severity)),
         (None, None) => return json!({"id": id}),
     };
-    let mut descriptor = json!({
+    without_empty(json!({
         "id": id,
         "shortDescription": {"text": title},
         "help": {
@@ -154,9 +111,6 @@ fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
             "markdown": format!("{why}\n\nMore: `poolgate rules {id}`"),
         },
         "defaultConfiguration": configuration(severity),
-    });
-    if let (Some(page), Some(fields)) = (pages.of(id), descriptor.as_object_mut()) {
-        fields.insert("helpUri".into(), page.into());
-    }
-    descriptor
+        "helpUri": pages.of(id),
+    }))
 }
