@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::Args;
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args};
 use kube::Config;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
 
@@ -37,12 +37,7 @@ pub(crate) struct ClusterArgs {
     namespace: Option<String>,
 
     /// Watch no cluster, even if there is one
-    #[arg(
-        long,
-        env = "POOLGATE_NO_CLUSTER",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
+    #[arg(long, env = "POOLGATE_NO_CLUSTER", value_parser = BoolishValueParser::new())]
     no_cluster: bool,
 }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Args;
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args};
 use poolgate_core::policy::Policy;
 
 use super::file::LoadError;
@@ -23,12 +23,7 @@ pub(crate) struct WatchedPolicyArgs {
     policy: Option<PathBuf>,
 
     /// Use the built-in policy while the file of --policy does not exist
-    #[arg(
-        long,
-        env = "POOLGATE_POLICY_OPTIONAL",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
+    #[arg(long, env = "POOLGATE_POLICY_OPTIONAL", value_parser = BoolishValueParser::new())]
     policy_optional: bool,
 
     /// How often the policy file is read again

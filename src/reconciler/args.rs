@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use poolgate_core::policy::OverLimit;
 
 use crate::cluster::ClusterArgs;
@@ -47,22 +47,12 @@ pub(crate) struct ReconcileArgs {
     pub(super) lease_duration: Duration,
 
     /// Write nothing: show in logs and metrics what would be written
-    #[arg(
-        long,
-        env = "POOLGATE_OBSERVE",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
+    #[arg(long, env = "POOLGATE_OBSERVE", value_parser = BoolishValueParser::new())]
     pub(super) observe: bool,
 
     /// Remove every mark of poolgate from nodes, and exit. Stop the reconcilers first
-    #[arg(
-        long,
-        env = "POOLGATE_UNHOLD_ALL",
-        action = ArgAction::SetTrue,
-        conflicts_with = "observe",
-        value_parser = BoolishValueParser::new()
-    )]
+    #[arg(long, env = "POOLGATE_UNHOLD_ALL", conflicts_with = "observe",
+        value_parser = BoolishValueParser::new())]
     pub(super) unhold_all: bool,
 
     /// Do so only if no reconciler has renewed its Lease for so long, or the Lease is gone

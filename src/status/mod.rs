@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use clap::{ArgAction, Args};
+use clap::Args;
 
 use crate::cluster::{ClusterReader, KubeArgs};
 use crate::flags;
@@ -50,11 +50,11 @@ pub(crate) struct StatusArgs {
     ledger_namespace: String,
 
     /// Only read: send no dry run to the webhooks
-    #[arg(long, action = ArgAction::SetTrue)]
+    #[arg(long)]
     no_dry_run: bool,
 
     /// Print JSON, with --watch one line each time
-    #[arg(long, action = ArgAction::SetTrue)]
+    #[arg(long)]
     json: bool,
 
     /// Repeat at this interval

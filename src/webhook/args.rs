@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 
 use crate::admission::MutateVerdict;
@@ -39,12 +39,7 @@ pub(crate) struct ServeArgs {
     tls_key: Option<PathBuf>,
 
     /// Make a certificate for this machine instead, for trying things out
-    #[arg(
-        long,
-        env = "POOLGATE_SELF_SIGNED",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
+    #[arg(long, env = "POOLGATE_SELF_SIGNED", value_parser = BoolishValueParser::new())]
     self_signed: bool,
 
     /// With --self-signed: where to write the certificate that a client must trust
@@ -80,7 +75,6 @@ pub(crate) struct ServeArgs {
     #[arg(
         long,
         env = "POOLGATE_POLICY_REQUIRED",
-        action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new(),
         requires = "policy",
         conflicts_with = "policy_optional"
@@ -220,31 +214,16 @@ impl ServeArgs {
 pub(crate) struct GateArgs {
     /// Answer at /gate and /gate/strict whether a NodeClaim may be created, by the spec.limits.nodes of its NodePool; what
     /// cannot be decided, the first admits and the second denies. Needs a cluster
-    #[arg(
-        long,
-        env = "POOLGATE_GATE",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
+    #[arg(long, env = "POOLGATE_GATE", value_parser = BoolishValueParser::new())]
     gate: bool,
 
     /// Serve the gate alone: nothing at /mutate and /validate. A gate that is not ready then stops no review. It also starts
     /// with a policy that cannot be read
-    #[arg(
-        long,
-        env = "POOLGATE_GATE_ONLY",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
+    #[arg(long, env = "POOLGATE_GATE_ONLY", value_parser = BoolishValueParser::new())]
     gate_only: bool,
 
     /// Admit NodeClaims above the limit, too, and only count them
-    #[arg(
-        long,
-        env = "POOLGATE_GATE_OBSERVE",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
+    #[arg(long, env = "POOLGATE_GATE_OBSERVE", value_parser = BoolishValueParser::new())]
     gate_observe: bool,
 }
 
