@@ -37,8 +37,8 @@ impl FromStr for Moment {
     }
 }
 
-/// How instants are read and written.
-#[derive(Debug)]
+/// How instants are read and written: by default only in UTC.
+#[derive(Debug, Default)]
 pub(super) struct Clock(Option<TimeZone>);
 
 impl Clock {

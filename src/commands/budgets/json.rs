@@ -1,12 +1,11 @@
 //! The answers as JSON. Version 1: fields may be added, none is removed.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use poolgate_core::budget::{Allowance, Change, Entry, Reason, Timing, value};
 use serde_json::{Map, Value, json};
 
 use super::subject::{Subject, nodes_text};
-
-const SECONDS_A_DAY: i64 = 86_400;
 
 /// All pools at a moment, and their week in UTC.
 pub(super) fn document(subjects: &[Subject<'_>], at: Timestamp) -> Value {
@@ -85,8 +84,8 @@ fn allowance(allowance: Allowance) -> Map<String, Value> {
 
 /// The beginning of the day in UTC.
 fn midnight(at: Timestamp) -> Timestamp {
-    let seconds = at.as_second();
-    Timestamp::from_second(seconds - seconds.rem_euclid(SECONDS_A_DAY)).unwrap_or(at)
+    let day = at.to_zoned(TimeZone::UTC).start_of_day();
+    day.map_or(at, |day| day.timestamp())
 }
 
 /// The lowest number of each hour, null if nothing limits.

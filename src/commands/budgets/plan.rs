@@ -125,11 +125,7 @@ fn introduction(args: &PlanArgs) -> String {
 
 /// The times for which a variant is written.
 fn spans(variant: &Variant, from: Timestamp, until: Timestamp) -> String {
-    let utc = |at: Timestamp| {
-        at.to_zoned(TimeZone::UTC)
-            .strftime("%a %Y-%m-%d %H:%M UTC")
-            .to_string()
-    };
+    let utc = |at: Timestamp| Clock::default().write(at);
     let spans = variant
         .spans
         .iter()
