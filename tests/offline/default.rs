@@ -189,6 +189,27 @@ fn what_an_alias_brings_is_left_to_its_author() {
     assert!(outcome.stderr.contains("alias"), "{outcome:?}");
 }
 
+#[test]
+fn a_pool_is_completed_although_another_one_takes_its_values_by_an_alias() {
+    let pool = |disruption: &str| {
+        format!(
+            "- apiVersion: karpenter.sh/v1\n  kind: NodePool\n  spec:\n    disruption: {disruption}\n    \
+             template: {{spec: {{nodeClassRef: {{name: a}}, requirements: [], expireAfter: 1h}}}}\n"
+        )
+    };
+    let list = |disruption: &str| {
+        let pools = pool(disruption) + &pool("*a");
+        format!("apiVersion: v1\nkind: List\nitems:\n{pools}")
+    };
+    let outcome = default_in(Path::new("."), &["-"], &list("&a {consolidateAfter: 1m}"));
+    assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+    let completed = list(
+        "&a {consolidateAfter: 1m, budgets: [{\"nodes\":\"10%\"}], consolidationPolicy: \"WhenEmptyOrUnderutilized\"}",
+    );
+    assert_eq!(outcome.stdout, completed);
+    assert!(outcome.stderr.contains("alias"), "{outcome:?}");
+}
+
 /// A part of a NodePool, like a kustomize patch.
 const PATCH: &str = "\
 apiVersion: karpenter.sh/v1
