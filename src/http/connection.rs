@@ -47,8 +47,6 @@ pub(super) struct ConnectionContext {
     pub(super) drain: CancellationToken,
     /// How long to wait for a request after that.
     pub(super) grace: Duration,
-    /// Cancelled when another connection takes the slot of this one.
-    pub(super) gives_way: CancellationToken,
 }
 
 /// Serves `stream` until the client closes it or is overdue, its slot is needed for another connection, or the server stops.
@@ -85,18 +83,19 @@ where
     let (mut drains, mut gives_way) = (false, false);
     let ended = loop {
         tokio::select! {
-            ended = connection.as_mut() => break ended,
-            () = context.drain.cancelled(), if !drains => {
-                drains = true;
-                pace.leave(context.grace);
-            }
-            () = context.gives_way.cancelled(), if !gives_way => {
+            // The connection last: it would answer a request whose body is cut off here.
+            biased;
+            () = pace.gives_way.cancelled(), if !gives_way => {
                 gives_way = true;
-                pace.displace();
                 if matches!(pace.stage(), Stage::Head | Stage::Body) {
                     break Ok(());
                 }
             }
+            () = context.drain.cancelled(), if !drains => {
+                drains = true;
+                pace.leave(context.grace);
+            }
+            ended = connection.as_mut() => break ended,
         }
     };
     if let Err(error) = ended {

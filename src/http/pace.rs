@@ -7,12 +7,13 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 /// How long a client may be silent before its first request. Not shorter: Go's transport opens connections in
 /// reserve, and a request on one that is just being closed is lost.
@@ -50,8 +51,6 @@ pub(super) enum TimeoutKind {
     Head,
     /// Reading our answer.
     Answer,
-    /// Closing its side after us.
-    Close,
 }
 
 impl TimeoutKind {
@@ -62,7 +61,6 @@ impl TimeoutKind {
             Self::NextRequest => "next_request",
             Self::Head => "head",
             Self::Answer => "answer",
-            Self::Close => "close",
         }
     }
 
@@ -72,7 +70,6 @@ impl TimeoutKind {
             Self::NextRequest => IDLE,
             Self::Head => HEAD,
             Self::Answer => WRITE,
-            Self::Close => LINGER,
         }
     }
 }
@@ -80,27 +77,30 @@ impl TimeoutKind {
 /// How far a connection is with its current request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
-    /// Nothing of it has arrived; the TLS handshake may not be complete.
+    /// It is the first one, and nothing of it has arrived; the TLS handshake may not be complete.
+    New,
+    /// Nothing of it has arrived.
     Idle,
     /// A part of its head has arrived.
     Head,
     /// Its head has arrived, its body has not.
     Body,
-    /// All of it has arrived, and its answer is not yet sent.
+    /// All of it has arrived, and its answer is not ready.
     Answer,
+    /// Its answer is ready, and not yet sent.
+    Answered,
 }
 
 /// The state of a connection. Its stream and the service that answers its requests write it; others may read it.
 #[derive(Debug)]
 pub(super) struct Pace {
     opened: Instant,
-    /// Four times the requests that were answered, plus the stage. Written by the connection's own task alone.
-    turn: AtomicU64,
-    /// When the turn changed, in milliseconds since `opened`.
-    changed: AtomicU64,
-    /// Whether the answer of this turn is ready, so that the turn ends when it is sent.
-    answered: AtomicBool,
-    displaced: AtomicBool,
+    /// The stage of the current request. Written by the connection's own task alone.
+    stage: AtomicU8,
+    /// When it entered this stage, in milliseconds since `opened`.
+    since: AtomicU64,
+    /// Cancelled when another connection gets this one's slot: nothing is waited for any more.
+    pub(super) gives_way: CancellationToken,
     /// When to stop waiting for a client that has not begun a request.
     leave_at: OnceLock<Instant>,
     overdue: OnceLock<TimeoutKind>,
@@ -110,10 +110,9 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             opened: Instant::now(),
-            turn: AtomicU64::default(),
-            changed: AtomicU64::default(),
-            answered: AtomicBool::default(),
-            displaced: AtomicBool::default(),
+            stage: AtomicU8::new(Stage::New as u8),
+            since: AtomicU64::default(),
+            gives_way: CancellationToken::new(),
             leave_at: OnceLock::new(),
             overdue: OnceLock::new(),
         }
@@ -133,8 +132,7 @@ impl Pace {
 
     /// The answer is ready to be sent.
     pub(super) fn answered(&self) {
-        self.enter(Stage::Answer);
-        self.answered.store(true, Ordering::Relaxed);
+        self.enter(Stage::Answered);
     }
 
     /// The process stops: requests that have not begun are waited for only so long.
@@ -142,24 +140,26 @@ impl Pace {
         let _ = self.leave_at.set(Instant::now() + grace);
     }
 
-    /// Another connection gets this one's slot: stop waiting for anything.
-    pub(super) fn displace(&self) {
-        self.displaced.store(true, Ordering::Relaxed);
-    }
-
     /// Whether the next answer is the last one.
     pub(super) fn ends(&self) -> bool {
-        self.displaced.load(Ordering::Relaxed) || self.opened.elapsed() >= AGE
+        self.gives_way.is_cancelled() || self.opened.elapsed() >= AGE
     }
 
     /// The stage of the current request.
     pub(super) fn stage(&self) -> Stage {
-        self.turn().stage()
+        match self.stage.load(Ordering::Relaxed) {
+            0 => Stage::New,
+            1 => Stage::Idle,
+            2 => Stage::Head,
+            3 => Stage::Body,
+            4 => Stage::Answer,
+            _ => Stage::Answered,
+        }
     }
 
     /// When it entered this stage.
     pub(super) fn since(&self) -> Instant {
-        self.opened + Duration::from_millis(self.changed.load(Ordering::Relaxed))
+        self.opened + Duration::from_millis(self.since.load(Ordering::Relaxed))
     }
 
     /// What the client took too long over, if that closed the connection.
@@ -169,60 +169,22 @@ impl Pace {
 
     /// Some bytes have arrived.
     fn received(&self) {
-        if self.stage() == Stage::Idle {
+        if self.stage() <= Stage::Idle {
             self.enter(Stage::Head);
         }
     }
 
     /// Everything is sent.
     fn sent(&self) {
-        if self.answered.swap(false, Ordering::Relaxed) {
-            self.turn_to(Turn(self.turn().first().0 + TURN));
+        if self.stage() == Stage::Answered {
+            self.enter(Stage::Idle);
         }
     }
 
     fn enter(&self, stage: Stage) {
-        self.turn_to(Turn(self.turn().first().0 + stage as u64));
-    }
-
-    fn turn_to(&self, turn: Turn) {
         let passed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.changed.store(passed, Ordering::Relaxed);
-        self.turn.store(turn.0, Ordering::Relaxed);
-    }
-
-    fn turn(&self) -> Turn {
-        Turn(self.turn.load(Ordering::Relaxed))
-    }
-}
-
-/// How many stages a request has.
-const TURN: u64 = 4;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Turn(u64);
-
-impl Turn {
-    fn stage(self) -> Stage {
-        match self.0 % TURN {
-            0 => Stage::Idle,
-            1 => Stage::Head,
-            2 => Stage::Body,
-            _ => Stage::Answer,
-        }
-    }
-
-    /// The same request in its first stage.
-    fn first(self) -> Self {
-        Self(self.0 - self.0 % TURN)
-    }
-
-    fn idle(self) -> TimeoutKind {
-        if self.0 == 0 {
-            TimeoutKind::FirstRequest
-        } else {
-            TimeoutKind::NextRequest
-        }
+        self.since.store(passed, Ordering::Relaxed);
+        self.stage.store(stage as u8, Ordering::Relaxed);
     }
 }
 
@@ -233,55 +195,55 @@ pub(super) struct Paced<S> {
     pace: Arc<Pace>,
     read: Alarm,
     write: Alarm,
-    /// Fires when requests that have not begun are no longer waited for.
-    last: Option<Pin<Box<Sleep>>>,
-    /// Whether our side of the stream is shut down.
-    closed: bool,
+    /// Until when the client may leave an answer unread, while one cannot be written.
+    write_by: Option<Instant>,
+    /// Until when the client may close its side, once ours is shut down.
+    close_by: Option<Instant>,
 }
 
 impl<S> Paced<S> {
+    /// The client is waited for from now on.
     pub(super) fn new(stream: S, pace: Arc<Pace>) -> Self {
+        pace.enter(Stage::New);
         Self {
             stream,
             pace,
             read: Alarm::default(),
             write: Alarm::default(),
-            last: None,
-            closed: false,
+            write_by: None,
+            close_by: None,
         }
     }
 
     /// Ready when the client has taken too long to send what is waited for now.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let turn = self.pace.turn();
-        let awaited = match turn.stage() {
+        let pace = &self.pace;
+        let awaited = match pace.stage() {
             // If the stream ended now, the client would lose its answer.
-            Stage::Answer => return Poll::Pending,
-            _ if self.pace.displaced.load(Ordering::Relaxed) => return Poll::Ready(()),
+            Stage::Answer | Stage::Answered => return Poll::Pending,
+            _ if pace.gives_way.is_cancelled() => return Poll::Ready(()),
             Stage::Body => return Poll::Pending,
             Stage::Head => TimeoutKind::Head,
-            Stage::Idle => turn.idle(),
+            Stage::Idle => TimeoutKind::NextRequest,
+            Stage::New => TimeoutKind::FirstRequest,
         };
-        if let (Stage::Idle, Some(leave_at)) = (turn.stage(), self.pace.leave_at.get()) {
-            let last = self.last.get_or_insert_with(|| Box::pin(sleep_until(*leave_at)));
-            return last.as_mut().poll(cx);
+        if awaited != TimeoutKind::Head
+            && let Some(leave_at) = pace.leave_at.get()
+        {
+            return self.read.poll(cx, *leave_at);
         }
-        ready!(self.read.poll(cx, turn, awaited));
-        let _ = self.pace.overdue.set(awaited);
+        ready!(self.read.poll(cx, pace.since() + awaited.limit()));
+        let _ = pace.overdue.set(awaited);
         Poll::Ready(())
     }
 
     /// Ready when the client has closed its side, or has had the time to read what we sent.
-    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()>
+    fn poll_linger(&mut self, cx: &mut Context<'_>, close_by: Instant) -> Poll<()>
     where
         S: AsyncRead + Unpin,
     {
         let mut bytes = [0; LINGER_BUFFER_BYTES];
-        while self
-            .read
-            .poll(cx, self.pace.turn(), TimeoutKind::Close)
-            .is_pending()
-        {
+        while self.read.poll(cx, close_by).is_pending() {
             let mut thrown_away = ReadBuf::new(&mut bytes);
             match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut thrown_away)) {
                 Ok(()) if !thrown_away.filled().is_empty() => {}
@@ -294,10 +256,13 @@ impl<S> Paced<S> {
     /// Returns the result of a write, with a limit on how long it may pend.
     fn limit_write<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.write.disarm();
+            self.write_by = None;
             return written;
         }
-        ready!(self.write.poll(cx, self.pace.turn(), TimeoutKind::Answer));
+        let write_by = self
+            .write_by
+            .get_or_insert_with(|| Instant::now() + TimeoutKind::Answer.limit());
+        ready!(self.write.poll(cx, *write_by));
         let _ = self.pace.overdue.set(TimeoutKind::Answer);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -337,15 +302,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if !this.closed {
+        let close_by = if let Some(close_by) = this.close_by {
+            close_by
+        } else {
             let shut = Pin::new(&mut this.stream).poll_shutdown(cx);
             ready!(this.limit_write(cx, shut))?;
-            this.closed = true;
-        }
-        if this.pace.displaced.load(Ordering::Relaxed) {
+            *this.close_by.insert(Instant::now() + LINGER)
+        };
+        if this.pace.gives_way.is_cancelled() {
             return Poll::Ready(Ok(()));
         }
-        this.poll_linger(cx).map(Ok)
+        this.poll_linger(cx, close_by).map(Ok)
     }
 
     fn poll_write_vectored(
@@ -363,25 +330,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
     }
 }
 
-/// A timer, which is reset whenever the connection waits for something else.
+/// A timer, which is set anew whenever the connection waits for something else.
 #[derive(Debug, Default)]
-struct Alarm {
-    timer: Option<Pin<Box<Sleep>>>,
-    set_for: Option<(Turn, TimeoutKind)>,
-}
+struct Alarm(Option<Pin<Box<Sleep>>>);
 
 impl Alarm {
-    fn poll(&mut self, cx: &mut Context<'_>, turn: Turn, awaited: TimeoutKind) -> Poll<()> {
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(awaited.limit())));
-        if self.set_for != Some((turn, awaited)) {
-            timer.as_mut().reset(Instant::now() + awaited.limit());
-            self.set_for = Some((turn, awaited));
+    /// Ready at `at`.
+    fn poll(&mut self, cx: &mut Context<'_>, at: Instant) -> Poll<()> {
+        let timer = self.0.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        if timer.deadline() != at {
+            timer.as_mut().reset(at);
         }
         timer.as_mut().poll(cx)
-    }
-
-    fn disarm(&mut self) {
-        self.set_for = None;
     }
 }
 

@@ -89,7 +89,6 @@ impl Server {
             readiness: Arc::clone(&self.readiness),
             drain,
             grace: self.grace,
-            gives_way: slot.gives_way().clone(),
         };
         let denied = Arc::clone(denied);
         async move {
@@ -106,7 +105,7 @@ impl Server {
             };
             let overdue = match transport {
                 Transport::Plain => connection::serve(stream, peer, pace, router, context).await,
-                Transport::Tls(tls) => match tls.handshake(stream, &context.gives_way).await {
+                Transport::Tls(tls) => match tls.handshake(stream, &pace.gives_way).await {
                     Ok(Secured { stream, objection }) => {
                         let router = match objection {
                             Some(objection) => {

@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio_util::sync::CancellationToken;
-
 use super::pace::{Pace, Stage};
 
 /// The connections of one server.
@@ -14,22 +12,14 @@ use super::pace::{Pace, Stage};
 pub(super) struct Slots {
     /// How many may be open, apart from those that are being closed for others.
     limit: usize,
-    taken: Mutex<Vec<Arc<Connection>>>,
-}
-
-/// The part of a connection that other connections read.
-#[derive(Debug)]
-struct Connection {
-    peer: IpAddr,
-    pace: Arc<Pace>,
-    gives_way: CancellationToken,
+    taken: Mutex<Vec<(IpAddr, Arc<Pace>)>>,
 }
 
 /// The slot of an open connection; free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Slot {
     slots: Arc<Slots>,
-    connection: Arc<Connection>,
+    pace: Arc<Pace>,
 }
 
 /// How a new connection got a slot.
@@ -61,24 +51,17 @@ impl Slots {
         }
         let from = self.must_give_way(&taken, peer);
         if let Some(from) = from {
-            let staying = taken.iter().filter(|one| one.peer == from && one.stays());
-            let Some(longest_idle) = staying
-                .filter(|one| one.pace.stage() != Stage::Answer)
-                .min_by_key(|one| (one.pace.stage(), one.pace.since()))
-            else {
+            let theirs = staying(&taken).filter(|(peer, pace)| *peer == from && pace.stage() < Stage::Answer);
+            let longest_idle = theirs.min_by_key(|(_, pace)| (pace.stage().max(Stage::Idle), pace.since()));
+            let Some((_, longest_idle)) = longest_idle else {
                 return Grant::Refused;
             };
             longest_idle.gives_way.cancel();
         }
-        let connection = Arc::new(Connection {
-            peer,
-            pace,
-            gives_way: CancellationToken::new(),
-        });
-        taken.push(Arc::clone(&connection));
+        taken.push((peer, Arc::clone(&pace)));
         let slot = Slot {
             slots: Arc::clone(self),
-            connection,
+            pace,
         };
         match from {
             Some(_) => Grant::Displacing(slot),
@@ -87,10 +70,10 @@ impl Slots {
     }
 
     /// The client whose connection must be closed for one more of `peer`, if there is one.
-    fn must_give_way(&self, taken: &[Arc<Connection>], peer: IpAddr) -> Option<IpAddr> {
+    fn must_give_way(&self, taken: &[(IpAddr, Arc<Pace>)], peer: IpAddr) -> Option<IpAddr> {
         let mut counts = HashMap::<IpAddr, usize>::new();
-        for one in taken.iter().filter(|one| one.stays()) {
-            *counts.entry(one.peer).or_default() += 1;
+        for (other, _) in staying(taken) {
+            *counts.entry(*other).or_default() += 1;
         }
         let own = counts.get(&peer).copied().unwrap_or_default();
         if own >= self.share() {
@@ -108,28 +91,20 @@ impl Slots {
         (self.limit - self.limit / 4).max(1)
     }
 
-    fn taken(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
+    fn taken(&self) -> MutexGuard<'_, Vec<(IpAddr, Arc<Pace>)>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Connection {
-    fn stays(&self) -> bool {
-        !self.gives_way.is_cancelled()
-    }
-}
-
-impl Slot {
-    /// Cancelled when another connection takes this slot.
-    pub(super) fn gives_way(&self) -> &CancellationToken {
-        &self.connection.gives_way
-    }
+/// The connections that have not been asked to close.
+fn staying(taken: &[(IpAddr, Arc<Pace>)]) -> impl Iterator<Item = &(IpAddr, Arc<Pace>)> {
+    taken.iter().filter(|(_, pace)| !pace.gives_way.is_cancelled())
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut taken = self.slots.taken();
-        if let Some(at) = taken.iter().position(|one| Arc::ptr_eq(one, &self.connection)) {
+        if let Some(at) = taken.iter().position(|(_, pace)| Arc::ptr_eq(pace, &self.pace)) {
             taken.swap_remove(at);
         }
     }
@@ -170,7 +145,7 @@ mod tests {
     }
 
     fn giving_way(opened: &[(Slot, Arc<Pace>)]) -> Vec<usize> {
-        let gives_way = |(slot, _): &(Slot, _)| slot.gives_way().is_cancelled();
+        let gives_way = |(_, pace): &(Slot, Arc<Pace>)| pace.gives_way.is_cancelled();
         (0..opened.len()).filter(|at| gives_way(&opened[*at])).collect()
     }
 

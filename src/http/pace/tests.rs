@@ -1,4 +1,5 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::time::sleep;
 
 use super::*;
 
@@ -33,6 +34,15 @@ async fn silence_before_the_first_request_ends_the_stream() {
     let (_client, mut paced, pace) = connection();
     assert!(about(time_to_end(&mut paced).await, FIRST_REQUEST));
     assert_eq!(pace.overdue(), Some(TimeoutKind::FirstRequest));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_handshake_is_not_counted_as_silence() {
+    let (_client, server) = duplex(64);
+    let pace = Arc::new(Pace::default());
+    sleep(Duration::from_secs(4)).await;
+    let mut paced = Paced::new(server, pace);
+    assert!(about(time_to_end(&mut paced).await, FIRST_REQUEST));
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,13 +103,13 @@ async fn a_server_that_stops_waits_briefly_for_requests_and_longer_for_a_begun_h
 #[tokio::test(start_paused = true)]
 async fn a_displaced_connection_ends_at_once_unless_an_answer_is_due() {
     let (_client, mut paced, pace) = connection();
-    pace.displace();
+    pace.gives_way.cancel();
     assert_eq!(time_to_end(&mut paced).await, Duration::ZERO);
 
     let (client, mut paced, pace) = connection();
     pace.head_came();
     pace.body_came();
-    pace.displace();
+    pace.gives_way.cancel();
     assert!(pace.ends());
     let working = tokio::spawn(async move {
         sleep(Duration::from_secs(20)).await;
