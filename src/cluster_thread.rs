@@ -113,7 +113,7 @@ impl Cluster {
     async fn run(self) {
         let lines = [&self.definition_line, &self.pools_line].map(Arc::clone);
         let client = client_for_watches(&self.config, &lines, UNREAD, || {
-            self.metrics.watches.failed(DEFINITION);
+            self.metrics.watches.errors.inc(DEFINITION);
         })
         .await;
         let retry = Arc::new(Notify::new());

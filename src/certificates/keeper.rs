@@ -104,7 +104,7 @@ impl Keeper {
             Step::ForgetPrevious => {
                 let patch = read.authority.without_previous();
                 self.store.write_secret(AUTHORITY, &patch).await?;
-                self.metrics.written("ca");
+                self.metrics.writes.inc("ca");
             }
             Step::Wait(wait) => return Ok(wait.min(self.interval)),
             Step::Rest => return Ok(self.interval),
@@ -136,7 +136,7 @@ impl Keeper {
         let authority = Authority::create(NAME, clock, self.settings.authority_life)?;
         let patch = read.authority.with_authority(&authority, previous);
         self.store.write_secret(AUTHORITY, &patch).await?;
-        self.metrics.written("ca");
+        self.metrics.writes.inc("ca");
         let before = match &meaning.authority {
             Ok(_) => "two thirds of its lifetime are over".to_owned(),
             Err(error) => error.to_string(),
@@ -152,7 +152,7 @@ impl Keeper {
             };
             let name = &configuration.metadata.name;
             self.store.write_configuration(path, name, &patch).await?;
-            self.metrics.written("ca_bundle");
+            self.metrics.writes.inc("ca_bundle");
             let kind = path.rsplit('/').next();
             tracing::info!(kind, %name, certificates = certificates.len(), "caBundle is written");
         }
@@ -167,7 +167,7 @@ impl Keeper {
         let issued = authority.issue(&self.names.signed, clock, self.settings.leaf_life)?;
         let patch = read.leaf.with_leaf(&issued, authority);
         self.store.write_secret(LEAF, &patch).await?;
-        self.metrics.written("leaf");
+        self.metrics.writes.inc("leaf");
         let before = match &meaning.leaf_fault {
             Some(fault) => fault.to_string(),
             None => "two thirds of its lifetime are over".to_owned(),

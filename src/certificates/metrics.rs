@@ -1,17 +1,16 @@
 //! The metrics of `certificates`.
 
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::certs::CertificateTimes;
-use crate::telemetry::Registry;
+use crate::telemetry::{Counters, Registry};
 
 /// The counters.
 #[derive(Debug, Clone)]
 pub(super) struct CertificatesMetrics {
     pub(super) times: CertificateTimes,
-    writes: Family<[(&'static str, &'static str); 1], Counter>,
+    pub(super) writes: Counters,
     errors: Counter,
     failing: Gauge,
 }
@@ -21,9 +20,10 @@ impl CertificatesMetrics {
     pub(super) fn register(registry: &mut Registry) -> Self {
         Self {
             times: CertificateTimes::register(registry),
-            writes: registry.metric(
+            writes: registry.counters(
                 "certificates_writes",
                 "How often the CA's Secret, a webhook configuration's caBundle or the serving certificate's Secret was written",
+                "what",
             ),
             errors: registry.metric(
                 "certificates_errors",
@@ -31,10 +31,6 @@ impl CertificatesMetrics {
             ),
             failing: registry.metric("certificates_failing", "1 while that fails"),
         }
-    }
-
-    pub(super) fn written(&self, what: &'static str) {
-        self.writes.get_or_create(&[("what", what)]).inc();
     }
 
     pub(super) fn failed(&self) {

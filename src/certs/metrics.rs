@@ -1,17 +1,16 @@
 //! The numbers of the serving certificate.
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::polled_file::LoadMetrics;
-use crate::telemetry::Registry;
+use crate::telemetry::{Label, Registry};
 
 /// From when to when certificates are valid.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CertificateTimes {
-    not_before: Family<CertificateLabel, Gauge>,
-    not_after: Family<CertificateLabel, Gauge>,
+    not_before: Family<[Label; 1], Gauge>,
+    not_after: Family<[Label; 1], Gauge>,
 }
 
 /// What is known of the serving certificate.
@@ -19,11 +18,6 @@ pub(crate) struct CertificateTimes {
 pub(crate) struct CertificateMetrics {
     pub(super) times: CertificateTimes,
     pub(super) loads: LoadMetrics,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CertificateLabel {
-    certificate: &'static str,
 }
 
 impl CertificateTimes {
@@ -45,14 +39,14 @@ impl CertificateTimes {
 
     /// The leaf is valid from the one time to the other.
     pub(crate) fn leaf(&self, not_before: i64, not_after: i64) {
-        let leaf = CertificateLabel { certificate: "leaf" };
+        let leaf = [("certificate", "leaf")];
         self.not_before.get_or_create(&leaf).set(not_before);
         self.not_after.get_or_create(&leaf).set(not_after);
     }
 
     /// The CA's certificate is valid until then.
     pub(crate) fn authority(&self, not_after: i64) {
-        let authority = CertificateLabel { certificate: "ca" };
+        let authority = [("certificate", "ca")];
         self.not_after.get_or_create(&authority).set(not_after);
     }
 }

@@ -5,21 +5,18 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use crate::telemetry::Registry;
-
-/// A label: its name and value.
-type Label = (&'static str, &'static str);
+use crate::telemetry::{Counters, Label, Registry};
 
 /// The label that names a pool.
-type OfPool = [(&'static str, Box<str>); 1];
+type OfPool = [Label<Box<str>>; 1];
 
 /// The metrics of the gate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GateMetrics {
     decisions: Family<[Label; 3], Counter>,
-    errors: Family<[Label; 1], Counter>,
-    reads: Family<[Label; 1], Counter>,
-    writes: Family<[Label; 1], Counter>,
+    pub(crate) errors: Counters,
+    pub(crate) reads: Counters,
+    pub(crate) writes: Counters,
     releases: Counter,
     expired: Family<OfPool, Counter>,
     reservations: Family<OfPool, Gauge>,
@@ -32,9 +29,9 @@ impl GateMetrics {
     pub(crate) fn register(registry: &mut Registry) -> Self {
         Self {
             decisions: registry.metric("gate_decisions", "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit"),
-            errors: registry.metric("gate_errors", "Creations of NodeClaims that could not be decided; /gate admitted them, /gate/strict denied them"),
-            reads: registry.metric("gate_reads", "Reads from the API server for decisions that the watches could not answer"),
-            writes: registry.metric("gate_ledger_writes", "Writes of ledgers by result"),
+            errors: registry.counters("gate_errors", "Creations of NodeClaims that could not be decided; /gate admitted them, /gate/strict denied them", "reason"),
+            reads: registry.counters("gate_reads", "Reads from the API server for decisions that the watches could not answer", "resource"),
+            writes: registry.counters("gate_ledger_writes", "Writes of ledgers by result", "outcome"),
             releases: registry.metric("gate_reservations_cancelled", "Reservations that were cancelled because their answer could not be sent"),
             expired: registry.metric("gate_reservations_expired", "Reservations of a pool that expired unused: creations that were admitted and then failed, or forged requests"),
             reservations: registry.metric("gate_reservations", "Reservations of a pool: admitted NodeClaims that are not in view yet"),
@@ -50,18 +47,6 @@ impl GateMetrics {
             ("dry_run", if dry_run { "true" } else { "false" }),
         ];
         self.decisions.get_or_create(&labels).inc();
-    }
-
-    pub(crate) fn failed(&self, reason: &'static str) {
-        self.errors.get_or_create(&[("reason", reason)]).inc();
-    }
-
-    pub(crate) fn read(&self, resource: &'static str) {
-        self.reads.get_or_create(&[("resource", resource)]).inc();
-    }
-
-    pub(crate) fn wrote(&self, outcome: &'static str) {
-        self.writes.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     pub(crate) fn released(&self, count: usize) {

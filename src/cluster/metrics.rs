@@ -6,15 +6,12 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::polled_file::LoadMetrics;
-use crate::telemetry::Registry;
-
-/// A label: its name and value.
-type Label = (&'static str, &'static str);
+use crate::telemetry::{Counters, Label, Registry};
 
 /// The metrics of the cluster.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterMetrics {
-    release: Family<[(&'static str, String); 2], Gauge>,
+    release: Family<[Label<String>; 2], Gauge>,
     pub(crate) watches: WatchMetrics,
     unreadable: Counter,
     static_pools: Gauge,
@@ -80,7 +77,7 @@ pub(crate) struct WatchMetrics {
     /// Of the API server's CA file.
     pub(crate) authorities: LoadMetrics,
     up: Family<[Label; 1], Gauge>,
-    errors: Family<[Label; 1], Counter>,
+    pub(crate) errors: Counters,
 }
 
 impl WatchMetrics {
@@ -106,18 +103,15 @@ impl WatchMetrics {
                 "watch_up",
                 "1 while a watch on the cluster runs, 0 while it does not",
             ),
-            errors: registry.metric(
+            errors: registry.counters(
                 "watch_errors",
                 "How often a watch on the cluster failed and was opened again",
+                "watch",
             ),
         }
     }
 
     pub(crate) fn is_up(&self, watch: &'static str, up: bool) {
         self.up.get_or_create(&[("watch", watch)]).set(up.into());
-    }
-
-    pub(crate) fn failed(&self, watch: &'static str) {
-        self.errors.get_or_create(&[("watch", watch)]).inc();
     }
 }

@@ -230,7 +230,7 @@ impl State {
     }
 
     fn down(&mut self, watch: &Watch, failure: &Failure) {
-        watch.metrics.failed(watch.name);
+        watch.metrics.errors.inc(watch.name);
         watch.line.store(Arc::new(format!("not watching: {failure}")));
         if self.up == Some(false) {
             tracing::debug!(watch = watch.name, error = %failure, "still not watching");

@@ -121,7 +121,7 @@ impl ClaimLists {
     }
 
     async fn list(&self, pool: &str, whole: bool) -> Result<(), CallError> {
-        self.metrics.read("claims");
+        self.metrics.reads.inc("claims");
         let begun = self.clock.now();
         let list = in_time(DEADLINE, async {
             tokio::select! {

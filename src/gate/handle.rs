@@ -138,7 +138,7 @@ impl Gate {
     }
 
     fn undecided(&self, error: GateError, ask: &AdmitRequest<'_>) -> GateDecision {
-        self.metrics.failed(error.reason());
+        self.metrics.errors.inc(error.reason());
         self.metrics.decided("error", None, ask.dry_run);
         match ask.on_error {
             OnError::Deny if !self.settings.observe => GateDecision::DeniedUndecided(error),

@@ -72,7 +72,7 @@ impl<'a> Reads<'a> {
         let (context, name, limit) = (self.context, self.name, read_limit(waiters));
         for (is_read, of) in [(needs.ledger, "ledger"), (needs.limit, "limit")] {
             if is_read {
-                context.shared.metrics.read(of);
+                context.shared.metrics.reads.inc(of);
             }
         }
         let begun = context.shared.clock.now();

@@ -191,17 +191,17 @@ impl<'a> Round<'a> {
         let written = self.read.way().store.write(owner, ledger, over);
         match in_time(write_limit(&self.waiters), written).await {
             Ok(_) => {
-                metrics.wrote("stored");
+                metrics.writes.inc("stored");
                 metrics.released(take(&mut self.releases).len());
                 self.context.set_unrecorded(self.pool, 0);
                 Ok(())
             }
             Err(CallError::Conflict) => {
-                metrics.wrote("conflict");
+                metrics.writes.inc("conflict");
                 Err(CallError::Conflict)
             }
             Err(failure) => {
-                metrics.wrote("failed");
+                metrics.writes.inc("failed");
                 // They may be cancelled already; another try could cancel reservations of other calls.
                 self.releases.clear();
                 Err(failure)

@@ -73,7 +73,7 @@ impl GateRunner {
     pub(crate) async fn run(self, usual: Client, cluster: &Config, metrics: ClusterMetrics) {
         let lines = [&self.claims_line, &self.ledgers_line].map(Arc::clone);
         let fresh = client_for_watches(&without_kept_connections(cluster), &lines, MEANWHILE, || {
-            metrics.watches.failed(NODE_CLAIM_WATCH);
+            metrics.watches.errors.inc(NODE_CLAIM_WATCH);
         })
         .await;
         let namespace = &cluster.default_namespace;

@@ -98,7 +98,7 @@ impl Server {
             // does not take the option is about to fail anyway, which is reported below.
             let _ = stream.set_nodelay(true);
             let deny = |denial: Denial, why: &dyn Display| {
-                metrics.denied(denial.reason());
+                metrics.denied.inc(denial.reason());
                 if let Some(left_out) = denied.permit(denial.reason()) {
                     tracing::warn!(server = name, peer = %peer.0, reason = %why, left_out, "client denied");
                 }
@@ -117,7 +117,7 @@ impl Server {
                         connection::serve(stream, peer, pace, router, context).await
                     }
                     Err(failure) => {
-                        metrics.handshake_failed(failure.reason());
+                        metrics.handshake_failures.inc(failure.reason());
                         // Not more than debug: load balancers and port scanners do this all day.
                         tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "no handshake");
                         if let Some(denial) = failure.denial() {
@@ -190,7 +190,7 @@ impl<'a> Accepting<'a> {
         let (stream, peer) = match accepted {
             Ok((stream, address)) => (stream, Peer::of(address)),
             Err(error) => {
-                server.metrics.accept_failed(name);
+                server.metrics.accept_errors.inc(name);
                 if !std::mem::replace(&mut self.failing, true) {
                     tracing::error!(server = name, %error, "connections cannot be accepted");
                 }
@@ -202,7 +202,7 @@ impl<'a> Accepting<'a> {
         let slot = match self.slots.take(peer.0, Arc::clone(&pace)) {
             Grant::Free(slot) => slot,
             Grant::Displacing(slot) => {
-                server.metrics.displaced(name);
+                server.metrics.displaced.inc(name);
                 self.warn(
                     "too many connections: the longest idle one is closed for a new one",
                     peer,
@@ -210,7 +210,7 @@ impl<'a> Accepting<'a> {
                 slot
             }
             Grant::Refused => {
-                server.metrics.refused(name);
+                server.metrics.refused.inc(name);
                 return self.warn("too many connections, all at work: a new one is refused", peer);
             }
         };

@@ -1,23 +1,16 @@
 //! The metrics of the policy file.
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::polled_file::LoadMetrics;
-use crate::telemetry::Registry;
+use crate::telemetry::{Label, Registry};
 
 /// What is known of the policy in force.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PolicyMetrics {
-    info: Family<PolicyLabels, Gauge>,
+    info: Family<[Label<String>; 2], Gauge>,
     pub(super) loads: LoadMetrics,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PolicyLabels {
-    source: &'static str,
-    sha256: String,
 }
 
 impl PolicyMetrics {
@@ -47,10 +40,11 @@ impl PolicyMetrics {
     /// Which policy is in force; without a hash it is the built-in one.
     pub(super) fn in_force(&self, sha256: Option<&str>) {
         self.info.clear();
-        let labels = PolicyLabels {
-            source: if sha256.is_some() { "file" } else { "built-in" },
-            sha256: sha256.unwrap_or_default().to_owned(),
-        };
+        let source = if sha256.is_some() { "file" } else { "built-in" };
+        let labels = [
+            ("source", source.into()),
+            ("sha256", sha256.unwrap_or_default().into()),
+        ];
         self.info.get_or_create(&labels).set(1);
     }
 }

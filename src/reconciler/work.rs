@@ -84,7 +84,7 @@ impl Work {
     }
 
     async fn run(self) {
-        let failed = || self.watches.failed(Watched::Definition.name());
+        let failed = || self.watches.errors.inc(Watched::Definition.name());
         let lines = &self.lines.watches;
         let client = tokio::select! {
             client = client_for_watches(&self.cluster, lines, MEANWHILE, failed) => client,

@@ -14,7 +14,7 @@ use crate::certs::{Current, unix_seconds};
 use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, WebhookConfiguration};
 use crate::cluster::{Collection, WatchMetrics, described};
 use crate::lifecycle::StatusLine;
-use crate::telemetry::Registry;
+use crate::telemetry::{Label, Registry};
 
 /// How often it is read.
 const EVERY: Duration = Duration::from_secs(30);
@@ -32,7 +32,7 @@ type Found = Result<Comparison, String>;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RegistrationMetrics {
     registered: Family<Registered, Gauge>,
-    problems: Family<[(&'static str, &'static str); 1], Gauge>,
+    problems: Family<[Label; 1], Gauge>,
 }
 
 impl RegistrationMetrics {
@@ -105,7 +105,7 @@ impl Registration {
             let found = self.read(&client).await;
             watches.is_up(NAME, found.is_ok());
             if found.is_err() {
-                watches.failed(NAME);
+                watches.errors.inc(NAME);
             }
             if before.as_ref() != Some(&found) {
                 self.report(&found, before.as_ref());

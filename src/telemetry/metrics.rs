@@ -4,6 +4,8 @@ use std::fmt;
 
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, text};
 use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{self, Metric};
 
@@ -11,6 +13,23 @@ use super::log_writer;
 
 /// The media type of what [`Registry::encode`] writes.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A label: its name and value.
+pub(crate) type Label<V = &'static str> = (&'static str, V);
+
+/// Counters that differ in the value of one label.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counters {
+    label: &'static str,
+    family: Family<[Label; 1], Counter>,
+}
+
+impl Counters {
+    /// Counts one more with this value.
+    pub(crate) fn inc(&self, value: &'static str) {
+        self.family.get_or_create(&[(self.label, value)]).inc();
+    }
+}
 
 /// The metrics of the process.
 #[derive(Debug, Default)]
@@ -33,6 +52,19 @@ impl Registry {
         M: Metric + Clone + Default,
     {
         self.with(name, help, M::default())
+    }
+
+    /// Registers new counters, one for each value of this label.
+    pub(crate) fn counters(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        label: &'static str,
+    ) -> Counters {
+        Counters {
+            label,
+            family: self.metric(name, help),
+        }
     }
 
     /// Registers this one.

@@ -9,5 +9,5 @@ mod panics;
 pub(crate) use log_limit::LogLimit;
 pub(crate) use log_writer::finish as finish_log;
 pub(crate) use logging::LogArgs;
-pub(crate) use metrics::{CONTENT_TYPE, Registry};
+pub(crate) use metrics::{CONTENT_TYPE, Counters, Label, Registry};
 pub(crate) use panics::{caught, count_panics};

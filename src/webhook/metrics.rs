@@ -11,7 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use crate::admission::{Endpoint, Summary};
 use crate::gate::OnError;
-use crate::telemetry::Registry;
+use crate::telemetry::{Label, Registry};
 
 /// The upper ends of the latency buckets, in seconds: from a cached small review to the longest deadline.
 const LATENCY_BUCKETS: [f64; 13] = [
@@ -78,11 +78,6 @@ struct RuleLabel {
     rule: &'static str,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WebhookLabel {
-    webhook: &'static str,
-}
-
 /// A request that is being answered; counted until it is dropped.
 #[derive(Debug)]
 pub(super) struct InFlight<'a> {
@@ -101,17 +96,15 @@ impl WebhookMetrics {
     /// Registers the numbers.
     pub(super) fn register(registry: &mut Registry) -> Self {
         let requests = registry.metric("webhook_requests", "Requests by HTTP status");
-        let in_flight: Family<WebhookLabel, Gauge> =
+        let in_flight: Family<[Label; 1], Gauge> =
             registry.metric("webhook_requests_in_flight", "Requests being answered");
         let latency = registry.with(
             "webhook_latency_seconds",
             "Time from a request's head to its answer",
-            Family::<WebhookLabel, Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS)),
+            Family::<[Label; 1], Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS)),
         );
         let endpoint = |route: Route| {
-            let label = WebhookLabel {
-                webhook: route.as_str(),
-            };
+            let label = [("webhook", route.as_str())];
             EndpointMetrics {
                 in_flight: in_flight.get_or_create_owned(&label),
                 latency: latency.get_or_create_owned(&label),

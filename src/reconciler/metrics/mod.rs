@@ -9,20 +9,17 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
-use crate::telemetry::Registry;
+use crate::telemetry::{Counters, Label, Registry};
 
 pub(super) use pools::PoolMetrics;
-
-/// A label: its name and value.
-type Label<V> = (&'static str, V);
 
 /// The reconciler's metrics.
 #[derive(Debug, Clone)]
 pub(super) struct ReconcileMetrics {
     pub(super) pools: PoolMetrics,
     terminated: Family<[Label<String>; 2], Counter>,
-    writes: Family<[Label<&'static str>; 2], Counter>,
-    reconciles: Family<[Label<&'static str>; 1], Counter>,
+    writes: Family<[Label; 2], Counter>,
+    reconciles: Counters,
     errors: Counter,
     time: Histogram,
     leader: Gauge,
@@ -68,7 +65,7 @@ impl ReconcileMetrics {
             pools: PoolMetrics::register(registry),
             terminated: registry.metric("nodeclaims_terminated", "NodeClaims that poolgate has deleted"),
             writes: registry.metric("writes", "Writes to the cluster by result"),
-            reconciles: registry.metric("reconcile", "Reconciles of NodePools by result"),
+            reconciles: registry.counters("reconcile", "Reconciles of NodePools by result", "result"),
             errors: registry.metric("reconcile_errors", "Reconciles of NodePools that failed"),
             time: registry.with(
                 "reconcile_time_seconds",
@@ -95,7 +92,7 @@ impl ReconcileMetrics {
     /// A pool was reconciled.
     pub(super) fn reconciled(&self, took: Duration, success: bool) {
         let result = if success { "success" } else { "error" };
-        self.reconciles.get_or_create(&[("result", result)]).inc();
+        self.reconciles.inc(result);
         if !success {
             self.errors.inc();
         }

@@ -9,8 +9,7 @@ use poolgate_core::nodelimit::plan::Numbers;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::Label;
-use crate::telemetry::Registry;
+use crate::telemetry::{Label, Registry};
 
 /// What Karpenter's own metric shows if nothing limits disruption.
 const UNLIMITED: i64 = 2_147_483_647;
