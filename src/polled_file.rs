@@ -146,13 +146,21 @@ pub(crate) struct LoadMetrics {
 }
 
 impl LoadMetrics {
-    /// Registers the metrics, each with its name and help.
-    pub(crate) fn register(registry: &mut Registry, names: [(&'static str, &'static str); 3]) -> Self {
-        let [loads, errors, failing] = names;
+    /// Registers the metrics of `what`. Their names are composed: a search for `policy_load_errors` finds no code.
+    pub(crate) fn register(registry: &mut Registry, prefix: &str, what: &str) -> Self {
         Self {
-            loads: registry.metric(loads.0, loads.1),
-            errors: registry.metric(errors.0, errors.1),
-            failing: registry.metric(failing.0, failing.1),
+            loads: registry.metric(
+                format!("{prefix}_loads"),
+                format!("How often a {what} was loaded"),
+            ),
+            errors: registry.metric(
+                format!("{prefix}_load_errors"),
+                format!("How often a {what} could not be used; what was in force before stays in force"),
+            ),
+            failing: registry.metric(
+                format!("{prefix}_load_failing"),
+                format!("1 while the {what} cannot be used and what was in force before stays in force"),
+            ),
         }
     }
 

@@ -52,18 +52,7 @@ pub(crate) struct ClientAuthority(ArcSwap<Arc<dyn ClientCertVerifier>>);
 impl ClientAuthorityFile {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> LoadMetrics {
-        let loads = [
-            ("client_ca_loads", "How often a client CA was loaded"),
-            (
-                "client_ca_load_errors",
-                "How often a new client CA could not be used; the previous one stays in force",
-            ),
-            (
-                "client_ca_load_failing",
-                "1 while the file holds no usable client CA and the last good one is in force",
-            ),
-        ];
-        LoadMetrics::register(registry, loads)
+        LoadMetrics::register(registry, "client_ca", "client CA")
     }
 
     /// Reads the file for the first time. Returns the CA in force, now and after each change, and what watches the file.

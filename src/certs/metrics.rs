@@ -54,21 +54,9 @@ impl CertificateTimes {
 impl CertificateMetrics {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> Self {
-        let times = CertificateTimes::register(registry);
-        let loads = [
-            ("certificate_loads", "How often a serving certificate was loaded"),
-            (
-                "certificate_load_errors",
-                "How often a new serving certificate could not be used; the previous one stays in force",
-            ),
-            (
-                "certificate_load_failing",
-                "1 while the files hold no usable certificate and the last good one is in force",
-            ),
-        ];
         Self {
-            times,
-            loads: LoadMetrics::register(registry, loads),
+            times: CertificateTimes::register(registry),
+            loads: LoadMetrics::register(registry, "certificate", "serving certificate"),
         }
     }
 }

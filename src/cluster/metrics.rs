@@ -83,22 +83,8 @@ pub(crate) struct WatchMetrics {
 impl WatchMetrics {
     /// Registers the metrics.
     pub(crate) fn register(registry: &mut Registry) -> Self {
-        let authorities = [
-            (
-                "cluster_ca_loads",
-                "How often a CA file of the API server was loaded",
-            ),
-            (
-                "cluster_ca_load_errors",
-                "How often a new CA file of the API server could not be used; the previous one stays in force",
-            ),
-            (
-                "cluster_ca_load_failing",
-                "1 while the CA file of the API server cannot be used and the last good one is in force",
-            ),
-        ];
         Self {
-            authorities: LoadMetrics::register(registry, authorities),
+            authorities: LoadMetrics::register(registry, "cluster_ca", "CA file of the API server"),
             up: registry.metric(
                 "watch_up",
                 "1 while a watch on the cluster runs, 0 while it does not",

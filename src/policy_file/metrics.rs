@@ -20,20 +20,9 @@ impl PolicyMetrics {
             "policy_info",
             "The policy in force: always 1, with the SHA-256 of the file that it came from",
         );
-        let loads = [
-            ("policy_loads", "How often a policy was loaded"),
-            (
-                "policy_load_errors",
-                "How often a policy file could not be used: the previous policy stays in force, or at the start the built-in one",
-            ),
-            (
-                "policy_load_failing",
-                "1 while the policy file cannot be used, and the last good policy or the built-in one is in force",
-            ),
-        ];
         Self {
             info,
-            loads: LoadMetrics::register(registry, loads),
+            loads: LoadMetrics::register(registry, "policy", "policy"),
         }
     }
 

@@ -47,7 +47,7 @@ impl Registry {
     }
 
     /// Registers a new metric, or a family of them.
-    pub(crate) fn metric<M>(&mut self, name: &'static str, help: &'static str) -> M
+    pub(crate) fn metric<M>(&mut self, name: impl Into<String>, help: impl Into<String>) -> M
     where
         M: Metric + Clone + Default,
     {
@@ -68,7 +68,7 @@ impl Registry {
     }
 
     /// Registers this one.
-    pub(crate) fn with<M>(&mut self, name: &'static str, help: &'static str, metric: M) -> M
+    pub(crate) fn with<M>(&mut self, name: impl Into<String>, help: impl Into<String>, metric: M) -> M
     where
         M: Metric + Clone,
     {
