@@ -4,17 +4,14 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{Error, RootCertStore};
 
 use crate::polled_file::{Load, LoadMetrics, Polled, read_in_time};
-use crate::telemetry::Registry;
 
 /// Why a file cannot be used as client CA.
 #[derive(Debug, thiserror::Error)]
@@ -38,35 +35,21 @@ enum Cause {
     Unusable(rustls::server::VerifierBuilderError),
 }
 
-/// The file, and the CA in force.
-#[derive(Debug)]
+/// The file, and who is told of the CA in it.
 pub(crate) struct ClientAuthorityFile {
     path: PathBuf,
-    current: Arc<ClientAuthority>,
+    accept_only: Box<dyn Fn(Arc<dyn ClientCertVerifier>) + Send + Sync>,
 }
 
-/// The CA in force. Each handshake checks the client's certificate with it.
-#[derive(Debug)]
-pub(crate) struct ClientAuthority(ArcSwap<Arc<dyn ClientCertVerifier>>);
-
 impl ClientAuthorityFile {
-    /// Registers the numbers.
-    pub(crate) fn register(registry: &mut Registry) -> LoadMetrics {
-        LoadMetrics::register(registry, "client_ca", "client CA")
-    }
-
-    /// Reads the file for the first time. Returns the CA in force, now and after each change, and what watches the file.
+    /// Reads the file for the first time. `accept_only` gets what checks the clients' certificates, now and after each change.
     pub(crate) async fn open(
         path: PathBuf,
         metrics: LoadMetrics,
-    ) -> Result<(Arc<ClientAuthority>, Polled<Self>), ClientAuthorityError> {
-        let nobody = ArcSwap::from_pointee(WebPkiClientVerifier::no_client_auth());
-        let current = Arc::new(ClientAuthority(nobody));
-        let file = Self {
-            path,
-            current: Arc::clone(&current),
-        };
-        Ok((current, Polled::open(file, metrics).await?))
+        accept_only: impl Fn(Arc<dyn ClientCertVerifier>) + Send + Sync + 'static,
+    ) -> Result<Polled<Self>, ClientAuthorityError> {
+        let accept_only = Box::new(accept_only);
+        Polled::open(Self { path, accept_only }, metrics).await
     }
 
     fn failed(&self, cause: Cause) -> ClientAuthorityError {
@@ -89,7 +72,7 @@ impl Load for ClientAuthorityFile {
     fn load(&mut self, pem: &Vec<u8>) -> Result<(), ClientAuthorityError> {
         let (verifier, certificates) = verifier(pem).map_err(|cause| self.failed(cause))?;
         tracing::info!(certificates, "client CA in force");
-        self.current.0.store(Arc::new(verifier));
+        (self.accept_only)(verifier);
         Ok(())
     }
 
@@ -98,7 +81,8 @@ impl Load for ClientAuthorityFile {
     }
 }
 
-/// The verifier of a bundle, all of whose certificates must be usable, and how many they are.
+/// The verifier of a bundle, all of whose certificates must be usable, and how many they are. Clients get no hints: with
+/// them a client whose certificate is of another CA would show none, and both sides would see the wrong error.
 fn verifier(pem: &[u8]) -> Result<(Arc<dyn ClientCertVerifier>, usize), Cause> {
     let mut roots = RootCertStore::empty();
     for (number, certificate) in (1..).zip(CertificateDer::pem_slice_iter(pem)) {
@@ -111,63 +95,19 @@ fn verifier(pem: &[u8]) -> Result<(Arc<dyn ClientCertVerifier>, usize), Cause> {
     }
     let (certificates, provider) = (roots.len(), Arc::new(aws_lc_rs::default_provider()));
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .clear_root_hint_subjects()
         .build()
         .map_err(Cause::Unusable)?;
     Ok((verifier, certificates))
-}
-
-impl ClientAuthority {
-    fn verifier(&self) -> Arc<dyn ClientCertVerifier> {
-        Arc::clone(&self.0.load())
-    }
-}
-
-impl ClientCertVerifier for ClientAuthority {
-    /// No hints: with them a client whose certificate is of another CA would show none, and both sides would see the wrong
-    /// error.
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        self.verifier().verify_client_cert(end_entity, intermediates, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier()
-            .verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier()
-            .verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier().supported_verify_schemes()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use arc_swap::ArcSwap;
     use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+    use rustls::pki_types::UnixTime;
 
     use super::*;
 
@@ -177,13 +117,17 @@ mod tests {
         CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an authority")
     }
 
+    /// The verifier in force.
+    type Current = ArcSwap<Arc<dyn ClientCertVerifier>>;
+
     /// Whether a certificate of `issuer` is accepted.
-    fn takes(current: &ClientAuthority, issuer: &CertifiedIssuer<'static, KeyPair>) -> bool {
+    fn takes(current: &Current, issuer: &CertifiedIssuer<'static, KeyPair>) -> bool {
         let key = KeyPair::generate().expect("a key");
         let leaf = CertificateParams::new(vec!["client".into()])
             .and_then(|params| params.signed_by(&key, issuer))
             .expect("a certificate");
-        current
+        let verifier = current.load();
+        verifier
             .verify_client_cert(leaf.der(), &[], UnixTime::now())
             .is_ok()
     }
@@ -195,8 +139,11 @@ mod tests {
         let path = directory.path().join("clients.pem");
         fs::write(&path, old.pem()).expect("written");
         let metrics = LoadMetrics::default();
-        let opened = ClientAuthorityFile::open(path.clone(), metrics.clone()).await;
-        let (current, mut polled) = opened.expect("an authority");
+        let current = Arc::new(Current::from_pointee(WebPkiClientVerifier::no_client_auth()));
+        let told = Arc::clone(&current);
+        let accept_only = move |verifier| told.store(Arc::new(verifier));
+        let opened = ClientAuthorityFile::open(path.clone(), metrics.clone(), accept_only).await;
+        let mut polled = opened.expect("an authority");
         assert!(takes(&current, &old) && !takes(&current, &new));
 
         let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
@@ -225,8 +172,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("clients.pem");
         let open = async || {
-            let opened = ClientAuthorityFile::open(path.clone(), LoadMetrics::default()).await;
-            opened.expect_err("an error").to_string()
+            let opened = ClientAuthorityFile::open(path.clone(), LoadMetrics::default(), |_| ()).await;
+            opened.err().expect("an error").to_string()
         };
         let error = open().await;
         assert!(

@@ -15,4 +15,4 @@ pub(crate) use bind::{BindError, Interface, ListenAddr, bind, local_addr};
 pub(crate) use connection::Peer;
 pub(crate) use metrics::HttpMetrics;
 pub(crate) use server::{Server, Transport};
-pub(crate) use tls::{Clients, Tls};
+pub(crate) use tls::Tls;

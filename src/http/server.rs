@@ -35,7 +35,7 @@ pub(crate) enum Transport {
     /// Nothing.
     Plain,
     /// TLS.
-    Tls(Tls),
+    Tls(Arc<Tls>),
 }
 
 /// A socket and what is served on it.

@@ -4,11 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ServerConfig;
+use arc_swap::ArcSwap;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
 use rustls::server::danger::ClientCertVerifier;
-use rustls::server::{NoServerSessionStorage, ResolvesServerCert};
+use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -30,20 +31,13 @@ pub(crate) struct TlsError(#[from] rustls::Error);
 /// Why the client with this certificate is denied, though a client CA signed it.
 type Objection = dyn Fn(&CertificateDer<'_>) -> Option<String> + Send + Sync;
 
-/// Which clients are accepted.
-#[derive(Clone)]
-pub(crate) struct Clients {
-    /// Whether a client CA signed a certificate: without such a certificate there is no handshake.
-    pub(crate) verifier: Arc<dyn ClientCertVerifier>,
-    /// Why a certificate is denied, if it is: the client gets an answer that says so.
-    pub(crate) objection: Arc<Objection>,
-}
-
-/// The server's side of TLS.
-#[derive(Clone)]
+/// The server's side of TLS 1.2 and 1.3, with HTTP/1.1 inside.
 pub(crate) struct Tls {
-    acceptor: TlsAcceptor,
-    clients: Option<Clients>,
+    builder: ConfigBuilder<ServerConfig, WantsVerifier>,
+    certificate: Arc<dyn ResolvesServerCert>,
+    objection: Box<Objection>,
+    /// By which the next handshake is done.
+    config: ArcSwap<ServerConfig>,
 }
 
 /// A connection whose handshake has succeeded.
@@ -54,29 +48,31 @@ pub(super) struct Secured {
 }
 
 impl Tls {
-    /// TLS 1.2 and 1.3 with the certificate that `certificate` returns at each handshake, and HTTP/1.1 inside. If `clients`
-    /// is given, only they are accepted.
+    /// Shows the certificate that `certificate` returns at each handshake. Accepts clients without a certificate, until
+    /// [`accept_only`](Self::accept_only) is called. A client that has shown one to which there is an objection gets an
+    /// answer that says so.
     pub(crate) fn new(
         certificate: Arc<dyn ResolvesServerCert>,
-        clients: Option<Clients>,
+        objection: Box<Objection>,
     ) -> Result<Self, TlsError> {
         let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()?;
-        let builder = match &clients {
-            Some(clients) => builder.with_client_cert_verifier(Arc::clone(&clients.verifier)),
-            None => builder.with_no_client_auth(),
-        };
-        let mut config = builder.with_cert_resolver(certificate);
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        if clients.is_some() {
-            // A resumed session would not show its certificate again, even if the client CA has changed.
-            config.session_storage = Arc::new(NoServerSessionStorage {});
-            config.send_tls13_tickets = 0;
-        }
+        let config = config(&builder, &certificate, WebPkiClientVerifier::no_client_auth());
         Ok(Self {
-            acceptor: TlsAcceptor::from(Arc::new(config)),
-            clients,
+            builder,
+            certificate,
+            objection,
+            config: ArcSwap::from_pointee(config),
         })
+    }
+
+    /// From the next handshake on accepts only clients whose certificate `verifier` accepts.
+    pub(crate) fn accept_only(&self, verifier: Arc<dyn ClientCertVerifier>) {
+        let mut config = config(&self.builder, &self.certificate, verifier);
+        // A resumed session would not show its certificate again, even if the client CA has changed.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        self.config.store(Arc::new(config));
     }
 
     /// Does the handshake, unless the slot of this connection is needed for another one.
@@ -85,8 +81,9 @@ impl Tls {
         stream: TcpStream,
         gives_way: &CancellationToken,
     ) -> Result<Secured, HandshakeError> {
+        let acceptor = TlsAcceptor::from(self.config.load_full());
         let stream = tokio::select! {
-            shaken = timeout(HANDSHAKE, self.acceptor.accept(stream).into_fallible()) => {
+            shaken = timeout(HANDSHAKE, acceptor.accept(stream).into_fallible()) => {
                 match shaken.map_err(|_| HandshakeError::Timeout)? {
                     Ok(stream) => stream,
                     Err((error, stream)) => return Err(HandshakeError::Failed(error, stream)),
@@ -94,13 +91,22 @@ impl Tls {
             }
             () = gives_way.cancelled() => return Err(HandshakeError::Displaced),
         };
-        let objection = self.clients.as_ref().and_then(|clients| {
-            let (_, session) = stream.get_ref();
-            let leaf = session.peer_certificates()?.first()?;
-            (clients.objection)(leaf)
-        });
+        let (_, session) = stream.get_ref();
+        let shown = session.peer_certificates().and_then(|chain| chain.first());
+        let objection = shown.and_then(|certificate| (self.objection)(certificate));
         Ok(Secured { stream, objection })
     }
+}
+
+fn config(
+    builder: &ConfigBuilder<ServerConfig, WantsVerifier>,
+    certificate: &Arc<dyn ResolvesServerCert>,
+    verifier: Arc<dyn ClientCertVerifier>,
+) -> ServerConfig {
+    let builder = builder.clone().with_client_cert_verifier(verifier);
+    let mut config = builder.with_cert_resolver(Arc::clone(certificate));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
 }
 
 /// Why a handshake failed.

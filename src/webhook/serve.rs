@@ -19,9 +19,10 @@ use crate::certs::{
 use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::Cluster;
 use crate::gate::Gate;
-use crate::http::{self, Clients, Server, Tls, Transport};
+use crate::http::{self, Server, Tls, Transport};
 use crate::lifecycle::{self, Readiness};
 use crate::policy_file::{IfUnusable, PolicyInForce};
+use crate::polled_file::LoadMetrics;
 use crate::probes::Process;
 use crate::registration::{Registration, RegistrationMetrics};
 
@@ -57,7 +58,7 @@ fn workers() -> usize {
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
     let mut process = Process::start()?;
     let current = start_certificates(certificate, &args, &mut process).await?;
-    let clients = start_clients(&args, &mut process).await?;
+    let tls = start_tls(Arc::clone(&current), &args, &mut process).await?;
     let readiness = Arc::new(Readiness::needing(vec![current.clone()]));
     let if_unusable = match (args.policy_required, args.gate.is_alone()) {
         (true, _) => IfUnusable::Fail,
@@ -95,7 +96,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
     let admission = Server {
         name: "admission",
         listener: http::bind("admission reviews", args.listen, args.interface()).await?,
-        transport: Transport::Tls(Tls::new(current, clients)?),
+        transport: Transport::Tls(tls),
         router: webhook.router(),
         max_connections: MAX_ADMISSION_CONNECTIONS,
         grace: args.shutdown_delay().min(GRACE),
@@ -160,21 +161,28 @@ async fn start_certificates(
     }
 }
 
-/// Loads the client CA, if one is given, and starts the task that reads it again.
-async fn start_clients(args: &ServeArgs, process: &mut Process) -> anyhow::Result<Option<Clients>> {
-    let metrics = ClientAuthorityFile::register(&mut process.registry);
-    let Some(path) = args.client_ca.clone() else {
-        return Ok(None);
-    };
-    let (verifier, polled) = ClientAuthorityFile::open(path, metrics).await?;
-    process
-        .tasks
-        .spawn("client CA watch", polled.watch(args.cert_poll_interval));
+/// Sets up TLS. Loads the client CA, if one is given, and starts the task that reads it again.
+async fn start_tls(
+    current: Arc<Current>,
+    args: &ServeArgs,
+    process: &mut Process,
+) -> anyhow::Result<Arc<Tls>> {
+    let metrics = LoadMetrics::register(&mut process.registry, "client_ca", "client CA");
     let accepted = args.client_name.clone();
-    Ok(Some(Clients {
-        verifier,
-        objection: Arc::new(move |certificate| client_names::objection(&accepted, certificate)),
-    }))
+    let tls = Tls::new(
+        current,
+        Box::new(move |certificate| client_names::objection(&accepted, certificate)),
+    )?;
+    let tls = Arc::new(tls);
+    if let Some(path) = args.client_ca.clone() {
+        let guarded = Arc::clone(&tls);
+        let accept_only = move |verifier| guarded.accept_only(verifier);
+        let polled = ClientAuthorityFile::open(path, metrics, accept_only).await?;
+        process
+            .tasks
+            .spawn("client CA watch", polled.watch(args.cert_poll_interval));
+    }
+    Ok(tls)
 }
 
 /// Starts to watch the cluster, if there is one, and opens the gate, if it is served. The token is cancelled when
