@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use clap::Args;
 
-use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Transport};
+use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server};
 use crate::lifecycle::{Readiness, StatusLine};
 use crate::telemetry::{CONTENT_TYPE, Registry};
 
@@ -56,7 +56,7 @@ async fn server(
     Ok(Server {
         name: "probe",
         listener: http::bind("probes", args.probe_listen, otherwise).await?,
-        transport: Transport::Plain,
+        tls: None,
         readiness: Arc::clone(&probes.readiness),
         router: router(probes),
         max_connections: MAX_CONNECTIONS,

@@ -19,16 +19,6 @@ pub(crate) struct HttpMetrics {
     pub(super) refused: Counters,
 }
 
-/// Counts one connection as open until it is dropped.
-#[derive(Debug)]
-pub(super) struct OpenConnection(Gauge);
-
-impl Drop for OpenConnection {
-    fn drop(&mut self) {
-        self.0.dec();
-    }
-}
-
 impl HttpMetrics {
     /// Registers the metrics.
     pub(crate) fn register(registry: &mut Registry) -> Self {
@@ -66,10 +56,8 @@ impl HttpMetrics {
         }
     }
 
-    pub(super) fn open(&self, server: &'static str) -> OpenConnection {
-        let connections = self.connections.get_or_create_owned(&[("server", server)]);
-        connections.inc();
-        OpenConnection(connections)
+    pub(super) fn connections(&self, server: &'static str) -> Gauge {
+        self.connections.get_or_create_owned(&[("server", server)])
     }
 
     pub(super) fn overdue(&self, server: &'static str, overdue: TimeoutKind) {

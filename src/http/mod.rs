@@ -14,5 +14,5 @@ mod tls;
 pub(crate) use bind::{BindError, Interface, ListenAddr, bind, local_addr};
 pub(crate) use connection::Peer;
 pub(crate) use metrics::HttpMetrics;
-pub(crate) use server::{Server, Transport};
+pub(crate) use server::Server;
 pub(crate) use tls::Tls;

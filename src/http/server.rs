@@ -18,7 +18,7 @@ use super::connection::{self, ConnectionContext, Peer};
 use super::metrics::HttpMetrics;
 use super::pace::Pace;
 use super::slots::{Grant, Slot, Slots};
-use super::tls::{Denial, Secured, Tls};
+use super::tls::Tls;
 use crate::lifecycle::Readiness;
 use crate::telemetry::LogLimit;
 
@@ -29,23 +29,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// How long the system's queue of connections must stay empty before the socket is closed.
 const REST: Duration = Duration::from_millis(50);
 
-/// The layer between TCP and HTTP.
-#[derive(Clone)]
-pub(crate) enum Transport {
-    /// Nothing.
-    Plain,
-    /// TLS.
-    Tls(Arc<Tls>),
-}
-
 /// A socket and what is served on it.
 pub(crate) struct Server {
     /// The name in metrics and logs.
     pub(crate) name: &'static str,
     /// The socket.
     pub(crate) listener: TcpListener,
-    /// The layer between TCP and HTTP.
-    pub(crate) transport: Transport,
+    /// The layer between TCP and HTTP, if there is one.
+    pub(crate) tls: Option<Arc<Tls>>,
     /// The answers, by path.
     pub(crate) router: Router,
     /// How many connections may be open at once; for further ones, idle ones are closed.
@@ -63,7 +54,15 @@ impl Server {
     /// about to send, is answered.
     pub(crate) async fn run(self, drain: CancellationToken) {
         let connections = TaskTracker::new();
-        let mut accepting = Accepting::new(&self, &connections, &drain);
+        let mut accepting = Accepting {
+            server: &self,
+            connections: &connections,
+            drain: &drain,
+            slots: Slots::new(self.max_connections, self.metrics.connections(self.name)),
+            full: LogLimit::default(),
+            denied: Arc::default(),
+            failing: false,
+        };
         tokio::select! {
             () = accepting.all() => {}
             () = drain.cancelled() => {}
@@ -83,7 +82,7 @@ impl Server {
         denied: &Arc<LogLimit>,
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let (name, router, transport) = (self.name, self.router.clone(), self.transport.clone());
+        let (name, router, tls) = (self.name, self.router.clone(), self.tls.clone());
         let metrics = self.metrics.clone();
         let context = ConnectionContext {
             readiness: Arc::clone(&self.readiness),
@@ -93,23 +92,22 @@ impl Server {
         let denied = Arc::clone(denied);
         async move {
             let _slot = slot;
-            let _open = metrics.open(name);
             // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
             // does not take the option is about to fail anyway, which is reported below.
             let _ = stream.set_nodelay(true);
-            let deny = |denial: Denial, why: &dyn Display| {
-                metrics.denied.inc(denial.reason());
-                if let Some(left_out) = denied.permit(denial.reason()) {
+            let deny = |reason: &'static str, why: &dyn Display| {
+                metrics.denied.inc(reason);
+                if let Some(left_out) = denied.permit(reason) {
                     tracing::warn!(server = name, peer = %peer.0, reason = %why, left_out, "client denied");
                 }
             };
-            let overdue = match transport {
-                Transport::Plain => connection::serve(stream, peer, pace, router, context).await,
-                Transport::Tls(tls) => match tls.handshake(stream, &pace.gives_way).await {
-                    Ok(Secured { stream, objection }) => {
+            let overdue = match tls {
+                None => connection::serve(stream, peer, pace, router, context).await,
+                Some(tls) => match tls.handshake(stream, &pace.gives_way).await {
+                    Ok((stream, objection)) => {
                         let router = match objection {
                             Some(objection) => {
-                                deny(Denial::Name, &objection);
+                                deny("name", &objection);
                                 forbidden(objection)
                             }
                             None => router,
@@ -154,19 +152,7 @@ struct Accepting<'a> {
     failing: bool,
 }
 
-impl<'a> Accepting<'a> {
-    fn new(server: &'a Server, connections: &'a TaskTracker, drain: &'a CancellationToken) -> Self {
-        Self {
-            server,
-            connections,
-            drain,
-            slots: Slots::new(server.max_connections),
-            full: LogLimit::default(),
-            denied: Arc::default(),
-            failing: false,
-        }
-    }
-
+impl Accepting<'_> {
     async fn all(&mut self) {
         loop {
             let accepted = self.server.listener.accept().await;

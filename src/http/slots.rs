@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use prometheus_client::metrics::gauge::Gauge;
+
 use super::pace::{Pace, Stage};
 
 /// The connections of one server.
@@ -13,6 +15,8 @@ pub(super) struct Slots {
     /// How many may be open, apart from those that are being closed for others.
     limit: usize,
     taken: Mutex<Vec<(IpAddr, Arc<Pace>)>>,
+    /// How many are open.
+    open: Gauge,
 }
 
 /// The slot of an open connection; free again when this is dropped.
@@ -34,10 +38,11 @@ pub(super) enum Grant {
 }
 
 impl Slots {
-    pub(super) fn new(limit: usize) -> Arc<Self> {
+    pub(super) fn new(limit: usize, open: Gauge) -> Arc<Self> {
         Arc::new(Self {
             limit,
             taken: Mutex::default(),
+            open,
         })
     }
 
@@ -59,6 +64,7 @@ impl Slots {
             longest_idle.gives_way.cancel();
         }
         taken.push((peer, Arc::clone(&pace)));
+        self.open.inc();
         let slot = Slot {
             slots: Arc::clone(self),
             pace,
@@ -106,6 +112,7 @@ impl Drop for Slot {
         let mut taken = self.slots.taken();
         if let Some(at) = taken.iter().position(|(_, pace)| Arc::ptr_eq(pace, &self.pace)) {
             taken.swap_remove(at);
+            self.slots.open.dec();
         }
     }
 }
@@ -151,7 +158,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_address_has_its_share_and_then_displaces_itself() {
-        let slots = Slots::new(LIMIT);
+        let slots = Slots::new(LIMIT, Gauge::default());
         let mut opened = open_many(&slots, 1, SHARE).await;
         assert!(giving_way(&opened).is_empty());
         opened.extend(open_many(&slots, 1, 2).await);
@@ -160,7 +167,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_client_with_most_connections_gives_way_to_one_with_fewer() {
-        let slots = Slots::new(LIMIT);
+        let slots = Slots::new(LIMIT, Gauge::default());
         let most = open_many(&slots, 1, 5).await;
         let few = open_many(&slots, 2, 3).await;
         let third = open(&slots, 3).await;
@@ -171,7 +178,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_in_work_never_gives_way() {
-        let slots = Slots::new(LIMIT);
+        let slots = Slots::new(LIMIT, Gauge::default());
         let opened = open_many(&slots, 1, SHARE).await;
         for (_, pace) in &opened {
             pace.head_came();
@@ -190,7 +197,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_connection_gives_way_before_a_head_that_is_older() {
-        let slots = Slots::new(LIMIT);
+        let slots = Slots::new(LIMIT, Gauge::default());
         let opened = open_many(&slots, 1, SHARE).await;
         opened[0].1.head_came();
         assert!(open(&slots, 1).await.is_some());
@@ -199,7 +206,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_slot_is_free_again_when_its_connection_ends() {
-        let slots = Slots::new(LIMIT);
+        let slots = Slots::new(LIMIT, Gauge::default());
         let mut opened = open_many(&slots, 1, 3).await;
         opened.extend(open_many(&slots, 2, LIMIT - 3).await);
         opened.remove(0);

@@ -40,13 +40,6 @@ pub(crate) struct Tls {
     config: ArcSwap<ServerConfig>,
 }
 
-/// A connection whose handshake has succeeded.
-pub(super) struct Secured {
-    pub(super) stream: TlsStream<TcpStream>,
-    /// Why its client is denied.
-    pub(super) objection: Option<String>,
-}
-
 impl Tls {
     /// Shows the certificate that `certificate` returns at each handshake. Accepts clients without a certificate, until
     /// [`accept_only`](Self::accept_only) is called. A client that has shown one to which there is an objection gets an
@@ -75,12 +68,13 @@ impl Tls {
         self.config.store(Arc::new(config));
     }
 
-    /// Does the handshake, unless the slot of this connection is needed for another one.
+    /// Does the handshake, unless the slot of this connection is needed for another one. Also returns why the client is
+    /// denied, if it is.
     pub(super) async fn handshake(
         &self,
         stream: TcpStream,
         gives_way: &CancellationToken,
-    ) -> Result<Secured, HandshakeError> {
+    ) -> Result<(TlsStream<TcpStream>, Option<String>), HandshakeError> {
         let acceptor = TlsAcceptor::from(self.config.load_full());
         let stream = tokio::select! {
             shaken = timeout(HANDSHAKE, acceptor.accept(stream).into_fallible()) => {
@@ -94,7 +88,7 @@ impl Tls {
         let (_, session) = stream.get_ref();
         let shown = session.peer_certificates().and_then(|chain| chain.first());
         let objection = shown.and_then(|certificate| (self.objection)(certificate));
-        Ok(Secured { stream, objection })
+        Ok((stream, objection))
     }
 }
 
@@ -136,11 +130,12 @@ impl HandshakeError {
         }
     }
 
-    /// What was wrong with the client's certificate, if that was the reason.
-    pub(super) fn denial(&self) -> Option<Denial> {
+    /// What was wrong with the client's certificate, if that was the reason: the label in metrics.
+    pub(super) fn denial(&self) -> Option<&'static str> {
         match self.tls()? {
-            rustls::Error::NoCertificatesPresented => Some(Denial::NoCertificate),
-            rustls::Error::InvalidCertificate(_) => Some(Denial::InvalidCertificate),
+            rustls::Error::NoCertificatesPresented => Some("no_certificate"),
+            // It is of another CA, has expired, or is not for clients.
+            rustls::Error::InvalidCertificate(_) => Some("invalid_certificate"),
             _ => None,
         }
     }
@@ -164,28 +159,6 @@ impl HandshakeError {
         match self {
             Self::Failed(error, _) => error.get_ref()?.downcast_ref(),
             Self::Timeout | Self::Displaced => None,
-        }
-    }
-}
-
-/// Why a client is denied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Denial {
-    /// It showed no certificate.
-    NoCertificate,
-    /// Its certificate is of another CA, has expired, or is not for clients.
-    InvalidCertificate,
-    /// Its certificate has another name.
-    Name,
-}
-
-impl Denial {
-    /// The label in metrics.
-    pub(super) fn reason(self) -> &'static str {
-        match self {
-            Self::NoCertificate => "no_certificate",
-            Self::InvalidCertificate => "invalid_certificate",
-            Self::Name => "name",
         }
     }
 }

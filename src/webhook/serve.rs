@@ -19,7 +19,7 @@ use crate::certs::{
 use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::Cluster;
 use crate::gate::Gate;
-use crate::http::{self, Server, Tls, Transport};
+use crate::http::{self, Server, Tls};
 use crate::lifecycle::{self, Readiness};
 use crate::policy_file::{IfUnusable, PolicyInForce};
 use crate::polled_file::LoadMetrics;
@@ -96,7 +96,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
     let admission = Server {
         name: "admission",
         listener: http::bind("admission reviews", args.listen, args.interface()).await?,
-        transport: Transport::Tls(tls),
+        tls: Some(tls),
         router: webhook.router(),
         max_connections: MAX_ADMISSION_CONNECTIONS,
         grace: args.shutdown_delay().min(GRACE),
