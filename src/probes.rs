@@ -4,7 +4,6 @@
 mod process;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -13,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use clap::Args;
 
-use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server};
+use crate::http::ListenAddr;
 use crate::lifecycle::{Readiness, StatusLine};
 use crate::telemetry::{CONTENT_TYPE, Registry};
 
@@ -44,25 +43,6 @@ struct Probes {
     details: Vec<StatusLine>,
     /// Its metrics.
     metrics: Registry,
-}
-
-/// The server of the probe port.
-async fn server(
-    args: &ProbeArgs,
-    otherwise: Interface,
-    probes: Probes,
-    metrics: HttpMetrics,
-) -> Result<Server, BindError> {
-    Ok(Server {
-        name: "probe",
-        listener: http::bind("probes", args.probe_listen, otherwise).await?,
-        tls: None,
-        readiness: Arc::clone(&probes.readiness),
-        router: router(probes),
-        max_connections: MAX_CONNECTIONS,
-        grace: Duration::ZERO,
-        metrics,
-    })
 }
 
 /// The paths of the probe port.

@@ -9,7 +9,7 @@ use std::io;
 
 pub(crate) use readiness::{Need, Readiness, StatusLine};
 pub(crate) use signals::{Signal, Signals};
-pub(crate) use tasks::{Ending, PartError, Tasks, on_own_thread};
+pub(crate) use tasks::{PartError, Tasks, on_own_thread};
 
 /// Threads or signal handlers cannot be set up.
 #[derive(Debug, thiserror::Error)]

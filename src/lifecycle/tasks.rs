@@ -2,16 +2,10 @@
 //! its supervisor restarts it: that is better than half a process.
 
 use std::io;
-use std::process::ExitCode;
-use std::time::Duration;
 
 use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinSet, LocalSet};
-use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
-
-use super::{Readiness, Signal, Signals};
 
 /// A part of the process has stopped that must run as long as the process does.
 #[derive(Debug, thiserror::Error)]
@@ -31,19 +25,6 @@ pub(crate) enum PartError {
 #[derive(Debug, Default)]
 pub(crate) struct Tasks(JoinSet<&'static str>);
 
-/// How the process stops after the first signal.
-#[derive(Debug)]
-pub(crate) struct Ending<'a> {
-    /// How long it works as before, except that it is not ready.
-    pub(crate) delay: Duration,
-    /// Cancelled after that: work that has begun is finished.
-    pub(crate) drain: &'a CancellationToken,
-    /// The part that is waited for.
-    pub(crate) last: &'static str,
-    /// For how long.
-    pub(crate) limit: Duration,
-}
-
 impl Tasks {
     /// Starts a part.
     pub(crate) fn spawn(&mut self, name: &'static str, part: impl Future<Output = ()> + Send + 'static) {
@@ -53,39 +34,19 @@ impl Tasks {
         });
     }
 
-    /// Waits for the first signal, then stops cleanly. After a second signal it stops at once, and also if a part
-    /// stops by itself.
-    pub(crate) async fn until_signalled(
-        &mut self,
-        signals: &mut Signals,
-        readiness: &Readiness,
-        ending: Ending<'_>,
-    ) -> Result<ExitCode, PartError> {
-        let signal = tokio::select! {
-            signal = signals.next() => signal,
-            ended = self.0.join_next() => return Err(unexpected(ended)),
-        };
-        readiness.leave();
-        tracing::info!(%signal, delay_seconds = ending.delay.as_secs_f64(), "shutting down");
-        tokio::select! {
-            () = tokio::time::sleep(ending.delay) => {}
-            signal = signals.next() => return Ok(abort(signal)),
-            ended = self.0.join_next() => return Err(unexpected(ended)),
+    /// Waits for a part to stop, and returns its name.
+    pub(crate) async fn stopped(&mut self) -> Result<&'static str, PartError> {
+        match self.0.join_next().await {
+            Some(ended) => ended.map_err(PartError::Failed),
+            None => Err(PartError::Ended { part: "every part" }),
         }
-        ending.drain.cancel();
-        tokio::select! {
-            signal = signals.next() => Ok(abort(signal)),
-            drained = timeout(ending.limit, self.0.join_next()) => match drained {
-                Ok(Some(Ok(part))) if part == ending.last => {
-                    tracing::info!("stopped");
-                    Ok(ExitCode::SUCCESS)
-                }
-                Ok(ended) => Err(unexpected(ended)),
-                Err(_) => {
-                    tracing::warn!(limit_seconds = ending.limit.as_secs(), "stopped with work unfinished");
-                    Ok(ExitCode::SUCCESS)
-                }
-            },
+    }
+
+    /// Waits for a part to stop that should not.
+    pub(crate) async fn failed(&mut self) -> PartError {
+        match self.stopped().await {
+            Ok(part) => PartError::Ended { part },
+            Err(error) => error,
         }
     }
 }
@@ -105,17 +66,4 @@ pub(crate) fn on_own_thread<F: Future<Output = ()> + 'static>(
         // The sender sends nothing: it is dropped with its thread.
         let _ = ended.await;
     })
-}
-
-fn abort(signal: Signal) -> ExitCode {
-    tracing::warn!(%signal, "stopped at once by a second signal");
-    ExitCode::from(signal.exit_code())
-}
-
-fn unexpected(ended: Option<Result<&'static str, JoinError>>) -> PartError {
-    match ended {
-        Some(Ok(part)) => PartError::Ended { part },
-        Some(Err(error)) => PartError::Failed(error),
-        None => PartError::Ended { part: "every part" },
-    }
 }

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{ProbeArgs, Probes};
-use crate::http::{self, BindError, HttpMetrics, Interface};
-use crate::lifecycle::{Ending, PartError, Readiness, Signals, StatusLine, SystemError, Tasks};
+use super::{MAX_CONNECTIONS, ProbeArgs, Probes, router};
+use crate::http::{self, BindError, HttpMetrics, Interface, Server};
+use crate::lifecycle::{PartError, Readiness, Signal, Signals, StatusLine, SystemError, Tasks};
 use crate::telemetry::{Registry, count_panics};
 
 /// A process that starts: its parts register their metrics and add their tasks.
@@ -62,7 +63,16 @@ impl Process {
             details: self.details,
             metrics: self.registry,
         };
-        let server = super::server(args, otherwise, probes, self.http_metrics).await?;
+        let server = Server {
+            name: "probe",
+            listener: http::bind("probes", args.probe_listen, otherwise).await?,
+            tls: None,
+            router: router(probes),
+            max_connections: MAX_CONNECTIONS,
+            grace: Duration::ZERO,
+            readiness: Arc::clone(&readiness),
+            metrics: self.http_metrics,
+        };
         let probe_address = http::local_addr(&server.listener);
         self.tasks
             .spawn(server.name, server.run(CancellationToken::new()));
@@ -77,22 +87,45 @@ impl Process {
 }
 
 impl Running {
-    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to
-    /// finish.
+    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to finish
+    /// what has begun. After a second signal the process stops at once, and also if a part stops by itself.
     pub(crate) async fn until_signalled(
         mut self,
         delay: Duration,
         last: &'static str,
         limit: Duration,
     ) -> Result<ExitCode, PartError> {
-        let ending = Ending {
-            delay,
-            drain: &self.drain,
-            last,
-            limit,
+        let signal = tokio::select! {
+            signal = self.signals.next() => signal,
+            error = self.tasks.failed() => return Err(error),
         };
-        self.tasks
-            .until_signalled(&mut self.signals, &self.readiness, ending)
-            .await
+        self.readiness.leave();
+        tracing::info!(%signal, delay_seconds = delay.as_secs_f64(), "shutting down");
+        tokio::select! {
+            () = sleep(delay) => {}
+            signal = self.signals.next() => return Ok(abort(signal)),
+            error = self.tasks.failed() => return Err(error),
+        }
+        self.drain.cancel();
+        tokio::select! {
+            signal = self.signals.next() => Ok(abort(signal)),
+            stopped = timeout(limit, self.tasks.stopped()) => match stopped {
+                Ok(Ok(part)) if part == last => {
+                    tracing::info!("stopped");
+                    Ok(ExitCode::SUCCESS)
+                }
+                Ok(Ok(part)) => Err(PartError::Ended { part }),
+                Ok(Err(error)) => Err(error),
+                Err(_) => {
+                    tracing::warn!(limit_seconds = limit.as_secs(), "stopped with work unfinished");
+                    Ok(ExitCode::SUCCESS)
+                }
+            },
+        }
     }
+}
+
+fn abort(signal: Signal) -> ExitCode {
+    tracing::warn!(%signal, "stopped at once by a second signal");
+    ExitCode::from(signal.exit_code())
 }
