@@ -8,15 +8,17 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use poolgate_core::nodelimit::ledger::{Moment, ReadSpan};
+use kube::api::ListParams;
+use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::nodelimit::ledger::{ClaimView, Moment, ReadSpan};
 use tokio::sync::{Notify, watch};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep_until};
 
-use super::error::{CallError, in_time};
-use crate::cluster::GateMetrics;
-use crate::cluster::claims::{ClaimList, ClaimViews, Listed};
+use super::error::{CallError, GateError, in_time};
+use crate::cluster::claims::{ClaimViews, Listed, NodeClaim};
 use crate::cluster::clock::Clock;
+use crate::cluster::{Collection, GateMetrics, turn_page};
 
 /// How long the API server may take for a LIST.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -25,10 +27,15 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const TIMES_LONGER: u32 = 20;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// How many claims a page has: this limits the memory that a list takes. With metadata alone it is hardly less, and few
+/// pools have a second page.
+const WHOLE_PAGE: u32 = 500;
+const METADATA_PAGE: u32 = 10_000;
+
 /// Lists claims, and puts them into the views.
 pub(super) struct ClaimLists {
-    usual: ClaimList,
-    fresh: ClaimList,
+    usual: Collection<NodeClaim>,
+    fresh: Collection<NodeClaim>,
     /// Notifies the running LISTs that open connections are silent.
     silence: Notify,
     views: Rc<RefCell<ClaimViews>>,
@@ -47,7 +54,7 @@ enum Pool {
 
 impl ClaimLists {
     pub(super) fn new(
-        [usual, fresh]: [ClaimList; 2],
+        [usual, fresh]: [Collection<NodeClaim>; 2],
         views: Rc<RefCell<ClaimViews>>,
         clock: Clock,
         metrics: GateMetrics,
@@ -125,8 +132,8 @@ impl ClaimLists {
         let begun = self.clock.now();
         let list = in_time(DEADLINE, async {
             tokio::select! {
-                list = self.usual.of_pool(pool, whole) => list,
-                () = self.silence.notified() => self.fresh.of_pool(pool, whole).await,
+                list = of_pool(&self.usual, pool, whole) => list,
+                () = self.silence.notified() => of_pool(&self.fresh, pool, whole).await,
             }
         })
         .await?;
@@ -136,6 +143,33 @@ impl ClaimLists {
         };
         self.views.borrow_mut().relist(pool, list, Listed { span, whole });
         Ok(())
+    }
+}
+
+/// Lists the claims of a pool as they are now: whole, or their metadata alone, which does not say which of them are being
+/// disrupted. Without a resourceVersion in the request the API server answers from a quorum; all pages are of the first
+/// one's version.
+async fn of_pool(all: &Collection<NodeClaim>, pool: &str, whole: bool) -> Result<ClaimView, CallError> {
+    let params = ListParams::default().labels(&format!("{NODEPOOL_LABEL}={pool}"));
+    let mut params = params.limit(if whole { WHOLE_PAGE } else { METADATA_PAGE });
+    let mut claims = Vec::new();
+    loop {
+        let page = if whole {
+            all.list(&params).await?
+        } else {
+            all.list_metadata(&params).await?
+        };
+        let parts = page.items.into_iter().filter_map(NodeClaim::into_parts);
+        claims.extend(parts.map(|(_, uid, claim)| (uid, claim)));
+        if !turn_page(&mut params, page.metadata.continue_) {
+            let version = page.metadata.resource_version;
+            let version = version.and_then(|version| version.parse().ok());
+            let version = version.ok_or_else(|| CallError::Failure {
+                error: GateError::ApiServer("the API server's list has no version".into()),
+                is_final: true,
+            })?;
+            return Ok(ClaimView::listed(version, claims));
+        }
     }
 }
 

@@ -14,12 +14,12 @@ use serde_json::Value;
 
 use super::claim_lists::ClaimLists;
 use crate::admission::{CachedPool, ClusterView};
-use crate::cluster::claims::{ClaimList, ClaimViews};
+use crate::cluster::claims::ClaimViews;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{CachedLedgers, LedgerStore};
 use crate::cluster::pools::Pool;
 use crate::cluster::{Collection, GateMetrics};
-use crate::objects::NODE_POOLS;
+use crate::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
 /// What all decisions share.
@@ -57,7 +57,7 @@ impl GateContext {
         let (clock, metrics) = (shared.clock, &shared.metrics);
         let ledgers = Rc::new(RefCell::new(CachedLedgers::new(metrics.clone())));
         let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&shared.view))));
-        let lists = [&usual, &fresh].map(|client| ClaimList::new(client.clone()));
+        let lists = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_CLAIMS));
         let way = |client: Client| Way {
             store: LedgerStore::new(client.clone(), namespace, Rc::clone(&ledgers), clock),
             pools: Collection::new(client, NODE_POOLS),

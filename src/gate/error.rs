@@ -6,7 +6,6 @@ use poolgate_core::nodelimit::ledger::UnusableUid;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use crate::cluster::claims::ListError;
 use crate::cluster::ledgers::StoreError;
 use crate::cluster::watch::described;
 
@@ -123,18 +122,6 @@ impl From<StoreError> for CallError {
                 is_final: true,
             },
             StoreError::Client(error) => error.into(),
-        }
-    }
-}
-
-impl From<ListError> for CallError {
-    fn from(error: ListError) -> Self {
-        match error {
-            ListError::Client(error) => error.into(),
-            ListError::NoVersion => Self::Failure {
-                error: GateError::ApiServer(error.to_string()),
-                is_final: true,
-            },
         }
     }
 }

@@ -2,10 +2,9 @@
 //! current.
 
 mod follower;
-mod list;
 mod object;
 mod views;
 
 pub(crate) use follower::ClaimFollower;
-pub(crate) use list::{ClaimList, ListError};
+pub(crate) use object::NodeClaim;
 pub(crate) use views::{ClaimViews, Listed};

@@ -29,7 +29,7 @@ struct Condition {
 
 impl NodeClaim {
     /// Its pool, its identity, and what counting needs of it; none if it has no pool.
-    pub(super) fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
+    pub(crate) fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
         let mut conditions = self.status.conditions.iter();
         let uid = Uid::new(&self.metadata.uid).ok()?;
         let claim = Claim {
