@@ -10,7 +10,6 @@ use tokio::time::Instant;
 use super::apply::WriteError;
 use super::controller::Controller;
 use super::index::Snapshot;
-use super::metrics::Write;
 
 impl Controller {
     /// Writes the victims into the pool's ledger.
@@ -31,7 +30,7 @@ impl Controller {
         let owner = (&*pool.name, &*pool.uid);
         let written = self.ledgers.set_victims(owner, victims, &snapshot.ledger.victims);
         // If another replica was faster, the watch shows soon what it wrote, and then a new plan is made.
-        let written = self.writer.write_unless_stale(Write::Victims, written);
+        let written = self.writer.write_unless_stale("victims", written);
         if written.await?.is_some() {
             tracing::info!(nodepool = &*pool.name, ?victims, "listed for termination");
         }

@@ -10,7 +10,6 @@ use poolgate_core::nodelimit::plan::ObjectRef;
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
 use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim, PoolObject};
-use crate::reconciler::metrics::Write;
 
 /// The claims of a pool, by UID, and since when each is being deleted.
 pub(in crate::reconciler) type Listed = HashMap<Box<str>, Option<Timestamp>>;
@@ -57,7 +56,7 @@ impl Writer {
         });
         let claims = self.of_kind("NodeClaim");
         let deleted = claims.delete(&claim.name, &params);
-        let deleted = self.write_unless_stale(Write::Terminate, deleted).await?;
+        let deleted = self.write_unless_stale("terminate", deleted).await?;
         Ok(deleted.is_some())
     }
 }

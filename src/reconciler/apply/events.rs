@@ -13,7 +13,6 @@ use poolgate_core::nodelimit::plan::{Event, Pool};
 use serde_json::json;
 
 use super::{MANAGER, WriteError, Writer};
-use crate::reconciler::metrics::Write;
 use crate::sha256::hashed_name;
 
 /// The namespace of events on objects that have none.
@@ -74,7 +73,7 @@ impl Writer {
         let object = object(name, pool, event);
         let events: Api<EventObject> = Api::namespaced(self.client.clone(), NAMESPACE);
         let params = PostParams::default();
-        match self.write(Write::Event, events.create(&params, &object)).await {
+        match self.write("event", events.create(&params, &object)).await {
             Err(error) if !error.is_conflict() => Err(error),
             _ => Ok(()),
         }
@@ -97,7 +96,7 @@ impl Writer {
         let params = PatchParams::default();
         let patch = Patch::Merge(&patch);
         let written = events.patch(name, &params, &patch);
-        self.write_unless_stale(Write::Event, written).await?;
+        self.write_unless_stale("event", written).await?;
         Ok(())
     }
 }

@@ -11,7 +11,6 @@ use serde_json::json;
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
 use crate::objects::{NODE_POOLS, PoolObject};
-use crate::reconciler::metrics::Write;
 
 /// The name by which poolgate owns these limits.
 const MANAGER: &str = "poolgate-node-limit";
@@ -35,7 +34,7 @@ impl Writer {
         let patch = Patch::Apply(&object);
         let pools = self.of_kind("NodePool");
         let written = pools.patch(&pool.name, &params, &patch);
-        if self.write_unless_stale(Write::Limit, written).await?.is_some() {
+        if self.write_unless_stale("limit", written).await?.is_some() {
             tracing::info!(nodepool = &*pool.name, nodes, "spec.limits.nodes is written");
         }
         Ok(())

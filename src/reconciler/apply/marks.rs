@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 use super::{MANAGER, PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
 use crate::objects::NODES;
-use crate::reconciler::metrics::Write;
 use crate::reconciler::objects::NodeObject;
 
 /// How many nodes are written to at the same time.
@@ -30,6 +29,10 @@ const MOST_LOGGED: usize = 1_000;
 
 /// What is in the annotation: why the node is held.
 const WHY: &str = "node-limit";
+
+/// The names of these writes in metrics and logs.
+const HOLD: &str = "hold";
+const UNHOLD: &str = "release";
 
 /// Writes marks.
 #[derive(Debug, Default)]
@@ -52,7 +55,7 @@ impl Marker {
         let mut answers = stream::iter(nodes)
             .map(|node| {
                 let metadata = metadata.clone();
-                async move { (node, writer.apply(node, Write::Hold, metadata).await) }
+                async move { (node, writer.apply(node, HOLD, metadata).await) }
             })
             .buffer_unordered(AT_ONCE);
         let mut first = Ok(());
@@ -99,11 +102,11 @@ impl Writer {
     async fn apply(
         &self,
         node: &ObjectRef,
-        what: Write,
+        what: &'static str,
         share: Value,
     ) -> Result<Option<ObjectMeta>, WriteError> {
         if self.observe {
-            tracing::info!(node = &*node.name, what = what.as_str(), "would write");
+            tracing::info!(node = &*node.name, what, "would write");
             return Ok(None);
         }
         let mut metadata = share;
@@ -119,7 +122,7 @@ impl Writer {
         let stored = self
             .write(what, nodes.patch_metadata(&node.name, &params, &patch))
             .await?;
-        tracing::info!(node = &*node.name, what = what.as_str(), "written");
+        tracing::info!(node = &*node.name, what, "written");
         Ok(Some(stored.metadata))
     }
 
@@ -130,7 +133,7 @@ impl Writer {
             json!({})
         };
         let node = &unhold.node;
-        match self.apply(node, Write::Unhold, share).await {
+        match self.apply(node, UNHOLD, share).await {
             Ok(Some(left)) if is_marked(&left) => self.strip(node, left.resource_version).await,
             Ok(_) => Ok(()),
             // Gone or replaced: it has none of our marks.
@@ -152,7 +155,7 @@ impl Writer {
         let params = PatchParams::default();
         let patch = Patch::Merge(&patch);
         let stripped = nodes.patch_metadata(&node.name, &params, &patch);
-        match self.write(Write::Unhold, stripped).await {
+        match self.write(UNHOLD, stripped).await {
             Err(error) if !error.is_gone() => Err(error),
             _ => Ok(()),
         }

@@ -13,7 +13,7 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use tokio::time::{Instant, timeout};
 
-use super::metrics::{ReconcileMetrics, Write};
+use super::metrics::ReconcileMetrics;
 use crate::cluster::{Leadership, VictimError, described};
 
 pub(super) use events::PublishedEvents;
@@ -103,10 +103,10 @@ impl Writer {
         Api::all_with(self.client.clone(), &kube::api::ApiResource::from_gvk(&kind))
     }
 
-    /// Makes a call that writes, and counts it.
+    /// Makes a call that writes, and counts it as `what`.
     async fn write<T>(
         &self,
-        what: Write,
+        what: &'static str,
         call: impl Future<Output = Result<T, impl Into<WriteError>>>,
     ) -> Result<T, WriteError> {
         let result = self.call(call).await;
@@ -122,7 +122,7 @@ impl Writer {
     /// The same; `None` if the object is not the one that the plan saw.
     pub(super) async fn write_unless_stale<T>(
         &self,
-        what: Write,
+        what: &'static str,
         call: impl Future<Output = Result<T, impl Into<WriteError>>>,
     ) -> Result<Option<T>, WriteError> {
         match self.write(what, call).await {

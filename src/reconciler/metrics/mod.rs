@@ -27,37 +27,6 @@ pub(super) struct ReconcileMetrics {
     marked: Gauge,
 }
 
-/// What is written.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Write {
-    /// Marks on a node.
-    Hold,
-    /// Marks removed from a node.
-    Unhold,
-    /// An event.
-    Event,
-    /// The victims in a ledger.
-    Victims,
-    /// The deletion of a claim.
-    Terminate,
-    /// `spec.limits.nodes` of a pool that leaves it to poolgate.
-    Limit,
-}
-
-impl Write {
-    /// Its name in metrics and logs.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hold => "hold",
-            Self::Unhold => "release",
-            Self::Event => "event",
-            Self::Victims => "victims",
-            Self::Terminate => "terminate",
-            Self::Limit => "limit",
-        }
-    }
-}
-
 impl ReconcileMetrics {
     /// Registers the numbers.
     pub(super) fn register(registry: &mut Registry) -> Self {
@@ -84,8 +53,8 @@ impl ReconcileMetrics {
         self.terminated.get_or_create(&labels).inc();
     }
 
-    pub(super) fn written(&self, write: Write, result: &'static str) {
-        let labels = [("write", write.as_str()), ("result", result)];
+    pub(super) fn written(&self, what: &'static str, result: &'static str) {
+        let labels = [("write", what), ("result", result)];
         self.writes.get_or_create(&labels).inc();
     }
 
