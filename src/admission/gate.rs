@@ -49,15 +49,6 @@ impl<'b> Claim<'b> {
     }
 }
 
-/// What a review asks of the gate.
-#[derive(Debug)]
-pub(crate) enum GateReview<'b> {
-    /// Nothing: this is the answer already.
-    Answered(Answer<'b>),
-    /// Whether a NodeClaim may be created.
-    NodeClaim(NodeClaimReview),
-}
-
 /// A review of a NodeClaim that is about to be created in a pool. It does not keep the body.
 #[derive(Debug)]
 pub(crate) struct NodeClaimReview {
@@ -70,13 +61,14 @@ pub(crate) struct NodeClaimReview {
     pub(crate) name: Box<str>,
 }
 
-/// Reads a review. Fails only if there is no request to answer.
-pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
+/// Reads a review that asks whether a NodeClaim may be created; if it asks nothing of the gate, returns its answer. Fails only
+/// if there is no request to answer.
+pub(crate) fn open(body: &[u8]) -> Result<Result<NodeClaimReview, Answer<'_>>, Malformed> {
     let (request, objects) = match envelope::open(body, CLAIM, CLAIM) {
         Ok(read) => read,
         Err(Malformed::NotAReview(error)) => {
             let request = envelope::open_without_objects(body)?;
-            return Ok(GateReview::Answered(if is_reviewed(&request) {
+            return Ok(Err(if is_reviewed(&request) {
                 answer::unreadable(&request, &error)
             } else {
                 answer::admitted(&request, None)
@@ -85,13 +77,13 @@ pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
         Err(error) => return Err(error),
     };
     if !is_reviewed(&request) {
-        return Ok(GateReview::Answered(answer::admitted(&request, None)));
+        return Ok(Err(answer::admitted(&request, None)));
     }
     let claim = Claim::of(objects.new);
     Ok(match request.operation {
         Operation::Update => {
             let old = Claim::of(objects.old.unwrap_or_default());
-            GateReview::Answered(moved(&request, &claim, &old))
+            Err(moved(&request, &claim, &old))
         }
         _ => created(request, claim),
     })
@@ -106,18 +98,18 @@ fn is_reviewed(request: &AdmissionRequest<'_>) -> bool {
         && request.operation != Operation::Other
 }
 
-fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> GateReview<'b> {
+fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> Result<NodeClaimReview, Answer<'b>> {
     match claim.pool {
         // What the API server rejects as a label is not the name of a pool, and not a path either.
         Some(pool) if !claim.is_deleted && !pool.is_empty() && label_value(&pool).is_ok() => {
-            GateReview::NodeClaim(NodeClaimReview {
+            Ok(NodeClaimReview {
                 request: request.detached(),
                 pool: pool.into(),
                 uid: claim.uid.into(),
                 name: claim.name.into(),
             })
         }
-        _ => GateReview::Answered(answer::admitted(&request, None)),
+        _ => Err(answer::admitted(&request, None)),
     }
 }
 
@@ -270,15 +262,15 @@ mod tests {
 
     fn answered(body: &[u8]) -> Value {
         match open(body).expect("a review") {
-            GateReview::Answered(answer) => serde_json::from_slice(&answer.body).expect("JSON"),
-            GateReview::NodeClaim(claim) => panic!("not decided for {}", claim.pool),
+            Err(answer) => serde_json::from_slice(&answer.body).expect("JSON"),
+            Ok(claim) => panic!("not decided for {}", claim.pool),
         }
     }
 
     #[test]
     fn the_gate_decides_on_a_creation_by_the_pool_of_its_label() {
         let body = review("CREATE", &claim(Some("general")), &Value::Null);
-        let GateReview::NodeClaim(claim) = open(&body).expect("a review") else {
+        let Ok(claim) = open(&body).expect("a review") else {
             panic!("answered at once");
         };
         assert_eq!(
@@ -357,7 +349,7 @@ mod tests {
     #[test]
     fn a_denial_is_forbidden_as_by_a_quota_and_named_in_the_audit_log() {
         let body = review("CREATE", &claim(Some("general")), &Value::Null);
-        let GateReview::NodeClaim(claim) = open(&body).expect("a review") else {
+        let Ok(claim) = open(&body).expect("a review") else {
             panic!("answered at once");
         };
         let answer: Value = serde_json::from_slice(&claim.deny(&Denial::Busy).body).expect("JSON");

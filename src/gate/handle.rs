@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::error::{GateError, OnError};
 use super::waiter::{DecidedRequest, Message, Pending, Waiter};
+use crate::admission::gate::NodeClaimReview;
 use crate::cluster::GateMetrics;
 use crate::cluster::clock::Clock;
 
@@ -31,21 +32,6 @@ pub(crate) struct Gate {
     metrics: GateMetrics,
     clock: Clock,
     inbox: mpsc::Sender<Message>,
-}
-
-/// A NodeClaim that is about to be created.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AdmitRequest<'a> {
-    /// The pool that it belongs to.
-    pub(crate) pool: &'a str,
-    /// Its uid.
-    pub(crate) uid: &'a str,
-    /// Its name.
-    pub(crate) name: &'a str,
-    /// What happens to it if it cannot be decided.
-    pub(crate) on_error: OnError,
-    /// Whether this is a dry run.
-    pub(crate) dry_run: bool,
 }
 
 /// The decision.
@@ -80,45 +66,56 @@ impl Gate {
         (gate, questions)
     }
 
-    /// Decides on a creation within `limit`.
-    pub(crate) async fn ask(&self, ask: AdmitRequest<'_>, limit: Duration) -> GateDecision {
-        match Uid::new(ask.uid) {
-            Ok(uid) => self.wait(ask, uid, limit).await,
-            Err(error) => self.undecided(error.into(), &ask),
+    /// Decides on a creation within `limit`. If it cannot, `on_error` happens.
+    pub(crate) async fn ask(
+        &self,
+        review: &NodeClaimReview,
+        on_error: OnError,
+        limit: Duration,
+    ) -> GateDecision {
+        match Uid::new(&review.uid) {
+            Ok(uid) => self.wait(review, uid, on_error, limit).await,
+            Err(error) => self.undecided(error.into(), review, on_error),
         }
     }
 
-    async fn wait(&self, ask: AdmitRequest<'_>, uid: Uid, limit: Duration) -> GateDecision {
+    async fn wait(
+        &self,
+        review: &NodeClaimReview,
+        uid: Uid,
+        on_error: OnError,
+        limit: Duration,
+    ) -> GateDecision {
         let (sender, reply) = oneshot::channel();
         let is_admitted = Arc::new(AtomicBool::new(false));
         let now = Instant::now();
         let waiter = Waiter {
             uid: uid.clone(),
-            name: ask.name.into(),
+            name: review.name.clone(),
             arrived: self.clock.of(now),
             deadline: now + limit,
-            on_error: ask.on_error,
-            dry_run: ask.dry_run,
+            on_error,
+            dry_run: review.is_dry_run(),
             reply: sender,
             is_admitted: Arc::clone(&is_admitted),
         };
-        if let Err(error) = self.inbox.try_send(Message::Ask(ask.pool.into(), waiter)) {
-            return self.undecided(unsent(&error), &ask);
+        if let Err(error) = self.inbox.try_send(Message::Ask(review.pool.clone(), waiter)) {
+            return self.undecided(unsent(&error), review, on_error);
         }
         let mut pending = Pending {
-            pool: ask.pool,
+            pool: &review.pool,
             uid,
             reply,
             is_admitted,
             inbox: &self.inbox,
         };
         let error = match timeout(limit, &mut pending.reply).await {
-            Ok(Ok(Ok(verdict))) => return self.decided(verdict, ask.dry_run),
+            Ok(Ok(Ok(verdict))) => return self.decided(verdict, review.is_dry_run()),
             Ok(Ok(Err(error))) => error,
             Ok(Err(_)) => GateError::Ended,
             Err(_) => GateError::Late(limit),
         };
-        let outcome = self.undecided(error, &ask);
+        let outcome = self.undecided(error, review, on_error);
         if matches!(outcome, GateDecision::AllowedUndecided(_)) {
             pending.admit();
         }
@@ -137,10 +134,10 @@ impl Gate {
         outcome
     }
 
-    fn undecided(&self, error: GateError, ask: &AdmitRequest<'_>) -> GateDecision {
+    fn undecided(&self, error: GateError, review: &NodeClaimReview, on_error: OnError) -> GateDecision {
         self.metrics.errors.inc(error.reason());
-        self.metrics.decided("error", None, ask.dry_run);
-        match ask.on_error {
+        self.metrics.decided("error", None, review.is_dry_run());
+        match on_error {
             OnError::Deny if !self.settings.observe => GateDecision::DeniedUndecided(error),
             _ => GateDecision::AllowedUndecided(error),
         }

@@ -15,5 +15,5 @@ mod runner;
 mod waiter;
 
 pub(crate) use error::OnError;
-pub(crate) use handle::{AdmitRequest, Gate, GateDecision, GateSettings};
+pub(crate) use handle::{Gate, GateDecision, GateSettings};
 pub(crate) use runner::GateRunner;

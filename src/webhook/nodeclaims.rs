@@ -1,27 +1,8 @@
-//! NodeClaims: asks the gate, and answers with its decision.
-
-use std::time::Duration;
+//! NodeClaims: the gate's decision as an answer.
 
 use crate::admission::Answer;
 use crate::admission::gate::{NodeClaimReview, sentence};
-use crate::gate::{AdmitRequest, Gate, GateDecision, OnError};
-
-/// Asks the gate, which answers within `limit`.
-pub(super) async fn decide(
-    gate: &Gate,
-    review: &NodeClaimReview,
-    on_error: OnError,
-    limit: Duration,
-) -> GateDecision {
-    let request = AdmitRequest {
-        pool: &review.pool,
-        uid: &review.uid,
-        name: &review.name,
-        on_error,
-        dry_run: review.is_dry_run(),
-    };
-    gate.ask(request, limit).await
-}
+use crate::gate::GateDecision;
 
 /// A decision in one word.
 pub(super) fn word(decision: &GateDecision) -> &'static str {

@@ -17,7 +17,6 @@ use super::heavy::HeavyThread;
 use super::metrics::{Route, WebhookMetrics};
 use super::nodeclaims;
 use super::rejection::{Rejection, excerpt};
-use crate::admission::gate::GateReview;
 use crate::admission::{self, About, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
 use crate::gate::{Gate, OnError};
 use crate::http::Peer;
@@ -122,16 +121,13 @@ impl Webhook {
         let route = Route::Gate(on_error);
         let open = move |webhook: &Self, body: &[u8]| {
             let review = webhook.guard(|| admission::gate::open(body))?;
-            Ok(match review {
-                GateReview::Answered(answer) => Err(webhook.note(route, answer)),
-                GateReview::NodeClaim(review) => Ok(review),
-            })
+            Ok(review.map_err(|answer| webhook.note(route, answer)))
         };
         match self.work(request, open).await? {
             Err(answer) => Ok(answer),
             Ok(review) => {
                 let left = deadline::before(limit).saturating_sub(began.elapsed());
-                let decision = nodeclaims::decide(gate, &review, on_error, left).await;
+                let decision = gate.ask(&review, on_error, left).await;
                 let answer = if review.is_inquiry() {
                     review.tell(about.warning(route.as_str(), nodeclaims::word(&decision)))
                 } else {
