@@ -120,7 +120,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
         Subject::NodePool(version) => {
             let pool = NodePool::view(version, request.object);
             let old = request.old.map(|old| NodePool::view(version, old));
-            let findings = rules::check(&pool, old.as_ref(), &context);
+            let findings = rules::check(&pool, old.as_ref(), context);
             Review {
                 defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),
                 needs_all_of_old: findings.were_compared(),
@@ -131,7 +131,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
         Subject::NodeClaim(version) => {
             let claim = NodeClaim::view(version, request.object);
             let old = request.old.map(|old| NodeClaim::view(version, old));
-            let findings = rules::check_claim(&claim, old.as_ref(), &context);
+            let findings = rules::check_claim(&claim, old.as_ref(), context);
             Review {
                 defaults: Vec::new(),
                 needs_all_of_old: true,

@@ -29,7 +29,7 @@ impl<'a> NodeClaim<'a> {
             version,
             spec: Field::map_in(object.as_object(), "spec"),
             expire_after: Field::text(spec, "expireAfter"),
-            template: Template::view(TemplateOwner::Claim, object.as_object()),
+            template: Template::view(TemplateOwner::Claim, version, object.as_object()),
         }
     }
 

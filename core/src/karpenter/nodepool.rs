@@ -64,7 +64,7 @@ impl<'a> NodePool<'a> {
                 },
                 "expireAfter",
             ),
-            template: Template::view(TemplateOwner::Pool, child(spec, "template")),
+            template: Template::view(TemplateOwner::Pool, version, child(spec, "template")),
         }
     }
 

@@ -6,7 +6,7 @@ use super::field::child;
 use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
 use super::template_owner::TemplateOwner;
-use super::{Field, Operator};
+use super::{ApiVersion, Field, Operator};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 
@@ -15,6 +15,8 @@ use crate::json::{Json, Object};
 pub struct Template<'a> {
     /// The object that it belongs to.
     pub owner: TemplateOwner,
+    /// The version that object is written in.
+    pub version: ApiVersion,
     /// `metadata.labels`.
     pub labels: Field<&'a Object<'a>>,
     /// `metadata.annotations`.
@@ -100,7 +102,7 @@ impl<'a> Template<'a> {
         group.split('/').next().filter(|group| !group.is_empty())
     }
 
-    pub(super) fn view(owner: TemplateOwner, template: Option<&'a Object<'a>>) -> Self {
+    pub(super) fn view(owner: TemplateOwner, version: ApiVersion, template: Option<&'a Object<'a>>) -> Self {
         let metadata = child(template, "metadata");
         let spec = child(template, "spec");
         let taints = |list: TaintList| {
@@ -108,6 +110,7 @@ impl<'a> Template<'a> {
         };
         Self {
             owner,
+            version,
             labels: Field::map_in(metadata, "labels"),
             annotations: Field::map_in(metadata, "annotations"),
             requirements: Field::list(spec, "requirements").views(Requirement::view),

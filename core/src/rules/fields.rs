@@ -4,16 +4,11 @@ use super::findings::Findings;
 use super::unknown::{self, Spelling};
 use super::{required, types};
 use crate::json::Json;
-use crate::karpenter::KarpenterVersion;
 use crate::karpenter::shape::{SchemaViolation, violations};
 
 /// Checks the fields of an object against the table at `spelling.root`.
-pub(super) fn check(
-    object: &Json<'_>,
-    mut spelling: Spelling,
-    release: KarpenterVersion,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check(object: &Json<'_>, mut spelling: Spelling, findings: &mut Findings<'_>) {
+    let release = findings.context.release;
     violations(object, spelling.root, &mut |violation| match violation {
         SchemaViolation::Mistyped {
             path,

@@ -22,7 +22,8 @@ const DENIED_LOWERED: &str = " (lowered by the policy, but Karpenter rejects it)
 pub(crate) struct Findings<'a> {
     object: &'a Json<'a>,
     ratchet: Ratchet<'a>,
-    policy: &'a Policy,
+    /// What the verdict depends on besides the object.
+    pub(super) context: Context<'a>,
     /// The exemptions that cover the object; `None` until the first finding, because most objects have none.
     exemptions: Option<Vec<&'a Exemption>>,
     report: Report,
@@ -30,11 +31,11 @@ pub(crate) struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     /// No findings yet in `object`.
-    pub(crate) fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>, context: &Context<'a>) -> Self {
+    pub(crate) fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>, context: Context<'a>) -> Self {
         Self {
             object,
             ratchet: Ratchet::new(object, old),
-            policy: context.policy,
+            context,
             exemptions: None,
             report: Report::default(),
         }
@@ -42,13 +43,13 @@ impl<'a> Findings<'a> {
 
     /// Whether a rule is on by default, or the policy switches it on.
     pub(super) fn wants(&self, rule: &Rule) -> bool {
-        rule.severity.is_some() || self.policy.levels.of(rule.id, Origin::Silent).is_some()
+        rule.severity.is_some() || self.context.policy.levels.of(rule.id, Origin::Silent).is_some()
     }
 
     /// Adds a finding, with the severity that policy and ratchet give it.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
         let is_denied = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
-        match self.policy.levels.of(diagnostic.rule, diagnostic.origin) {
+        match self.context.policy.levels.of(diagnostic.rule, diagnostic.origin) {
             Some(Level::Off) => return,
             Some(Level::Severity(severity)) => diagnostic.severity = severity,
             None => {}
@@ -60,7 +61,7 @@ impl<'a> Findings<'a> {
         if diagnostic.severity == Severity::Error && self.ratchet.is_untouched(&diagnostic) {
             diagnostic = forgiven(diagnostic);
         }
-        if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
+        if diagnostic.severity == Severity::Error && self.context.policy.enforcement == Enforcement::Warn {
             diagnostic.severity = Severity::Warning;
             diagnostic.reason.push_str(if is_denied {
                 DENIED_UNENFORCED
@@ -73,7 +74,7 @@ impl<'a> Findings<'a> {
 
     /// Lowers the severity to that of the first exemption that covers object and rule.
     fn spare(&mut self, diagnostic: &mut Diagnostic) {
-        let (policy, object) = (self.policy, self.object);
+        let (policy, object) = (self.context.policy, self.object);
         let exemptions = self.exemptions.get_or_insert_with(|| covering(policy, object));
         let weighed = exemptions
             .iter()

@@ -83,13 +83,8 @@ spec:
 "#,
 };
 
-pub(super) fn check(
-    template: &Template<'_>,
-    version: ApiVersion,
-    release: KarpenterVersion,
-    findings: &mut Findings<'_>,
-) {
-    if version != ApiVersion::V1Beta1 {
+pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+    if template.version != ApiVersion::V1Beta1 {
         return;
     }
     if let Some(kubelet) = template.kubelet.present() {
@@ -100,7 +95,7 @@ pub(super) fn check(
         .check(findings);
     }
     if template.owner == TemplateOwner::Pool
-        && release >= RESOURCES_EMPTY_SINCE
+        && findings.context.release >= RESOURCES_EMPTY_SINCE
         && template
             .resources
             .present()

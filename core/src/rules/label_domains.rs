@@ -2,8 +2,8 @@
 
 use super::findings::Findings;
 use super::reserved_labels::{Reserved, present_name};
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
-use crate::karpenter::{ApiVersion, KarpenterVersion, LabelKind};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::karpenter::{LabelKind, Template};
 use crate::rule::Rule;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[
@@ -90,17 +90,12 @@ spec:
 ",
 };
 
-/// Checks the domain of a label whose syntax is valid. `kind` returns what the label is to Karpenter.
-pub(super) fn check<'l>(
-    key: &str,
-    kind: impl FnOnce() -> LabelKind<'l>,
-    version: ApiVersion,
-    release: KarpenterVersion,
-    path: impl FnOnce() -> FieldPath,
-    findings: &mut Findings<'_>,
-) {
+/// Checks the domain of a label whose syntax is valid.
+pub(super) fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
+    let (version, context) = (template.version, findings.context);
+    let path = || template.labels_path().key(key.to_owned());
     let problem = || Problem::text(key);
-    if let Some(reserved) = Reserved::of(key, version, release) {
+    if let Some(reserved) = Reserved::of(key, version, context.release) {
         let (reason, suggestion) = reason_and_suggestion(reserved);
         findings.push(
             LABEL_RESTRICTED
@@ -109,7 +104,7 @@ pub(super) fn check<'l>(
         );
         return;
     }
-    if let Some(present) = present_name(key, version, release) {
+    if let Some(present) = present_name(key, version, context.release) {
         let reason = "before Karpenter 1.9, and in v1beta1, a template label must have its present name";
         let finding = LABEL_RESTRICTED.finding(path(), problem(), reason);
         findings.push(
@@ -119,7 +114,8 @@ pub(super) fn check<'l>(
         );
         return;
     }
-    if let LabelKind::Unknown { domain, likely } = kind() {
+    let kind = context.labels.kind_of(key, template.node_class_group());
+    if let LabelKind::Unknown { domain, likely } = kind {
         let rule = if likely.is_some() {
             &LABEL_PROVIDER_MISSPELT
         } else {
@@ -164,7 +160,7 @@ const fn reason_and_suggestion(reserved: Reserved) -> (&'static str, &'static st
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::{errors, errors_for, warnings};
 
     fn label(key: &str) -> Value {

@@ -1,13 +1,12 @@
 //! The labels that a template gives its nodes.
 
-use super::context::Context;
 use super::findings::Findings;
 use super::origins::by_crd_or;
 use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Template, TemplateOwner};
+use crate::karpenter::{Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
@@ -102,36 +101,24 @@ spec:
 ",
 };
 
-pub(super) fn check(
-    template: &Template<'_>,
-    version: ApiVersion,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(labels) = template.labels.present() else {
         return;
     };
     // The API server drops null values.
     for (key, value) in labels.iter().filter(|(_, value)| !value.is_null()) {
-        check_label(template, key, value, version, context, findings);
+        check_label(template, key, value, findings);
     }
 }
 
-fn check_label(
-    template: &Template<'_>,
-    key: &str,
-    value: &Json<'_>,
-    version: ApiVersion,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) {
-    let path = || path(template.owner, key);
+fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
+    let path = || template.labels_path().key(key.to_owned());
     match qualified_name(key) {
         Err(error) => {
             let problem = Problem::text(key);
             // The labels of a NodeClaim are its metadata, which the API server checks.
             let is_let_through = template.owner == TemplateOwner::Pool
-                && Reserved::of(key, version, context.release).is_none();
+                && Reserved::of(key, template.version, findings.context.release).is_none();
             findings.push(
                 LABEL_KEY
                     .finding(path(), problem, error.to_string())
@@ -152,8 +139,7 @@ fn check_label(
             );
         }
         Ok(()) if template.owner == TemplateOwner::Pool => {
-            let kind = || context.labels.kind_of(key, template.node_class_group());
-            super::label_domains::check(key, kind, version, context.release, path, findings);
+            super::label_domains::check(template, key, findings);
         }
         Ok(()) => {}
     }
@@ -167,16 +153,11 @@ fn check_label(
     }
 }
 
-fn path(owner: TemplateOwner, key: &str) -> FieldPath {
-    owner.metadata_path("labels").key(key.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::*;
-    use crate::karpenter::KarpenterVersion;
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::review::Subject;
     use crate::rules::testing::{errors, errors_on};
 

@@ -42,7 +42,7 @@ mod weight;
 use std::sync::LazyLock;
 
 use crate::diagnostic::Diagnostic;
-use crate::karpenter::{ApiVersion, NodeClaim, NodePool, Template};
+use crate::karpenter::{NodeClaim, NodePool, Template};
 use crate::rule::Rule;
 pub(crate) use context::Context;
 use findings::Findings;
@@ -129,29 +129,23 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 pub(crate) fn check<'a>(
     pool: &NodePool<'a>,
     old: Option<&NodePool<'a>>,
-    context: &Context<'a>,
+    context: Context<'a>,
 ) -> Findings<'a> {
     let mut findings = Findings::new(pool.object, old.map(|old| old.object), context);
     let spelling = unknown::Spelling::of_pool(pool.version);
-    fields::check(pool.object, spelling, context.release, &mut findings);
+    fields::check(pool.object, spelling, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
-    consolidation::check(pool, context, &mut findings);
-    budgets::check(pool, context, &mut findings);
+    consolidation::check(pool, &mut findings);
+    budgets::check(pool, &mut findings);
     node_limit::check(pool, old, &mut findings);
     node_limit_mode::check(pool, old, &mut findings);
     over_limit::check(pool, &mut findings);
-    limits::check(pool, old, context, &mut findings);
-    replicas::check(pool, old, context, &mut findings);
-    check_template(
-        &pool.template,
-        old.map(|old| &old.template),
-        pool.version,
-        context,
-        &mut findings,
-    );
-    requirements::count::check_claim(pool, context, &mut findings);
-    lifetime::check_pool(pool, context, &mut findings);
-    bounds::check(pool, &context.policy.bounds, &mut findings);
+    limits::check(pool, old, &mut findings);
+    replicas::check(pool, old, &mut findings);
+    check_template(&pool.template, old.map(|old| &old.template), &mut findings);
+    requirements::count::check_claim(pool, &mut findings);
+    lifetime::check_pool(pool, &mut findings);
+    bounds::check(pool, &mut findings);
     findings
 }
 
@@ -169,32 +163,26 @@ pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) ->
 pub(crate) fn check_claim<'a>(
     claim: &NodeClaim<'a>,
     old: Option<&NodeClaim<'a>>,
-    context: &Context<'a>,
+    context: Context<'a>,
 ) -> Findings<'a> {
     let mut findings = Findings::new(claim.object, old.map(|old| old.object), context);
     let spelling = unknown::Spelling::of_claim(claim.version);
-    fields::check(claim.object, spelling, context.release, &mut findings);
-    check_template(&claim.template, None, claim.version, context, &mut findings);
-    lifetime::check_claim(claim, context, &mut findings);
+    fields::check(claim.object, spelling, &mut findings);
+    check_template(&claim.template, None, &mut findings);
+    lifetime::check_claim(claim, &mut findings);
     nodeclaim::check(claim, old, &mut findings);
     findings
 }
 
 /// Applies the rules about the fields that a NodeClaim shares with the template of a NodePool.
-fn check_template(
-    template: &Template<'_>,
-    old: Option<&Template<'_>>,
-    version: ApiVersion,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) {
-    requirements::check(template, version, context, findings);
-    labels::check(template, version, context, findings);
+fn check_template(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut Findings<'_>) {
+    requirements::check(template, findings);
+    labels::check(template, findings);
     annotations::check(template, findings);
-    node_class::check(template, old, version, context, findings);
+    node_class::check(template, old, findings);
     taints::check(template, findings);
-    taint_lists::check(template, context.release, findings);
-    kubelet::check(template, version, context.release, findings);
+    taint_lists::check(template, findings);
+    kubelet::check(template, findings);
 }
 
 #[cfg(test)]

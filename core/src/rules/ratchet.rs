@@ -115,7 +115,7 @@ mod tests {
             labels: LabelSets::BUILT_IN,
         };
         let (object, old) = (Json::from(object), old.map(Json::from));
-        let mut findings = Findings::new(&object, old.as_ref(), &context);
+        let mut findings = Findings::new(&object, old.as_ref(), context);
         findings.push(Diagnostic {
             rule: RuleId::new("test"),
             severity: Severity::Error,

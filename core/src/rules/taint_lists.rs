@@ -111,13 +111,13 @@ spec:
 ",
 };
 
-pub(super) fn check(template: &Template<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
+pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     // Karpenter does not validate NodeClaims, and keeps the first of two equal taints.
     if template.owner == TemplateOwner::Pool {
         check_repeated(template, findings);
     }
     for taint in template.all_taints() {
-        check_reserved(taint, release, findings);
+        check_reserved(taint, findings);
         check_startup(taint, findings);
     }
 }
@@ -147,11 +147,11 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_reserved(taint: &Taint<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
+fn check_reserved(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
     let is_reserved = DISRUPTED.contains(&key)
         || (key == UNREGISTERED && taint.list == TaintList::Taints)
-        || (key == REBOOTING && release.has(KarpenterVersion::UNHEALTHY));
+        || (key == REBOOTING && findings.context.release.has(KarpenterVersion::UNHEALTHY));
     if is_reserved {
         let reason = "Karpenter sets and removes this taint itself, so here it keeps pods away or vanishes";
         let problem = Problem::text(key);

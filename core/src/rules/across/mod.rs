@@ -72,7 +72,7 @@ pub fn weighed(
         release: karpenter.release(),
         labels: &policy.labels,
     };
-    let mut findings = Findings::new(object, None, &context);
+    let mut findings = Findings::new(object, None, context);
     findings.push(diagnostic);
     findings.into_report().into_iter().next()
 }

@@ -11,13 +11,13 @@ pub(super) mod template_labels;
 
 use super::findings::Findings;
 use crate::karpenter::{NodePool, Requirement};
-use crate::policy::Bounds;
 
 /// Checks a NodePool against the bounds.
-pub(super) fn check(pool: &NodePool<'_>, bounds: &Bounds, findings: &mut Findings<'_>) {
+pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     if pool.spec.present().is_none() {
         return;
     }
+    let bounds = &findings.context.policy.bounds;
     limits::check(pool, &bounds.limits, findings);
     let disruption = pool.disruption.as_ref().present();
     if let Some(budgets) = disruption.and_then(|disruption| disruption.budgets.as_ref().present()) {

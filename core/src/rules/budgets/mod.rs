@@ -9,13 +9,12 @@ pub(super) mod redundant;
 pub(super) mod uncovered;
 pub(super) mod window;
 
-use super::context::Context;
 use super::findings::Findings;
 use crate::budget::Reasons;
 use crate::karpenter::{Budget, Disruption, Field, NodePool};
 use reading::ReadBudget;
 
-pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(disruption) = pool.disruption.as_ref().present() else {
         return;
     };
@@ -25,7 +24,7 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
     let few_enough = list::check(budgets, findings);
     let readings: Vec<_> = budgets
         .iter()
-        .filter_map(|budget| check_alone(pool, budget, context, findings))
+        .filter_map(|budget| check_alone(pool, budget, findings))
         .collect();
     // Budgets are compared with each other only if the list has a legal length.
     if few_enough {
@@ -56,11 +55,10 @@ fn check_coverage(
 fn check_alone<'a>(
     pool: &NodePool<'_>,
     budget: &'a Budget<'a>,
-    context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<ReadBudget<'a>> {
     let nodes = nodes::check(budget, findings);
-    reasons::check(pool.version, budget, context.karpenter, findings);
+    reasons::check(pool.version, budget, findings);
     let window = window::check(budget, findings);
     Some(ReadBudget {
         budget,

@@ -3,7 +3,7 @@
 use crate::budget::{Reason, Reasons};
 use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, Karpenter, KarpenterVersion};
+use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, KarpenterVersion};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -94,12 +94,7 @@ static BUDGET_REASONS_EMPTY: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(
-    version: ApiVersion,
-    budget: &Budget<'_>,
-    karpenter: &Karpenter,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'_>) {
     let Some(reasons) = budget.reasons.present().filter(|_| version == ApiVersion::V1) else {
         return;
     };
@@ -114,7 +109,7 @@ pub(super) fn check(
                 .suggest("leave it out for all reasons"),
         );
     }
-    if reasons.len() > MOST_REASONS && karpenter.release().has(KarpenterVersion::REASONS_LIMITED) {
+    if reasons.len() > MOST_REASONS && findings.context.release.has(KarpenterVersion::REASONS_LIMITED) {
         let problem = Problem::TooMany {
             actual: reasons.len(),
         };
@@ -123,10 +118,11 @@ pub(super) fn check(
         findings.push(finding.suggest("name each reason once"));
         return;
     }
-    check_each(budget, reasons, karpenter, findings);
+    check_each(budget, reasons, findings);
 }
 
-fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], karpenter: &Karpenter, findings: &mut Findings<'_>) {
+fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings<'_>) {
+    let karpenter = findings.context.karpenter;
     let supported = karpenter.words(EnumValues::Reason, ApiVersion::V1);
     let mut seen = Reasons::NONE;
     for (index, text) in reasons.iter().enumerate() {
@@ -139,7 +135,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], karpenter: &Karpenter, 
         let Some(reason) = Reason::parse(text) else {
             continue;
         };
-        if seen.has(reason) && karpenter.release().has(KarpenterVersion::UNIQUE_REASONS) {
+        if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
             let problem = Problem::text(text);
             findings.push(
                 BUDGET_REASON_REPEATED

@@ -2,7 +2,7 @@
 //! writes it.
 
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion};
+use crate::karpenter::{ApiVersion, Disruption, Field};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
@@ -130,14 +130,9 @@ spec:
 ",
 };
 
-pub(super) fn check(
-    version: ApiVersion,
-    disruption: &Disruption<'_>,
-    release: KarpenterVersion,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if let Some(text) = disruption.consolidate_after.present() {
-        check_text(text, crd_pattern(version, release), findings);
+        check_text(text, crd_pattern(version, findings.context.release), findings);
     }
     match version {
         ApiVersion::V1 => check_never(disruption, findings),

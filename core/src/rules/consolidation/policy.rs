@@ -1,7 +1,7 @@
 //! `spec.disruption.consolidationPolicy`.
 
 use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
-use crate::karpenter::{ApiVersion, Availability, Disruption, EnumValues, Karpenter};
+use crate::karpenter::{ApiVersion, Availability, Disruption, EnumValues};
 use crate::rule::Rule;
 
 use crate::rules::findings::Findings;
@@ -37,12 +37,8 @@ spec:
 ",
 };
 
-pub(super) fn check(
-    version: ApiVersion,
-    disruption: &Disruption<'_>,
-    karpenter: &Karpenter,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
+    let karpenter = findings.context.karpenter;
     let Some(policy) = disruption.consolidation_policy.present() else {
         return;
     };

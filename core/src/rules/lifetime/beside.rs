@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, TemplateOwner};
 use crate::rule::{Evidence, Rule};
-use crate::rules::context::Context;
 use crate::rules::findings::Findings;
 use crate::value::duration::NillableDuration;
 
@@ -81,14 +80,13 @@ pub(super) fn check(
     pool: &NodePool<'_>,
     expire_after: Option<NillableDuration>,
     grace: Option<Duration>,
-    context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
     if pool.version == ApiVersion::V1 {
         if let Some(NillableDuration::After(expiry)) = expire_after {
             check_auto_mode(pool, expiry, grace, findings);
         }
-        check_hard_limit(pool, expire_after, context, findings);
+        check_hard_limit(pool, expire_after, findings);
     }
 }
 
@@ -136,7 +134,6 @@ fn check_auto_mode(
 fn check_hard_limit(
     pool: &NodePool<'_>,
     expire_after: Option<NillableDuration>,
-    context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
     // If it is left out, the CRD writes 720h; if it cannot be read, another rule has reported it.
@@ -149,7 +146,7 @@ fn check_hard_limit(
         .or_else(|| pool.node_limit_mode_annotation());
     let mode = match written {
         Some(text) => NodeLimitMode::parse(text),
-        None => Some(context.policy.defaults.node_limit_mode),
+        None => Some(findings.context.policy.defaults.node_limit_mode),
     };
     let is_limited = || {
         let limit = pool.node_limit();
@@ -157,7 +154,7 @@ fn check_hard_limit(
     };
     if expires && drains_without_end && mode == Some(NodeLimitMode::Hard) && is_limited() {
         // Without a written mode and without the gate, no limit blocks a replacement.
-        let severity = if written.is_some() || context.claims.is_some() {
+        let severity = if written.is_some() || findings.context.claims.is_some() {
             Severity::Warning
         } else {
             Severity::Info

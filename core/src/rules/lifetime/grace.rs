@@ -70,16 +70,12 @@ const NEVER: &str = "Never";
 const FOR_EVER: &str = "leave it out to wait as long as pods take";
 
 /// Checks the text, and returns the parsed duration.
-pub(super) fn check(
-    template: &Template<'_>,
-    version: ApiVersion,
-    findings: &mut Findings<'_>,
-) -> Option<Duration> {
+pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
     // v1beta1 has no such field, and `field-unknown` reports it.
     let text = template
         .termination_grace_period
         .present()
-        .filter(|_| version == ApiVersion::V1)?;
+        .filter(|_| template.version == ApiVersion::V1)?;
     let owner = template.owner;
     let path = || owner.path("terminationGracePeriod");
     let problem = || Problem::text(text);

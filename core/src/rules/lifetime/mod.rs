@@ -4,34 +4,28 @@ pub(super) mod beside;
 pub(super) mod expiry;
 pub(super) mod grace;
 
-use super::context::Context;
 use super::findings::Findings;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeClaim, NodePool, TemplateOwner};
 use crate::value::duration::DurationPattern;
 
 /// Checks the lifetime of a pool's nodes.
-pub(super) fn check_pool(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check_pool(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let path = || NodePool::expire_after_path(pool.version);
-    let pattern = crd_pattern(pool.version, context.release);
+    let pattern = crd_pattern(pool.version, findings.context.release);
     let owner = TemplateOwner::Pool;
     let expire_after = expiry::check(pool.expire_after, path, owner, pattern, findings);
-    let grace = grace::check(&pool.template, pool.version, findings);
-    beside::check(pool, expire_after, grace, context, findings);
+    let grace = grace::check(&pool.template, findings);
+    beside::check(pool, expire_after, grace, findings);
 }
 
 /// Checks the lifetime of one node.
-pub(super) fn check_claim(claim: &NodeClaim<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check_claim(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
     if claim.version == ApiVersion::V1 {
         let path = || TemplateOwner::Claim.path("expireAfter");
-        expiry::check(
-            claim.expire_after,
-            path,
-            TemplateOwner::Claim,
-            crd_pattern(claim.version, context.release),
-            findings,
-        );
+        let pattern = crd_pattern(claim.version, findings.context.release);
+        expiry::check(claim.expire_after, path, TemplateOwner::Claim, pattern, findings);
     }
-    grace::check(&claim.template, claim.version, findings);
+    grace::check(&claim.template, findings);
 }
 
 /// The pattern that the CRD has for a duration that may be `Never`.

@@ -5,17 +5,11 @@ pub(super) mod nodes;
 pub(super) mod resource;
 pub(super) mod room;
 
-use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
 
-pub(super) fn check(
-    pool: &NodePool<'_>,
-    old: Option<&NodePool<'_>>,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(limits) = pool.limits.present() else {
         return;
     };
@@ -23,7 +17,7 @@ pub(super) fn check(
         resource::check(resource, value, limits, findings);
         amount::check(pool, resource, value, findings);
     }
-    nodes::check(pool, limits, old, context, findings);
+    nodes::check(pool, limits, old, findings);
     room::check(pool, limits, findings);
 }
 

@@ -7,7 +7,6 @@ use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
 use crate::nodelimit::{ClaimCounts, NodeLimit};
 use crate::policy::OverLimit;
 use crate::rule::{Evidence, Rule};
-use crate::rules::context::Context;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 
@@ -95,7 +94,6 @@ pub(super) fn check(
     pool: &NodePool<'_>,
     limits: &Object<'_>,
     old: Option<&NodePool<'_>>,
-    context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
     let Some((value, limit)) = limits
@@ -112,18 +110,14 @@ pub(super) fn check(
                 .suggest("write a whole number"),
         );
     }
-    check_release(pool, value, context.release, findings);
+    check_release(pool, value, findings);
     if let Some(old) = old {
-        check_lowered(pool, value, &limit, old, context, findings);
+        check_lowered(pool, value, &limit, old, findings);
     }
 }
 
-fn check_release(
-    pool: &NodePool<'_>,
-    value: &Json<'_>,
-    release: KarpenterVersion,
-    findings: &mut Findings<'_>,
-) {
+fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<'_>) {
+    let release = findings.context.release;
     let reason = if pool.version == ApiVersion::V1Beta1 {
         "no Karpenter with v1beta1 counts nodes, so it limits nothing".to_owned()
     } else if !release.has(KarpenterVersion::STATIC_CAPACITY) {
@@ -149,15 +143,14 @@ fn check_lowered(
     value: &Json<'_>,
     quantity: &Quantity,
     old: &NodePool<'_>,
-    context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
     if old.node_limit().is_some_and(|before| *quantity >= before) {
         return;
     }
     let (Some(limit), Some(standing)) = (
-        NodeLimit::of(pool, context.policy),
-        Standing::of(old, context.claims),
+        NodeLimit::of(pool, findings.context.policy),
+        Standing::of(old, findings.context.claims),
     ) else {
         return;
     };

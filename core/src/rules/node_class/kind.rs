@@ -3,9 +3,8 @@
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::json::Object;
-use crate::karpenter::{ApiVersion, NodeClassKind, NodeClassMismatch, Template};
+use crate::karpenter::{NodeClassKind, NodeClassMismatch, Template};
 use crate::rule::{Evidence, Rule};
-use crate::rules::context::Context;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_KIND, &NODE_CLASS_FORK];
@@ -74,8 +73,6 @@ pub(super) fn check(
     group: &str,
     reference: &Object<'_>,
     template: &Template<'_>,
-    version: ApiVersion,
-    context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
     let Some(kind) = text(reference, "kind") else {
@@ -84,11 +81,12 @@ pub(super) fn check(
     let Some(mismatch) = NodeClassKind::mismatch(group, kind) else {
         return;
     };
-    let mut allowed = context.policy.bounds.template.node_classes.iter().flatten();
+    let policy = findings.context.policy;
+    let mut allowed = policy.bounds.template.node_classes.iter().flatten();
     if allowed.any(|pattern| pattern.names(group, kind)) {
         return;
     }
-    let group_field = group_field(version);
+    let group_field = group_field(template.version);
     let (rule, likely, reason) = match mismatch {
         NodeClassMismatch::Slip(likely) => (
             &NODE_CLASS_KIND,

@@ -87,14 +87,14 @@ pub(super) fn check_object_name(reference: &Object<'_>, owner: TemplateOwner, fi
 }
 
 /// Reports an empty name in v1beta1. In v1 the CRD requires a name, which another rule checks.
-pub(super) fn check_name(
-    reference: &Object<'_>,
-    version: ApiVersion,
-    owner: TemplateOwner,
-    findings: &mut Findings<'_>,
-) {
-    if version == ApiVersion::V1Beta1 && text(reference, "name") == Some("") {
-        push_name("", "no node class has this name".to_owned(), owner, findings);
+pub(super) fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
+    if template.version == ApiVersion::V1Beta1 && text(reference, "name") == Some("") {
+        push_name(
+            "",
+            "no node class has this name".to_owned(),
+            template.owner,
+            findings,
+        );
     }
 }
 
@@ -115,7 +115,7 @@ fn push_name(name: &str, reason: String, owner: TemplateOwner, findings: &mut Fi
 }
 
 /// Checks group and kind as the key of the label.
-pub(super) fn check_key(template: &Template<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
+pub(super) fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(label) = node_class_label(template) else {
         return;
     };
@@ -133,7 +133,7 @@ pub(super) fn check_key(template: &Template<'_>, version: ApiVersion, findings: 
     findings.push(
         NODE_CLASS_NAME
             .finding(
-                path(template.owner, group_field(version)),
+                path(template.owner, group_field(template.version)),
                 Problem::text(group),
                 reason,
             )

@@ -9,39 +9,32 @@ pub(super) mod label;
 mod testing;
 pub(super) mod texts;
 
-use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
 
-pub(super) fn check(
-    template: &Template<'_>,
-    old: Option<&Template<'_>>,
-    version: ApiVersion,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut Findings<'_>) {
     let Some(reference) = template.node_class_ref.present() else {
         return;
     };
-    let owner = template.owner;
-    let is_valid = texts::check(reference, version, owner, findings);
-    label::check_name(reference, version, owner, findings);
-    label::check_object_name(reference, owner, findings);
-    let is_labelled = context.release.has(KarpenterVersion::NODE_CLASS_LABELLED);
+    let release = findings.context.release;
+    let is_valid = texts::check(reference, template, findings);
+    label::check_name(reference, template, findings);
+    label::check_object_name(reference, template.owner, findings);
+    let is_labelled = release.has(KarpenterVersion::NODE_CLASS_LABELLED);
     if is_labelled {
-        label::check_value(reference, owner, findings);
+        label::check_value(reference, template.owner, findings);
     }
     if is_valid && let Some(group) = template.node_class_group() {
-        kind::check(group, reference, template, version, context, findings);
+        kind::check(group, reference, template, findings);
         if is_labelled {
-            label::check_key(template, version, findings);
+            label::check_key(template, findings);
         }
     }
-    if version == ApiVersion::V1
-        && owner == TemplateOwner::Pool
-        && context.release.has(KarpenterVersion::NODE_CLASS_FIXED)
+    if template.version == ApiVersion::V1
+        && template.owner == TemplateOwner::Pool
+        && release.has(KarpenterVersion::NODE_CLASS_FIXED)
         && let Some(old) = old.and_then(|old| old.node_class_ref.present())
     {
         fixed::check(reference, old, findings);

@@ -3,7 +3,7 @@
 use super::{path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::json::Object;
-use crate::karpenter::{ApiVersion, TemplateOwner};
+use crate::karpenter::{ApiVersion, Template};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
@@ -39,24 +39,19 @@ spec:
 };
 
 /// Checks each text by itself. Returns whether group and kind can be checked together.
-pub(super) fn check(
-    reference: &Object<'_>,
-    version: ApiVersion,
-    owner: TemplateOwner,
-    findings: &mut Findings<'_>,
-) -> bool {
+pub(super) fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) -> bool {
     let mut is_valid = true;
     let mut found = |field, value: &str, reason: &str, suggestion: Option<String>| {
         is_valid = false;
         let problem = Problem::text(value);
         findings.push(
             NODE_CLASS_REF
-                .finding(path(owner, field), problem, reason)
+                .finding(path(template.owner, field), problem, reason)
                 .suggest_if_known(suggestion),
         );
     };
     // In v1beta1 an empty text is the same as a missing one.
-    let demanded: &[&'static str] = match version {
+    let demanded: &[&'static str] = match template.version {
         ApiVersion::V1 => &["group", "kind", "name"],
         ApiVersion::V1Beta1 => &[],
     };
@@ -65,7 +60,7 @@ pub(super) fn check(
             found(field, value, "may not be empty", None);
         }
     }
-    if version == ApiVersion::V1
+    if template.version == ApiVersion::V1
         && let Some(group) = text(reference, "group").filter(|group| group.contains('/'))
     {
         let bare = group

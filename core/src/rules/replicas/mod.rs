@@ -5,22 +5,16 @@ pub(super) mod limit;
 pub(super) mod mode;
 pub(super) mod number;
 
-use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 
-pub(super) fn check(
-    pool: &NodePool<'_>,
-    old: Option<&NodePool<'_>>,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     if pool.version == ApiVersion::V1Beta1 {
         return;
     }
-    if !context.release.has(KarpenterVersion::STATIC_CAPACITY) {
-        mode::check_release(pool, context.release, findings);
+    if !findings.context.release.has(KarpenterVersion::STATIC_CAPACITY) {
+        mode::check_release(pool, findings);
         return;
     }
     mode::check_transition(pool, old, findings);

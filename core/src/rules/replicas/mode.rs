@@ -84,12 +84,15 @@ spec:
 };
 
 /// Reports `replicas` for a release without static pools.
-pub(super) fn check_release(pool: &NodePool<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
+pub(super) fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(replicas) = pool.replicas.present() else {
         return;
     };
     let problem = Problem::showing(replicas.to_string());
-    let reason = format!("Karpenter {release} has no static pools and drops the field");
+    let reason = format!(
+        "Karpenter {} has no static pools and drops the field",
+        findings.context.release
+    );
     findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).suggest(format!(
         "upgrade to Karpenter {} or newer, or remove it",
         KarpenterVersion::STATIC_CAPACITY

@@ -1,6 +1,6 @@
 //! How many requirements a NodePool may have: in its own list, and in its NodeClaims.
 
-use super::{Context, Findings, Scope};
+use super::{Findings, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{
@@ -79,7 +79,8 @@ pub(super) fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
 }
 
 /// Denies a NodePool whose NodeClaims would have too many requirements.
-pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let context = findings.context;
     let template = &pool.template;
     let most = context.karpenter.max_requirements(pool.version);
     let listed = template.requirements.as_ref().present().map_or(0, Vec::len);

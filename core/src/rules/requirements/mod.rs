@@ -48,11 +48,11 @@ pub(super) struct Scope<'a> {
     /// The API version of the object.
     pub(super) version: ApiVersion,
     /// What the verdict depends on besides the object.
-    pub(super) context: &'a Context<'a>,
+    pub(super) context: Context<'a>,
 }
 
 impl<'a> Scope<'a> {
-    fn of(template: &'a Template<'a>, version: ApiVersion, context: &'a Context<'a>) -> Self {
+    fn of(template: &'a Template<'a>, context: Context<'a>) -> Self {
         Self {
             owner: template.owner,
             path: template.requirements_path(),
@@ -64,7 +64,7 @@ impl<'a> Scope<'a> {
             labels_path: template.labels_path(),
             labels: template.labels.present(),
             group: template.node_class_group(),
-            version,
+            version: template.version,
             context,
         }
     }
@@ -122,13 +122,8 @@ fn so_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
 }
 
 /// Checks the requirements of a NodePool or NodeClaim.
-pub(super) fn check(
-    template: &Template<'_>,
-    version: ApiVersion,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) {
-    let scope = Scope::of(template, version, context);
+pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+    let scope = Scope::of(template, findings.context);
     let entries: Vec<Entry<'_>> = scope
         .requirements
         .iter()
