@@ -84,6 +84,11 @@ impl<'a> Template<'a> {
             .flatten()
     }
 
+    /// The requirements that are objects; none if the list is missing or has the wrong type.
+    pub fn requirements(&self) -> &[Requirement<'a>] {
+        self.requirements.as_ref().present().map_or(&[], Vec::as_slice)
+    }
+
     /// The path of the labels.
     pub fn labels_path(&self) -> FieldPath {
         self.owner.metadata_path("labels")

@@ -42,7 +42,7 @@ impl NodeTemplate {
             .filter_map(|(key, value)| Some((key.to_owned(), value.as_str()?.to_owned())))
             .chain([own])
             .collect();
-        let requirements = template.requirements.as_ref().present().into_iter().flatten();
+        let requirements = template.requirements().iter();
         let taints = template.taints.as_ref().present().into_iter().flatten();
         Self {
             labels,

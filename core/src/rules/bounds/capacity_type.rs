@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{listed, requirements};
+use super::listed;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::json::Json;
 use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool, Requirement};
@@ -62,7 +62,7 @@ pub(super) fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Find
     let Some(first) = forbidden.first() else { return };
     let suggestion = format!("require {CAPACITY_TYPE_LABEL} In [{}]", allowed.join(", "));
     let reason = format!("the policy allows only {}", listed(allowed));
-    let says = requirements(pool).any(is_about_capacity) || label.is_some();
+    let says = pool.template.requirements().iter().any(is_about_capacity) || label.is_some();
     let problem = if says {
         Problem::text(first)
     } else {
@@ -104,7 +104,8 @@ fn usable<'v>(pool: &NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
     // In how many of the lists a value is.
     let mut listed: HashMap<&str, usize> = HashMap::new();
     let mut excluded: HashSet<&str> = HashSet::new();
-    for requirement in requirements(pool).filter(|requirement| is_about_capacity(requirement)) {
+    let requirements = pool.template.requirements().iter();
+    for requirement in requirements.filter(|requirement| is_about_capacity(requirement)) {
         let values = requirement.values.present();
         let values = values.into_iter().flatten().filter_map(Json::as_str);
         match requirement.operator.present() {

@@ -10,7 +10,7 @@ pub(super) mod node_class;
 pub(super) mod template_labels;
 
 use super::findings::Findings;
-use crate::karpenter::{NodePool, Requirement};
+use crate::karpenter::NodePool;
 
 /// Checks a NodePool against the bounds.
 pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
@@ -32,12 +32,6 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         node_class::check(pool, allowed, findings);
     }
     durations::check(pool, &bounds.template, findings);
-}
-
-/// The requirements that are objects; none if the list has the wrong type.
-fn requirements<'p, 'a>(pool: &'p NodePool<'a>) -> impl Iterator<Item = &'p Requirement<'a>> {
-    let list = pool.template.requirements.as_ref().present();
-    list.into_iter().flatten()
 }
 
 /// The words, joined with commas and `or`.

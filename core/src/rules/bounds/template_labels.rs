@@ -1,6 +1,5 @@
 //! Labels that every node must get.
 
-use super::requirements;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, NodePool};
 use crate::rule::Rule;
@@ -58,7 +57,7 @@ pub(super) fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Fin
 
 /// Whether a requirement puts the label on every node.
 fn is_required(pool: &NodePool<'_>, key: &str) -> bool {
-    requirements(pool).any(|requirement| {
+    pool.template.requirements().iter().any(|requirement| {
         requirement.key == Field::Present(key) && requirement.operator == Field::Present("In")
     })
 }

@@ -90,11 +90,9 @@ pub(super) fn check(pool: &NodePool<'_>, limits: &Object<'_>, findings: &mut Fin
 }
 
 fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut Findings<'_>) {
-    let requirements = pool.template.requirements.as_ref().present();
     for key in size.keys {
+        let requirements = pool.template.requirements().iter();
         let mut own = requirements
-            .into_iter()
-            .flatten()
             .filter(|requirement| requirement.key.present() == Some(*key))
             .peekable();
         let Some(first) = own.peek().map(|requirement| requirement.index) else {

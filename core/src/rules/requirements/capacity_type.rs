@@ -87,7 +87,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         .release
         .has(KarpenterVersion::CAPACITY_TYPES_CHECKED)
     {
-        by_runtime(scope.owner)
+        by_runtime(scope.template.owner)
     } else {
         Origin::Silent
     };

@@ -61,13 +61,13 @@ spec:
 
 /// Returns whether there are few enough entries to compare them with each other.
 pub(super) fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    let most = scope.context.karpenter.max_requirements(scope.version);
-    let actual = scope.requirements.len();
+    let most = scope.context.karpenter.max_requirements(scope.template.version);
+    let actual = scope.template.requirements().len();
     if actual > most {
         findings.push(
             REQUIREMENTS_COUNT
                 .finding(
-                    scope.path.clone(),
+                    scope.template.requirements_path(),
                     Problem::TooMany { actual },
                     format!("must have at most {most} items"),
                 )
@@ -83,7 +83,7 @@ pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, findings: &mut Findings
     let context = findings.context;
     let template = &pool.template;
     let most = context.karpenter.max_requirements(pool.version);
-    let listed = template.requirements.as_ref().present().map_or(0, Vec::len);
+    let listed = template.requirements().len();
     let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release);
     if listed <= most && actual > most {
         let reason = format!(
@@ -123,7 +123,7 @@ fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Karpent
             keys.insert(canonical_label(label), Bounds::default());
         }
     }
-    for requirement in template.requirements.as_ref().present().into_iter().flatten() {
+    for requirement in template.requirements() {
         let Some(key) = requirement.key.present() else {
             continue;
         };

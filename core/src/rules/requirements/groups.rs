@@ -52,7 +52,7 @@ impl<'a> Group<'a> {
                 }),
             }
         }
-        for (written, value) in scope.labels.into_iter().flatten() {
+        for (written, value) in scope.template.labels.present().into_iter().flatten() {
             let key = canonical_label(written);
             let group = indexes.get(&key).and_then(|index| groups.get_mut(*index));
             let value = value_of(value);
@@ -111,7 +111,7 @@ impl<'a> Source<'a> {
     pub(super) fn path(&self, scope: &Scope<'_>) -> FieldPath {
         match self {
             Self::Entry(entry) => scope.entry(entry.index),
-            Self::Label { written, .. } => scope.labels_path.clone().key((*written).to_owned()),
+            Self::Label { written, .. } => scope.template.labels_path().key((*written).to_owned()),
         }
     }
 }

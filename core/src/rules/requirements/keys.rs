@@ -100,7 +100,7 @@ pub(super) fn check<'a>(
         Err(error) if matches_crd_key(key) && key.len() <= LONGEST_KEY => {
             let is_let_through = restricted::reserved(key, scope).is_none();
             found(&REQUIREMENT_KEY_LENGTH, error.to_string())
-                .origin(by_crd_or(by_runtime(scope.owner), is_let_through))
+                .origin(by_crd_or(by_runtime(scope.template.owner), is_let_through))
         }
         Err(error) => found(&REQUIREMENT_KEY, error.to_string()),
         Ok(()) if key.len() > LONGEST_KEY => {

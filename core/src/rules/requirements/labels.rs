@@ -117,7 +117,7 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> bool {
     let own = scope.group.and_then(Provider::of_group);
-    let by_provider = by_runtime(scope.owner);
+    let by_provider = by_runtime(scope.template.owner);
     let (rule, origin, reason, suggestion) = match kind {
         LabelKind::Unknown {
             domain,

@@ -25,28 +25,17 @@ pub(super) mod values;
 use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, quoted};
-use crate::json::Object;
 use crate::karpenter::{
-    ApiVersion, EnumValues, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
+    EnumValues, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
 };
 
 /// Where a list of requirements is, and what it is checked against.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
-    /// The object that has the list.
-    pub(super) owner: TemplateOwner,
-    /// The path of the list.
-    pub(super) path: FieldPath,
-    /// The list.
-    pub(super) requirements: &'a [Requirement<'a>],
-    /// The path of the labels, which also become requirements.
-    pub(super) labels_path: FieldPath,
-    /// Those labels.
-    pub(super) labels: Option<&'a Object<'a>>,
+    /// The template that has the list, and labels, which also become requirements.
+    pub(super) template: &'a Template<'a>,
     /// The API group of the node class, which shows the provider.
     pub(super) group: Option<&'a str>,
-    /// The API version of the object.
-    pub(super) version: ApiVersion,
     /// What the verdict depends on besides the object.
     pub(super) context: Context<'a>,
 }
@@ -54,34 +43,20 @@ pub(super) struct Scope<'a> {
 impl<'a> Scope<'a> {
     fn of(template: &'a Template<'a>, context: Context<'a>) -> Self {
         Self {
-            owner: template.owner,
-            path: template.requirements_path(),
-            requirements: template
-                .requirements
-                .as_ref()
-                .present()
-                .map_or(&[][..], Vec::as_slice),
-            labels_path: template.labels_path(),
-            labels: template.labels.present(),
+            template,
             group: template.node_class_group(),
-            version: template.version,
             context,
         }
     }
 
-    /// Whether a requirement may be about `karpenter.sh/nodepool`: Karpenter writes it into NodeClaims itself.
-    fn may_require_nodepool(&self) -> bool {
-        self.owner == TemplateOwner::Claim
-    }
-
     /// The words of an enumeration that this release and API version know.
     fn words(&self, vocabulary: EnumValues) -> &'static [&'static str] {
-        self.context.karpenter.words(vocabulary, self.version)
+        self.context.karpenter.words(vocabulary, self.template.version)
     }
 
     /// The path of an entry.
     fn entry(&self, index: usize) -> FieldPath {
-        self.path.clone().index(index)
+        self.template.requirements_path().index(index)
     }
 
     /// The path of a field of an entry.
@@ -124,12 +99,12 @@ fn so_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
 /// Checks the requirements of a NodePool or NodeClaim.
 pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let scope = Scope::of(template, findings.context);
-    let entries: Vec<Entry<'_>> = scope
-        .requirements
+    let entries: Vec<Entry<'_>> = template
+        .requirements()
         .iter()
         .filter_map(|requirement| check_entry(requirement, &scope, findings))
         .collect();
-    if count::check(&scope, findings) && scope.owner == TemplateOwner::Pool {
+    if count::check(&scope, findings) && template.owner == TemplateOwner::Pool {
         check_together(&entries, &scope, findings);
     }
 }

@@ -121,7 +121,7 @@ pub(super) fn check(
         }
     };
     let karpenter = scope.context.karpenter;
-    let known = karpenter.knows(EnumValues::Operator, scope.version, text);
+    let known = karpenter.knows(EnumValues::Operator, scope.template.version, text);
     let operator = Operator::parse(text);
     if known == Availability::Yes {
         // An operator that only the installed definition knows is accepted, but its meaning is not checked.
@@ -131,7 +131,7 @@ pub(super) fn check(
         Some(_) => "it needs Karpenter 1.9 or newer, and v1",
         None => "there is no such operator",
     };
-    let words = karpenter.words(EnumValues::Operator, scope.version);
+    let words = karpenter.words(EnumValues::Operator, scope.template.version);
     let mut finding = REQUIREMENT_OPERATOR.unsupported(path(), text, words, reason);
     if let Some(operator) = operator {
         finding = finding.suggest_if_known(exclusive(operator, requirement));

@@ -2,7 +2,7 @@
 
 use super::Scope;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
-use crate::karpenter::{Provider, likely_label};
+use crate::karpenter::{Provider, TemplateOwner, likely_label};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
@@ -57,8 +57,10 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
 
 /// Why the label may not be required; `None` if it may.
 pub(super) fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
-    Reserved::of(key, scope.version, scope.context.release)
-        .filter(|reserved| !(*reserved == Reserved::NodePool && scope.may_require_nodepool()))
+    // Karpenter itself writes a requirement about the NodePool into NodeClaims.
+    let is_claim = scope.template.owner == TemplateOwner::Claim;
+    Reserved::of(key, scope.template.version, scope.context.release)
+        .filter(|reserved| !(is_claim && *reserved == Reserved::NodePool))
 }
 
 const fn reason(reserved: Reserved) -> &'static str {

@@ -163,7 +163,7 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
         (Some(_), Ok(())) => return true,
         (Some(number), Err(error)) => {
             let finding = REQUIREMENT_VALUE.finding(path, problem, error.to_string());
-            (finding.origin(by_runtime(scope.owner)), Some(number))
+            (finding.origin(by_runtime(scope.template.owner)), Some(number))
         }
         (None, _) => {
             let reason = "must be a whole number from 0 to 9223372036854775807";
@@ -205,7 +205,7 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
     findings.push(
         REQUIREMENT_VALUE
             .finding(path, Problem::text(value), reason)
-            .origin(by_runtime(scope.owner))
+            .origin(by_runtime(scope.template.owner))
             .suggest_if_known(suggestion),
     );
     false
