@@ -93,39 +93,33 @@ spec:
 /// Checks the domain of a label whose syntax is valid.
 pub(super) fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
     let (version, context) = (template.version, findings.context);
-    let path = || template.labels_path().key(key.to_owned());
-    let problem = || Problem::text(key);
+    let found = |rule: &Rule, reason: &str| {
+        rule.finding(
+            template.labels_path().key(key.to_owned()),
+            Problem::text(key),
+            reason,
+        )
+    };
     if let Some(reserved) = Reserved::of(key, version, context.release) {
         let (reason, suggestion) = reason_and_suggestion(reserved);
-        findings.push(
-            LABEL_RESTRICTED
-                .finding(path(), problem(), reason)
-                .suggest(suggestion),
-        );
+        findings.push(found(&LABEL_RESTRICTED, reason).suggest(suggestion));
         return;
     }
     if let Some(present) = present_name(key, version, context.release) {
         let reason = "before Karpenter 1.9, and in v1beta1, a template label must have its present name";
-        let finding = LABEL_RESTRICTED.finding(path(), problem(), reason);
-        findings.push(
-            finding
-                .origin(Origin::Runtime)
-                .suggest(format!("write {present}")),
-        );
+        let finding = found(&LABEL_RESTRICTED, reason).origin(Origin::Runtime);
+        findings.push(finding.suggest(format!("write {present}")));
         return;
     }
     let kind = context.labels.kind_of(key, template.node_class_group());
     if let LabelKind::Unknown { domain, likely } = kind {
-        let rule = if likely.is_some() {
-            &LABEL_PROVIDER_MISSPELT
-        } else {
-            &LABEL_PROVIDER_UNKNOWN
-        };
         let reason = format!("the provider reserves {domain} for its own labels, and has none of this name");
-        findings.push(
-            rule.finding(path(), problem(), reason)
-                .suggest(likely.map_or_else(|| OWN_DOMAIN.into(), Suggestion::did_you_mean)),
-        );
+        findings.push(match likely {
+            Some(likely) => {
+                found(&LABEL_PROVIDER_MISSPELT, &reason).suggest(Suggestion::did_you_mean(likely))
+            }
+            None => found(&LABEL_PROVIDER_UNKNOWN, &reason).suggest(OWN_DOMAIN),
+        });
     }
 }
 

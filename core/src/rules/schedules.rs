@@ -144,14 +144,11 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> Option<Schedule> {
     let text = budget.schedule.present()?;
-    let problem = || Problem::text(text);
-    let path = || budget.path("schedule");
+    let found =
+        |rule: &Rule, reason: &str| rule.finding(budget.path("schedule"), Problem::text(text), reason);
     if let Some(reason) = too_long(text) {
-        findings.push(
-            SCHEDULE_SYNTAX
-                .finding(path(), problem(), reason)
-                .origin(by_crd_or(Origin::Poolgate, crd_accepts(text))),
-        );
+        let origin = by_crd_or(Origin::Poolgate, crd_accepts(text));
+        findings.push(found(&SCHEDULE_SYNTAX, &reason).origin(origin));
         return None;
     }
     let schedule = match Schedule::parse(text) {
@@ -165,8 +162,7 @@ pub(super) fn check(
             };
             let reason = format!("{error}{consequence}");
             findings.push(
-                SCHEDULE_SYNTAX
-                    .finding(path(), problem(), reason)
+                found(&SCHEDULE_SYNTAX, &reason)
                     .origin(by_crd_or(Origin::Silent, is_let_through))
                     .suggest_if_known(error.suggestion_for(text)),
             );
@@ -176,17 +172,13 @@ pub(super) fn check(
     if !crd_accepts(text) {
         let reason =
             "Karpenter's CRD takes five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
-        findings.push(
-            SCHEDULE_SYNTAX
-                .finding(path(), problem(), reason)
-                .origin(Origin::Schema),
-        );
+        findings.push(found(&SCHEDULE_SYNTAX, reason).origin(Origin::Schema));
         return None;
     }
     if schedule.never_fires() {
         let reason =
             "this never happens, and Karpenter treats never as always: the budget would always be active";
-        findings.push(SCHEDULE_NEVER_FIRES.finding(path(), problem(), reason).suggest(
+        findings.push(found(&SCHEDULE_NEVER_FIRES, reason).suggest(
             "write a time that exists, or remove schedule and duration if it should always be active",
         ));
         return None;
@@ -199,18 +191,13 @@ pub(super) fn check(
         };
         let reason =
             format!("an interval counts from the moment Karpenter looks, so this budget is {state} active");
-        findings.push(
-            SCHEDULE_EVERY
-                .finding(path(), problem(), reason)
-                .suggest("write five fields"),
-        );
+        findings.push(found(&SCHEDULE_EVERY, &reason).suggest("write five fields"));
         return None;
     }
     if schedule.fires_on_either_day() {
         let reason = "both day fields are restricted, and either of them is enough for it to fire";
         findings.push(
-            SCHEDULE_EITHER_DAY
-                .finding(path(), problem(), reason)
+            found(&SCHEDULE_EITHER_DAY, reason)
                 .suggest("write * in one of them, or a budget for each if either should match"),
         );
     }

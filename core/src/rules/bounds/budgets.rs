@@ -145,25 +145,21 @@ fn check_nodes(budget: &Budget<'_>, bounds: &BudgetBounds, findings: &mut Findin
     let Some(text) = budget.nodes.present() else {
         return;
     };
-    let problem = || Problem::text(text);
-    let finding = match (BudgetNodes::parse(text), bounds.max_percent, bounds.max_nodes) {
-        (Ok(BudgetNodes::Percent(percent)), Some(most), _) if percent > most => BUDGET_PERCENT
-            .finding(
-                budget.path("nodes"),
-                problem(),
-                format!("the policy allows at most {most}%"),
-            )
-            .suggest(format!("write {most}% or less")),
-        (Ok(BudgetNodes::Count(count)), _, Some(most)) if count > most => BUDGET_NODES
-            .finding(
-                budget.path("nodes"),
-                problem(),
-                format!("the policy allows at most {most} nodes at once"),
-            )
-            .suggest(format!("write \"{most}\" or less")),
+    let (rule, reason, suggestion) = match (BudgetNodes::parse(text), bounds.max_percent, bounds.max_nodes) {
+        (Ok(BudgetNodes::Percent(percent)), Some(most), _) if percent > most => (
+            &BUDGET_PERCENT,
+            format!("the policy allows at most {most}%"),
+            format!("write {most}% or less"),
+        ),
+        (Ok(BudgetNodes::Count(count)), _, Some(most)) if count > most => (
+            &BUDGET_NODES,
+            format!("the policy allows at most {most} nodes at once"),
+            format!("write \"{most}\" or less"),
+        ),
         _ => return,
     };
-    findings.push(finding);
+    let finding = rule.finding(budget.path("nodes"), Problem::text(text), reason);
+    findings.push(finding.suggest(suggestion));
 }
 
 #[cfg(test)]

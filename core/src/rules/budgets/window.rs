@@ -168,33 +168,23 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
 /// Returns the duration if it can be read and is not zero.
 fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
     let text = budget.duration.present()?;
-    let problem = || Problem::text(text);
+    let found =
+        |rule: &Rule, reason: &str| rule.finding(budget.path("duration"), Problem::text(text), reason);
     if let Some(reason) = too_long(text) {
-        findings.push(
-            BUDGET_DURATION
-                .finding(budget.path("duration"), problem(), reason)
-                .origin(by_crd_or(Origin::Poolgate, BudgetDuration::fits_pattern(text))),
-        );
+        let origin = by_crd_or(Origin::Poolgate, BudgetDuration::fits_pattern(text));
+        findings.push(found(&BUDGET_DURATION, &reason).origin(origin));
         return None;
     }
     match BudgetDuration::parse(text) {
         Ok(duration) if duration.is_zero() => {
-            findings.push(
-                BUDGET_EMPTY_WINDOW
-                    .finding(
-                        budget.path("duration"),
-                        problem(),
-                        "the window has no length, so the budget never holds",
-                    )
-                    .suggest("write how long it is, such as 30m"),
-            );
+            let reason = "the window has no length, so the budget never holds";
+            findings.push(found(&BUDGET_EMPTY_WINDOW, reason).suggest("write how long it is, such as 30m"));
             None
         }
         Ok(duration) => Some(duration.as_duration()),
         Err(error) => {
             findings.push(
-                BUDGET_DURATION
-                    .finding(budget.path("duration"), problem(), error.to_string())
+                found(&BUDGET_DURATION, &error.to_string())
                     .origin(by_crd_or(Origin::Silent, error.is_let_through))
                     .suggest_if_known(error.suggestion),
             );

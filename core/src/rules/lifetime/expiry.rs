@@ -139,26 +139,19 @@ fn check_short(
     problem: Problem,
     findings: &mut Findings<'_>,
 ) {
-    if length.is_zero() {
+    let (rule, reason, suggestion) = if length.is_zero() {
         let reason = match owner {
             TemplateOwner::Pool => {
                 "every node would expire at its creation and be replaced by the next, for ever"
             }
             TemplateOwner::Claim => "the node would expire at its creation",
         };
-        findings.push(
-            EXPIRE_AFTER_ZERO
-                .finding(path, problem, reason)
-                .suggest("write Never for no expiry"),
-        );
+        (&EXPIRE_AFTER_ZERO, reason, "write Never for no expiry")
     } else {
         let reason = "a machine has 15 minutes to become a node, so this one may be gone before it is of use";
-        findings.push(
-            EXPIRE_AFTER_SHORT
-                .finding(path, problem, reason)
-                .suggest("write hours, or Never"),
-        );
-    }
+        (&EXPIRE_AFTER_SHORT, reason, "write hours, or Never")
+    };
+    findings.push(rule.finding(path, problem, reason).suggest(suggestion));
 }
 
 #[cfg(test)]
