@@ -41,15 +41,21 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A finding of this rule, of its first origin. `reason` is a clause without a full stop.
-    pub fn finding(&self, path: FieldPath, problem: Problem, reason: impl Into<String>) -> Diagnostic {
+    /// A finding of this rule, of its first origin. An illegal value is a problem by itself; `reason` is a clause
+    /// without a full stop.
+    pub fn finding(
+        &self,
+        path: FieldPath,
+        problem: impl Into<Problem>,
+        reason: impl Into<String>,
+    ) -> Diagnostic {
         Diagnostic {
             rule: self.id,
             severity: self.severity.unwrap_or(Severity::Info),
             // No list of origins is empty; a test of the catalogue checks that.
             origin: self.origins.first().copied().unwrap_or(Origin::Poolgate),
             path,
-            problem,
+            problem: problem.into(),
             reason: reason.into(),
             suggestion: None,
             related: Vec::new(),

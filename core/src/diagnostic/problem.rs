@@ -54,19 +54,9 @@ impl Problem {
         }
     }
 
-    /// An illegal value, shown as it is in the object.
-    pub fn invalid(value: &Json<'_>) -> Self {
-        Self::Invalid { value: shown(value) }
-    }
-
     /// A legal value, shown as it is in the object.
     pub fn legal(value: &Json<'_>) -> Self {
         Self::Legal { value: shown(value) }
-    }
-
-    /// An illegal text.
-    pub fn text(text: &str) -> Self {
-        Self::Invalid { value: quoted(text) }
     }
 
     /// An illegal value, given as the message shows it.
@@ -77,6 +67,27 @@ impl Problem {
     /// A value of the wrong type, shown as it is in the object.
     pub fn mistyped(value: &Json<'_>) -> Self {
         Self::Mistyped { value: shown(value) }
+    }
+}
+
+/// An illegal text.
+impl From<&str> for Problem {
+    fn from(text: &str) -> Self {
+        Self::showing(quoted(text))
+    }
+}
+
+/// An illegal number.
+impl From<i64> for Problem {
+    fn from(number: i64) -> Self {
+        Self::showing(number.to_string())
+    }
+}
+
+/// An illegal value, shown as it is in the object.
+impl From<&Json<'_>> for Problem {
+    fn from(value: &Json<'_>) -> Self {
+        Self::showing(shown(value))
     }
 }
 
@@ -148,10 +159,7 @@ mod tests {
 
     #[test]
     fn sentences_begin_as_the_api_servers_do() {
-        assert_eq!(
-            Problem::invalid(&Json::from("1e1.5")).to_string(),
-            r#"Invalid value: "1e1.5""#
-        );
+        assert_eq!(Problem::from("1e1.5").to_string(), r#"Invalid value: "1e1.5""#);
         assert_eq!(Problem::mistyped(&Json::from(5)).to_string(), "Invalid value: 5");
         assert_eq!(
             Problem::mistyped(&Json::from(&json!({"a": 1}))).to_string(),

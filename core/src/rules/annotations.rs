@@ -87,12 +87,11 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
     check_size(annotations, findings);
     if annotations.get(DO_NOT_DISRUPT).and_then(Json::as_str) == Some("true") {
-        let problem = Problem::text("true");
         findings.push(
             DO_NOT_DISRUPT_TEMPLATE
                 .finding(
                     path().key(DO_NOT_DISRUPT),
-                    problem,
+                    "true",
                     "every node gets it, so none is ever consolidated or replaced after a drift",
                 )
                 .suggest("write a disruption budget of nodes: \"0\" instead"),
@@ -120,7 +119,7 @@ fn check_key(key: &str, findings: &mut Findings<'_>) {
             TEMPLATE_ANNOTATIONS
                 .finding(
                     path().key(key.to_owned()),
-                    Problem::text(key),
+                    key,
                     format!("{error}, so the API server would reject every NodeClaim of this pool"),
                 )
                 .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
@@ -136,8 +135,7 @@ fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
             "keys and values are {size} bytes long together and may have {MOST_IN_TEMPLATE}, or the API server \
              rejects every NodeClaim of this pool"
         );
-        let problem = Problem::showing("{…}");
-        findings.push(TEMPLATE_ANNOTATIONS.finding(path(), problem, reason));
+        findings.push(TEMPLATE_ANNOTATIONS.finding(path(), Problem::showing("{…}"), reason));
     }
 }
 

@@ -101,12 +101,11 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
             .present()
             .is_some_and(|resources| !resources.is_empty())
     {
-        let problem = Problem::showing("{…}");
         findings.push(
             TEMPLATE_RESOURCES
                 .finding(
                     TemplateOwner::Pool.path("resources"),
-                    problem,
+                    Problem::showing("{…}"),
                     "Karpenter adds up what pods request",
                 )
                 .suggest("leave it out"),
@@ -160,11 +159,10 @@ impl<'a> Kubelet<'a> {
         if let (Some(most), Some(least)) = (number(high), number(low))
             && most <= least
         {
-            let problem = Problem::showing(most.to_string());
             let reason = format!("must be greater than {low}, which is {least}");
             findings.push(
                 KUBELET
-                    .finding(self.path(high), problem, reason)
+                    .finding(self.path(high), Problem::showing(most.to_string()), reason)
                     .related(self.path(low)),
             );
         }
@@ -185,20 +183,18 @@ impl<'a> Kubelet<'a> {
     ) {
         for (key, text) in self.texts(field) {
             if let Err((origin, reason)) = check(text) {
-                let problem = Problem::text(text);
                 let path = self.path(field).key(key.to_owned());
-                findings.push(KUBELET.finding(path, problem, reason).origin(origin));
+                findings.push(KUBELET.finding(path, text, reason).origin(origin));
             }
         }
     }
 
     fn check_pairs(&self, field: &'static str, other: &'static str, findings: &mut Findings<'_>) {
         for (key, text) in self.texts(field).filter(|(key, _)| !self.has(other, key)) {
-            let problem = Problem::text(text);
             let reason = format!("{other} has no value for it, and the two go together");
             findings.push(
                 KUBELET
-                    .finding(self.path(field).key(key.to_owned()), problem, reason)
+                    .finding(self.path(field).key(key.to_owned()), text, reason)
                     .related(self.path(other)),
             );
         }

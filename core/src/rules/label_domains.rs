@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::reserved_labels::{Reserved, present_name};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::karpenter::{LabelKind, Template};
 use crate::rule::Rule;
 
@@ -93,13 +93,8 @@ spec:
 /// Checks the domain of a label whose syntax is valid.
 pub(super) fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
     let (version, context) = (template.version, findings.context);
-    let found = |rule: &Rule, reason: &str| {
-        rule.finding(
-            template.labels_path().key(key.to_owned()),
-            Problem::text(key),
-            reason,
-        )
-    };
+    let path = || template.labels_path().key(key.to_owned());
+    let found = |rule: &Rule, reason: &str| rule.finding(path(), key, reason);
     if let Some(reserved) = Reserved::of(key, version, context.release) {
         let (reason, suggestion) = reason_and_suggestion(reserved);
         findings.push(found(&LABEL_RESTRICTED, reason).suggest(suggestion));

@@ -4,7 +4,7 @@ use super::findings::Findings;
 use super::origins::by_crd_or;
 use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::Json;
 use crate::karpenter::{Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
@@ -115,13 +115,12 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
     let path = || template.labels_path().key(key.to_owned());
     match qualified_name(key) {
         Err(error) => {
-            let problem = Problem::text(key);
             // The labels of a NodeClaim are its metadata, which the API server checks.
             let is_let_through = template.owner == TemplateOwner::Pool
                 && Reserved::of(key, template.version, findings.context.release).is_none();
             findings.push(
                 LABEL_KEY
-                    .finding(path(), problem, error.to_string())
+                    .finding(path(), key, error.to_string())
                     .origin(by_crd_or(Origin::Runtime, is_let_through))
                     .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
             );
@@ -131,10 +130,9 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
                 "is {} bytes long and may have {LONGEST_KEY} in a NodeClaim, so no node would ever launch",
                 key.len()
             );
-            let problem = Problem::text(key);
             findings.push(
                 LABEL_KEY_LENGTH
-                    .finding(path(), problem, reason)
+                    .finding(path(), key, reason)
                     .suggest("shorten it by a character"),
             );
         }
@@ -147,7 +145,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
     if let Err(error) = label_value(text) {
         findings.push(
             LABEL_VALUE
-                .finding(path(), Problem::invalid(value), error.to_string())
+                .finding(path(), value, error.to_string())
                 .suggest_if_known(corrected_value(text).map(|value| format!("write {value}"))),
         );
     }

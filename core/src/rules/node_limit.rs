@@ -1,7 +1,7 @@
 //! The annotation with which a pool leaves `spec.limits.nodes` to poolgate.
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
 use crate::rule::Rule;
 use crate::value::quantity::Quantity;
@@ -65,7 +65,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
     let path = FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION]);
     let Some(limit) = pool.annotated_node_limit() else {
         if let Some(text) = value.as_str() {
-            let finding = NODE_LIMIT.finding(path, Problem::text(text), "it would be ignored");
+            let finding = NODE_LIMIT.finding(path, text, "it would be ignored");
             findings.push(finding.suggest("write a whole number in digits, such as \"10\""));
         }
         return;
@@ -85,11 +85,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
     let reason = format!("{NODE_LIMIT_ANNOTATION} says {limit}, and poolgate overwrites this");
     findings.push(
         NODE_LIMIT_TWICE
-            .finding(
-                FieldPath::of(&["spec", "limits", "nodes"]),
-                Problem::invalid(given),
-                reason,
-            )
+            .finding(FieldPath::of(&["spec", "limits", "nodes"]), given, reason)
             .related(path)
             .suggest("leave it out"),
     );

@@ -1,7 +1,7 @@
 //! `nodeLimitMode`, poolgate's own field, and the annotation that replaces it if the CRD lacks the field.
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
 use crate::rule::Rule;
 
@@ -54,7 +54,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
         let reason = format!("spec.disruption.nodeLimitMode says {}", field.as_str());
         findings.push(
             NODE_LIMIT_MODE
-                .finding(annotation_path(), Problem::text(annotation.as_str()), reason)
+                .finding(annotation_path(), annotation.as_str(), reason)
                 .suggest("write one of them, or the same mode in both")
                 .related(Disruption::path("nodeLimitMode")),
         );

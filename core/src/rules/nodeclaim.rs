@@ -88,7 +88,7 @@ fn check_immutable(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings:
         if is_same(value, before.get(field)) {
             continue;
         }
-        let problem = value.map_or(Problem::Required, Problem::invalid);
+        let problem = value.map_or(Problem::Required, Problem::from);
         findings.push(
             NODECLAIM_IMMUTABLE
                 .finding(
@@ -119,7 +119,7 @@ fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
             let path = NodeClaim::request_path(resource);
             findings.push(
                 NODECLAIM_REQUEST
-                    .finding(path, Problem::invalid(value), error.to_string())
+                    .finding(path, value, error.to_string())
                     .origin(by_quantity(&error))
                     .suggest_if_known(error.suggestion()),
             );

@@ -1,7 +1,7 @@
 //! The name of a NodePool.
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity, Suggestion};
 use crate::karpenter::NodePool;
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value};
@@ -39,15 +39,14 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
         return;
     };
     let path = FieldPath::of(&["metadata", "name"]);
-    let problem = Problem::text(text);
     if !is_object_name(text) {
         let finding = NODEPOOL_NAME
-            .finding(path, problem, NO_OBJECT_NAME)
+            .finding(path, text, NO_OBJECT_NAME)
             .origin(Origin::Schema);
         findings.push(finding.suggest_if_known(corrected_object_name(text).map(Suggestion::did_you_mean)));
     } else if let Err(error) = label_value(text) {
         let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
-        findings.push(NODEPOOL_NAME.finding(path, problem, reason));
+        findings.push(NODEPOOL_NAME.finding(path, text, reason));
     }
 }
 

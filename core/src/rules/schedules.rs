@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::findings::Findings;
 use super::length::too_long;
 use super::origins::by_crd_or;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::Budget;
 use crate::rule::{Evidence, Rule};
 use crate::value::cron::{Schedule, crd_accepts};
@@ -144,8 +144,7 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> Option<Schedule> {
     let text = budget.schedule.present()?;
-    let found =
-        |rule: &Rule, reason: &str| rule.finding(budget.path("schedule"), Problem::text(text), reason);
+    let found = |rule: &Rule, reason: &str| rule.finding(budget.path("schedule"), text, reason);
     if let Some(reason) = too_long(text) {
         let origin = by_crd_or(Origin::Poolgate, crd_accepts(text));
         findings.push(found(&SCHEDULE_SYNTAX, &reason).origin(origin));

@@ -1,7 +1,7 @@
 //! Taints and startup taints checked together, and taints that Karpenter or agents use.
 
 use super::findings::Findings;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
@@ -135,9 +135,8 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
             "{} has this key and effect already, and Karpenter accepts the pair only once, startup taints included, whatever the value",
             earlier.here()
         );
-        let problem = Problem::text(key);
         let finding = TAINT_REPEATED
-            .finding(taint.path("key"), problem, reason)
+            .finding(taint.path("key"), key, reason)
             .suggest("remove one of them");
         findings.push(if earlier.list == taint.list {
             finding
@@ -154,10 +153,9 @@ fn check_reserved(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         || (key == REBOOTING && findings.context.release.has(KarpenterVersion::UNHEALTHY));
     if is_reserved {
         let reason = "Karpenter sets and removes this taint itself, so here it keeps pods away or vanishes";
-        let problem = Problem::text(key);
         findings.push(
             TAINT_RESERVED
-                .finding(taint.path("key"), problem, reason)
+                .finding(taint.path("key"), key, reason)
                 .suggest("use a key of your own"),
         );
     }
@@ -173,7 +171,7 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         );
         findings.push(
             TAINT_STARTUP
-                .finding(taint.path("key"), Problem::text(key), reason)
+                .finding(taint.path("key"), key, reason)
                 .suggest("move it to startupTaints"),
         );
     }

@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::origins::{by_crd_or, by_runtime};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::{Taint, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, matches_crd_key, qualified_name};
@@ -140,7 +140,7 @@ fn check_key(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_
     if let Err(error) = qualified_name(key) {
         findings.push(
             TAINT_KEY
-                .finding(taint.path("key"), Problem::text(key), error.to_string())
+                .finding(taint.path("key"), key, error.to_string())
                 .origin(by_crd_or(by_runtime(owner), matches_crd_key(key)))
                 .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
         );
@@ -173,10 +173,9 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
         Ok(()) => Origin::Silent,
         Err(_) => by_runtime(owner),
     };
-    let problem = Problem::text(value);
     findings.push(
         TAINT_VALUE
-            .finding(taint.path("value"), problem, reason)
+            .finding(taint.path("value"), value, reason)
             .origin(by_crd_or(otherwise, is_let_through))
             .suggest_if_known(suggestion),
     );
@@ -190,7 +189,7 @@ fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         let suggestion = corrected_timestamp(time);
         findings.push(
             TAINT_TIME_ADDED
-                .finding(taint.path("timeAdded"), Problem::text(time), error.to_string())
+                .finding(taint.path("timeAdded"), time, error.to_string())
                 .origin(by_crd_or(Origin::Silent, crd_accepts_timestamp(time)))
                 .suggest(suggestion.map_or_else(
                     || "leave it out".to_owned(),

@@ -1,7 +1,7 @@
 //! References of NodePools to node classes that do not exist.
 
 use super::{AcrossFinding, ClassSource, Together};
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion, nearest};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity, Suggestion, nearest};
 use crate::rule::{Evidence, Rule};
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_MISSING];
@@ -87,7 +87,7 @@ pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         findings.push(AcrossFinding {
             pool: index,
             diagnostic: NODE_CLASS_MISSING
-                .finding(path, Problem::text(name), reason)
+                .finding(path, name, reason)
                 .severity(severity)
                 .suggest_if_known(likely.map(Suggestion::did_you_mean)),
             others: Vec::new(),

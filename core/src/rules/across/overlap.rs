@@ -146,11 +146,10 @@ fn finding(
     reason: String,
     severity: Severity,
 ) -> AcrossFinding {
-    let problem = Problem::legal(&weight.into());
     AcrossFinding {
         pool: contender.index,
         diagnostic: NODEPOOL_OVERLAP
-            .finding(FieldPath::of(&["spec", "weight"]), problem, reason)
+            .finding(FieldPath::of(&["spec", "weight"]), Problem::legal(&weight.into()), reason)
             .severity(severity)
             .suggest(
                 "give the pool that is to come first a higher weight, or tell them apart by a taint or a label that pods \

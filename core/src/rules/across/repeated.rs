@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::AcrossFinding;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::rule::{Evidence, Rule};
 
@@ -66,7 +66,7 @@ pub(super) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -
             diagnostic: NODEPOOL_REPEATED
                 .finding(
                     FieldPath::of(&["metadata", "name"]),
-                    Problem::text(name),
+                    name,
                     "another NodePool has this name already, and the one that is applied last overwrites it",
                 )
                 .suggest("rename one of them, or remove it"),

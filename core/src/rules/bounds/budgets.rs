@@ -158,7 +158,7 @@ fn check_nodes(budget: &Budget<'_>, bounds: &BudgetBounds, findings: &mut Findin
         ),
         _ => return,
     };
-    let finding = rule.finding(budget.path("nodes"), Problem::text(text), reason);
+    let finding = rule.finding(budget.path("nodes"), text, reason);
     findings.push(finding.suggest(suggestion));
 }
 

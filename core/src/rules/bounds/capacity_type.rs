@@ -64,7 +64,7 @@ pub(super) fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Find
     let reason = format!("the policy allows only {}", listed(allowed));
     let says = pool.template.requirements().iter().any(is_about_capacity) || label.is_some();
     let problem = if says {
-        Problem::text(first)
+        Problem::from(*first)
     } else {
         Problem::Required
     };

@@ -130,7 +130,7 @@ fn check_duration(
             bound.text
         ),
     };
-    let problem = found.present().map_or(Problem::Required, Problem::text);
+    let problem = found.present().map_or(Problem::Required, Problem::from);
     let finding = rule.finding(path, problem, reason);
     findings.push(finding.suggest(format!("write {} {suggestion}", bound.text)));
 }

@@ -126,7 +126,7 @@ fn check_limit(path: FieldPath, limit: &Json<'_>, most: &Written<Quantity>, find
         let reason = format!("the policy allows at most {}", most.text);
         findings.push(
             LIMIT_MAX
-                .finding(path, Problem::invalid(limit), reason)
+                .finding(path, limit, reason)
                 .suggest(format!("write \"{}\" or less", most.text)),
         );
     }

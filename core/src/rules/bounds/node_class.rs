@@ -1,6 +1,6 @@
 //! The node classes that a pool may use.
 
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::policy::{Glob, NodeClassPattern};
@@ -58,11 +58,11 @@ pub(super) fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings:
         return;
     }
     let described: Vec<String> = allowed.iter().map(described).collect();
-    let problem = Problem::text(&format!("{kind}.{group}/{name}"));
+    let class = format!("{kind}.{group}/{name}");
     let reason = format!("the policy allows only {}", described.join(", "));
     findings.push(NODE_CLASS.finding(
         FieldPath::of(&["spec", "template", "spec", "nodeClassRef"]),
-        problem,
+        class.as_str(),
         reason,
     ));
 }

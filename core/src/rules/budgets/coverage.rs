@@ -146,7 +146,7 @@ fn allow_window(reading: &ReadBudget<'_>) -> Diagnostic {
     BUDGET_ALLOW_WINDOW
         .finding(
             reading.budget.path("schedule"),
-            Problem::text(text),
+            text,
             "budgets only restrict: outside its window all nodes may go at once",
         )
         .suggest("add a budget without schedule, or one of 0 for the other hours")

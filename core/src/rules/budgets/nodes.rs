@@ -1,7 +1,7 @@
 //! How many nodes may be disrupted under a budget: its `nodes`.
 
 use crate::budget::DEFAULT_NODES;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -45,10 +45,9 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
     match BudgetNodes::parse(text) {
         Ok(nodes) => Some(nodes),
         Err(error) => {
-            let problem = Problem::text(text);
             findings.push(
                 BUDGET_NODES
-                    .finding(budget.path("nodes"), problem, error.to_string())
+                    .finding(budget.path("nodes"), text, error.to_string())
                     .origin(by_crd_or(Origin::Silent, error.is_let_through))
                     .suggest_if_known(error.suggestion),
             );

@@ -136,10 +136,9 @@ fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings
             continue;
         };
         if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
-            let problem = Problem::text(text);
             findings.push(
                 BUDGET_REASON_REPEATED
-                    .finding(path(), problem, "the list names it already")
+                    .finding(path(), text, "the list names it already")
                     .suggest("remove it"),
             );
         }

@@ -1,7 +1,7 @@
 //! Budgets that never count, because a lower one always holds.
 
 use super::reading::ReadBudget;
-use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, Origin, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
@@ -99,7 +99,7 @@ fn finding(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>) -> Diagnostic {
         "remove it, or write a lower number".to_owned()
     };
     BUDGET_REDUNDANT
-        .finding(reading.budget.path("nodes"), Problem::text(text), reason)
+        .finding(reading.budget.path("nodes"), text, reason)
         .suggest(suggestion)
         .related(lower.budget.path("nodes"))
 }

@@ -168,8 +168,7 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
 /// Returns the duration if it can be read and is not zero.
 fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
     let text = budget.duration.present()?;
-    let found =
-        |rule: &Rule, reason: &str| rule.finding(budget.path("duration"), Problem::text(text), reason);
+    let found = |rule: &Rule, reason: &str| rule.finding(budget.path("duration"), text, reason);
     if let Some(reason) = too_long(text) {
         let origin = by_crd_or(Origin::Poolgate, BudgetDuration::fits_pattern(text));
         findings.push(found(&BUDGET_DURATION, &reason).origin(origin));
@@ -198,7 +197,7 @@ fn always_active(budget: &Budget<'_>) -> Diagnostic {
     BUDGET_ALWAYS_ACTIVE
         .finding(
             budget.path("duration"),
-            Problem::text(text),
+            text,
             "the window begins again before it ends, so the budget always holds",
         )
         .suggest("shorten it, or remove schedule and duration if it should always be active")

@@ -143,9 +143,8 @@ pub(super) fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: 
 fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>) {
     let is_let_through = pattern.accepts(text);
     let found = |reason: String, otherwise| {
-        let problem = Problem::text(text);
         CONSOLIDATE_AFTER
-            .finding(Disruption::path("consolidateAfter"), problem, reason)
+            .finding(Disruption::path("consolidateAfter"), text, reason)
             .origin(by_crd_or(otherwise, is_let_through))
     };
     if let Some(reason) = too_long(text) {
@@ -170,12 +169,11 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if disruption.consolidate_after != Field::Present("Never") || policy == V1_DEFAULT_POLICY {
         return;
     }
-    let problem = Problem::legal(&policy.into());
     findings.push(
         CONSOLIDATE_AFTER_NEVER
             .finding(
                 Disruption::path("consolidationPolicy"),
-                problem,
+                Problem::legal(&policy.into()),
                 "consolidateAfter is Never, so the policy has no effect: not even empty nodes are removed",
             )
             .suggest("write a duration such as 30s if nodes should go, or leave the policy out")
@@ -202,14 +200,14 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
         (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => CONSOLIDATE_AFTER_CONVERSION
             .finding(
                 path(),
-                Problem::text("Never"),
+                "Never",
                 "on the way to v1 it becomes 0s, which switches consolidation on again",
             )
             .suggest("write the policy WhenEmpty, or move to v1, before Karpenter converts it"),
         (V1BETA1_DEFAULT_POLICY, Field::Present(text)) => CONSOLIDATE_AFTER_PAIR
             .finding(
                 path(),
-                Problem::text(text),
+                text,
                 "v1beta1 takes no duration with the policy WhenUnderutilized, which is also the default",
             )
             .suggest("remove it, or write consolidationPolicy: WhenEmpty"),

@@ -122,7 +122,7 @@ fn check_auto_mode(
             EKS_AUTO_MODE_LIFETIME
                 .finding(
                     NodePool::expire_after_path(pool.version),
-                    Problem::text(pool.expire_after.present().unwrap_or_default()),
+                    pool.expire_after.present().unwrap_or_default(),
                     reason,
                 )
                 .related(TemplateOwner::Pool.path("terminationGracePeriod"))

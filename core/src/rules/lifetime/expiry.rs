@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::consequence;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::{Field, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -99,12 +99,11 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
     let text = field.present()?;
-    let problem = || Problem::text(text);
     let is_let_through = pattern.accepts(text);
     if let Some(reason) = too_long(text) {
         findings.push(
             EXPIRE_AFTER
-                .finding(path(), problem(), reason)
+                .finding(path(), text, reason)
                 .origin(by_crd_or(Origin::Poolgate, is_let_through)),
         );
         return None;
@@ -114,7 +113,7 @@ pub(super) fn check(
             if let NillableDuration::After(length) = duration
                 && length < REGISTRATION
             {
-                check_short(length, owner, path(), problem(), findings);
+                check_short(length, owner, path(), text, findings);
             }
             Some(duration)
         }
@@ -123,7 +122,7 @@ pub(super) fn check(
             let reason = format!("{error}{consequence}");
             findings.push(
                 EXPIRE_AFTER
-                    .finding(path(), problem(), reason)
+                    .finding(path(), text, reason)
                     .origin(by_crd_or(Origin::Silent, is_let_through))
                     .suggest_if_known(error.suggestion()),
             );
@@ -136,7 +135,7 @@ fn check_short(
     length: Duration,
     owner: TemplateOwner,
     path: FieldPath,
-    problem: Problem,
+    text: &str,
     findings: &mut Findings<'_>,
 ) {
     let (rule, reason, suggestion) = if length.is_zero() {
@@ -151,7 +150,7 @@ fn check_short(
         let reason = "a machine has 15 minutes to become a node, so this one may be gone before it is of use";
         (&EXPIRE_AFTER_SHORT, reason, "write hours, or Never")
     };
-    findings.push(rule.finding(path, problem, reason).suggest(suggestion));
+    findings.push(rule.finding(path, text, reason).suggest(suggestion));
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::consequence;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Template};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -78,10 +78,9 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Opt
         .filter(|_| template.version == ApiVersion::V1)?;
     let owner = template.owner;
     let path = || owner.path("terminationGracePeriod");
-    let problem = || Problem::text(text);
     let found = |reason: String, otherwise| {
         TERMINATION_GRACE_PERIOD
-            .finding(path(), problem(), reason)
+            .finding(path(), text, reason)
             .origin(by_crd_or(otherwise, text != NEVER && PATTERN.accepts(text)))
     };
     if let Some(reason) = too_long(text) {
@@ -94,7 +93,7 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Opt
                 let reason = "pods would be killed at once, whatever PodDisruptionBudgets say";
                 findings.push(
                     TERMINATION_GRACE_PERIOD_ZERO
-                        .finding(path(), problem(), reason)
+                        .finding(path(), text, reason)
                         .suggest("write how long pods may take, or leave it out for as long as they take"),
                 );
             }

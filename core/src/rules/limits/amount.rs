@@ -155,7 +155,7 @@ fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(
 }
 
 pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
-    let found = |rule: &Rule, reason: String| rule.finding(path(resource), Problem::invalid(value), reason);
+    let found = |rule: &Rule, reason: String| rule.finding(path(resource), value, reason);
     let quantity = match value {
         Json::String(text) => match Quantity::parse(text) {
             Ok(quantity) => quantity,

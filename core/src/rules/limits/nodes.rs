@@ -1,7 +1,7 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
 use super::path;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
 use crate::nodelimit::{ClaimCounts, NodeLimit};
@@ -103,10 +103,9 @@ pub(super) fn check(
         return;
     };
     if !limit.is_whole() && !limit.is_negative() {
-        let problem = Problem::invalid(value);
         findings.push(
             LIMIT_NODES_WHOLE
-                .finding(path(NODES), problem, "nodes are counted whole")
+                .finding(path(NODES), value, "nodes are counted whole")
                 .suggest("write a whole number"),
         );
     }
@@ -129,7 +128,7 @@ fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<
     };
     findings.push(
         LIMIT_NODES_RELEASE
-            .finding(path(NODES), Problem::invalid(value), reason)
+            .finding(path(NODES), value, reason)
             .suggest(format!(
                 "upgrade to Karpenter {} or newer, or have poolgate's node gate",
                 KarpenterVersion::NODE_LIMIT
@@ -171,7 +170,7 @@ fn check_lowered(
         standing.described(mode),
         fate(pool, excess, limit.over_limit)
     );
-    let mut finding = LIMIT_BELOW_NODES.finding(path(NODES), Problem::invalid(value), reason);
+    let mut finding = LIMIT_BELOW_NODES.finding(path(NODES), value, reason);
     if excess > 0 {
         let stay = counts.standing(mode);
         let which = if stay == counts.existing {

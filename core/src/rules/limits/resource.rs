@@ -1,7 +1,7 @@
 //! Which resources a limit may name.
 
 use super::path;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion, nearest};
+use crate::diagnostic::{Origin, RuleId, Severity, Suggestion, nearest};
 use crate::json::{Json, Object};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -46,7 +46,7 @@ pub(super) fn check(resource: &str, value: &Json<'_>, limits: &Object<'_>, findi
     }
     let finding = LIMIT_UNKNOWN.finding(
         path(resource),
-        Problem::invalid(value),
+        value,
         "nodes have no resource of this name, so this limits nothing",
     );
     let likely = likely_resource(resource).filter(|likely| !limits.contains_key(likely));

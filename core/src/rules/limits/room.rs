@@ -1,7 +1,7 @@
 //! Limits that leave no room for the smallest machine that the requirements allow.
 
 use super::path;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
 use crate::karpenter::{NodePool, Requirement, Selection};
 use crate::rule::{Evidence, Rule};
@@ -121,7 +121,7 @@ fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut
         );
         findings.push(
             LIMIT_TOO_SMALL
-                .finding(path(resource), Problem::invalid(value), reason)
+                .finding(path(resource), value, reason)
                 .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
                 .related(pool.template.requirements_path().index(first)),
         );

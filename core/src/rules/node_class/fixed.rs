@@ -1,7 +1,7 @@
 //! The fields of `nodeClassRef` that an update may not change.
 
 use super::{path, text};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, RuleId, Severity, quoted};
 use crate::json::Object;
 use crate::karpenter::TemplateOwner;
 use crate::rule::Rule;
@@ -53,7 +53,7 @@ pub(super) fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Fin
                 NODE_CLASS_IMMUTABLE
                     .finding(
                         path,
-                        Problem::text(now),
+                        now,
                         format!("it is {} and cannot be changed", quoted(before)),
                     )
                     .suggest("make a new NodePool and delete this one"),

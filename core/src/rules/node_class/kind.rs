@@ -1,7 +1,7 @@
 //! Whether group and kind of `nodeClassRef` are those of a provider's node class.
 
 use super::{group_field, path, text};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::json::Object;
 use crate::karpenter::{NodeClassKind, NodeClassMismatch, Template};
 use crate::rule::{Evidence, Rule};
@@ -106,7 +106,7 @@ pub(super) fn check(
     };
     let owner = template.owner;
     findings.push(
-        rule.finding(path(owner, field), Problem::text(value), reason)
+        rule.finding(path(owner, field), value, reason)
             .related(path(owner, other))
             .suggest(Suggestion::did_you_mean(format_args!(
                 "{} of {}",

@@ -1,7 +1,7 @@
 //! The label that Karpenter makes from `nodeClassRef` for every NodeClaim.
 
 use super::{group_field, path, text};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::json::Object;
 use crate::karpenter::{ApiVersion, Template, TemplateOwner, node_class_label};
 use crate::rule::{Evidence, Rule};
@@ -80,8 +80,7 @@ spec:
 pub(super) fn check_object_name(reference: &Object<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let name = text(reference, "name").filter(|name| label_value(name).is_ok() && !name.is_empty());
     if let Some(name) = name.filter(|name| !is_object_name(name)) {
-        let finding =
-            NODE_CLASS_OBJECT_NAME.finding(path(owner, "name"), Problem::text(name), NO_OBJECT_NAME);
+        let finding = NODE_CLASS_OBJECT_NAME.finding(path(owner, "name"), name, NO_OBJECT_NAME);
         findings.push(finding.suggest_if_known(corrected_object_name(name).map(Suggestion::did_you_mean)));
     }
 }
@@ -110,8 +109,7 @@ pub(super) fn check_value(reference: &Object<'_>, owner: TemplateOwner, findings
 }
 
 fn push_name(name: &str, reason: String, owner: TemplateOwner, findings: &mut Findings<'_>) {
-    let problem = Problem::text(name);
-    findings.push(NODE_CLASS_NAME.finding(path(owner, "name"), problem, reason));
+    findings.push(NODE_CLASS_NAME.finding(path(owner, "name"), name, reason));
 }
 
 /// Checks group and kind as the key of the label.
@@ -132,11 +130,7 @@ pub(super) fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
     let group = template.node_class_group().unwrap_or_default();
     findings.push(
         NODE_CLASS_NAME
-            .finding(
-                path(template.owner, group_field(template.version)),
-                Problem::text(group),
-                reason,
-            )
+            .finding(path(template.owner, group_field(template.version)), group, reason)
             .related(path(template.owner, "kind")),
     );
 }

@@ -1,7 +1,7 @@
 //! The texts of `nodeClassRef`, each by itself.
 
 use super::{path, text};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::Object;
 use crate::karpenter::{ApiVersion, Template};
 use crate::rule::Rule;
@@ -43,10 +43,9 @@ pub(super) fn check(reference: &Object<'_>, template: &Template<'_>, findings: &
     let mut is_valid = true;
     let mut found = |field, value: &str, reason: &str, suggestion: Option<String>| {
         is_valid = false;
-        let problem = Problem::text(value);
         findings.push(
             NODE_CLASS_REF
-                .finding(path(template.owner, field), problem, reason)
+                .finding(path(template.owner, field), value, reason)
                 .suggest_if_known(suggestion),
         );
     };

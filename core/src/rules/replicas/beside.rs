@@ -1,7 +1,7 @@
 //! Fields that a pool with `replicas` may not have.
 
 use super::path;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -60,7 +60,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
             REPLICAS_LIMITS
                 .finding(
                     FieldPath::of(&["spec", "limits"]).key(resource.to_owned()),
-                    Problem::invalid(value),
+                    value,
                     "a static pool takes no limit but nodes",
                 )
                 .suggest("remove it")
@@ -68,12 +68,11 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         );
     }
     if let Some(weight) = pool.weight.present() {
-        let problem = Problem::showing(weight.to_string());
         findings.push(
             REPLICAS_WEIGHT
                 .finding(
                     FieldPath::of(&["spec", "weight"]),
-                    problem,
+                    weight,
                     "a static pool takes no weight",
                 )
                 .suggest("remove it")

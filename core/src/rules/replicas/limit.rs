@@ -1,7 +1,7 @@
 //! `replicas` against `limits.nodes`, for NodePools and for `kubectl scale`.
 
 use super::path;
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::value::quantity::Quantity;
 
@@ -53,16 +53,15 @@ static REPLICAS_AT_LIMIT: Rule = Rule {
 /// What is wrong with this number of replicas under this limit.
 pub(in crate::rules) fn check(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
     let limit = limit.filter(|limit| !limit.is_negative())?.rounded_up();
-    let problem = Problem::showing(replicas.to_string());
     let finding = if replicas > limit {
         let reason = format!("limits.nodes is {limit}, so the pool never has more nodes than that");
         REPLICAS_ABOVE_LIMIT
-            .finding(path(), problem, reason)
+            .finding(path(), replicas, reason)
             .suggest(format!("write {limit} or less, or raise the limit"))
     } else if replicas == limit && replicas > 0 {
         let reason = format!("limits.nodes is {limit} too, so there is no room to replace a drifted node");
         REPLICAS_AT_LIMIT
-            .finding(path(), problem, reason)
+            .finding(path(), replicas, reason)
             .suggest("raise the limit by one at least")
     } else {
         return None;

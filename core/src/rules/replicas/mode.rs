@@ -88,15 +88,18 @@ pub(super) fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(replicas) = pool.replicas.present() else {
         return;
     };
-    let problem = Problem::showing(replicas.to_string());
     let reason = format!(
         "Karpenter {} has no static pools and drops the field",
         findings.context.release
     );
-    findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).suggest(format!(
-        "upgrade to Karpenter {} or newer, or remove it",
-        KarpenterVersion::STATIC_CAPACITY
-    )));
+    findings.push(
+        REPLICAS_RELEASE
+            .finding(path(), replicas, reason)
+            .suggest(format!(
+                "upgrade to Karpenter {} or newer, or remove it",
+                KarpenterVersion::STATIC_CAPACITY
+            )),
+    );
 }
 
 /// Reports an update that makes a dynamic pool static, or a static pool dynamic.
@@ -107,7 +110,7 @@ pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, 
         (Field::Present(replicas), false) => REPLICAS_MODE
             .finding(
                 path(),
-                Problem::showing(replicas.to_string()),
+                *replicas,
                 "a stored pool cannot turn from dynamic to static",
             )
             .suggest("remove it, or make a new NodePool"),
@@ -128,12 +131,11 @@ pub(super) fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
     if replicas == 0 {
         return;
     }
-    let problem = Problem::legal(&replicas.into());
     findings.push(
         REPLICAS_GATE
             .finding(
                 path(),
-                problem,
+                Problem::legal(&replicas.into()),
                 "nothing launches unless Karpenter's gate StaticCapacity is on, which is not the default",
             )
             .suggest("start Karpenter with FEATURE_GATES=StaticCapacity=true"),

@@ -1,7 +1,7 @@
 //! Which numbers `spec.replicas` may be.
 
 use super::path;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
@@ -39,10 +39,9 @@ pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
             "write 2147483647 or less",
         ),
     };
-    let problem = Problem::showing(replicas.to_string());
     findings.push(
         REPLICAS_RANGE
-            .finding(path(), problem, reason)
+            .finding(path(), replicas, reason)
             .suggest(suggestion),
     );
     false

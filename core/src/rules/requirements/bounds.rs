@@ -1,7 +1,7 @@
 //! Bounds at the ends of the range of 64-bit integers.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::{KarpenterVersion, Operator, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -64,10 +64,9 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     } else {
         "and Karpenter crashes when it draws a value for this label"
     };
-    let problem = Problem::text(text);
     findings.push(REQUIREMENT_BOUND.finding(
         scope.value(entry.index, 0),
-        problem,
+        *text,
         format!("{reason}, {effect}"),
     ));
     false

@@ -137,8 +137,7 @@ fn finding(
             before.len()
         )
     };
-    let problem = Problem::showing(at.to_string());
-    rule.finding(at.path(scope), problem, reason)
+    rule.finding(at.path(scope), Problem::showing(at.to_string()), reason)
         .related(place)
         .suggest("remove one, or allow a common value")
 }

@@ -45,12 +45,11 @@ pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Finding
     let Some(entry) = group.entries().next() else {
         return;
     };
-    let problem = Problem::showing(entry.to_string());
     findings.push(
         REQUIREMENT_RANDOM_LABEL
             .finding(
                 scope.entry(entry.index),
-                problem,
+                Problem::showing(entry.to_string()),
                 "where pods select no value, it gets a random number",
             )
             .suggest("give it a value in template.metadata.labels, or list values with operator In"),

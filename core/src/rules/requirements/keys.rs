@@ -92,10 +92,8 @@ pub(super) fn check<'a>(
         }
     };
     let read = qualified_name(key);
-    let found = |rule: &Rule, reason| {
-        let problem = Problem::text(key);
-        rule.finding(scope.field(requirement.index, "key"), problem, reason)
-    };
+    let found =
+        |rule: &Rule, reason: String| rule.finding(scope.field(requirement.index, "key"), key, reason);
     let finding = match read {
         Err(error) if matches_crd_key(key) && key.len() <= LONGEST_KEY => {
             let is_let_through = restricted::reserved(key, scope).is_none();

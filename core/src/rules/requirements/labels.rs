@@ -1,7 +1,7 @@
 //! Labels that the provider of the pool does not know.
 
 use super::Scope;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::karpenter::{LabelKind, Provider, likely_label};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -154,9 +154,8 @@ pub(super) fn check(
         },
         LabelKind::WellKnown(_) | LabelKind::Unlisted => return true,
     };
-    let problem = Problem::text(key);
     findings.push(
-        rule.finding(scope.field(index, "key"), problem, reason)
+        rule.finding(scope.field(index, "key"), key, reason)
             .origin(origin)
             .suggest(suggestion),
     );

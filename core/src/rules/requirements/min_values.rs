@@ -1,7 +1,7 @@
 //! `minValues`: how many different values the instance types for one node must offer.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{Field, KarpenterVersion, Operator, Requirement, whole_number};
 use crate::rule::{Evidence, Rule};
@@ -121,8 +121,7 @@ pub(super) fn check_range(
     };
     // A fraction has the wrong type, which the type check reports.
     let least = whole_number(number)?;
-    let found =
-        |reason| REQUIREMENT_MIN_VALUES.finding(path(requirement.index, scope), invalid(least), reason);
+    let found = |reason| REQUIREMENT_MIN_VALUES.finding(path(requirement.index, scope), least, reason);
     findings.push(if !scope.context.release.has(KarpenterVersion::MIN_VALUES) {
         found("needs Karpenter 0.35 or newer; the API server drops it before".to_owned())
             .origin(Origin::Silent)
@@ -151,7 +150,7 @@ pub(super) fn check_count(
     let reason = format!("operator In lists only {listed} values");
     findings.push(
         REQUIREMENT_MIN_VALUES
-            .finding(path(requirement.index, scope), invalid(least), reason)
+            .finding(path(requirement.index, scope), least, reason)
             .suggest("name more values, or lower it"),
     );
     None
@@ -163,7 +162,7 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
         return true;
     };
     let found = |rule: &Rule, reason: String, suggestion: &str| {
-        rule.finding(path(entry.index, scope), invalid(least), reason)
+        rule.finding(path(entry.index, scope), least, reason)
             .suggest(suggestion)
     };
     if entry.kind.is_custom() {
@@ -195,10 +194,6 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
 
 pub(super) fn path(index: usize, scope: &Scope<'_>) -> FieldPath {
     scope.field(index, "minValues")
-}
-
-pub(super) fn invalid(least: i64) -> Problem {
-    Problem::showing(least.to_string())
 }
 
 /// Whether more values are required than there are.

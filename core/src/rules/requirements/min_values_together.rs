@@ -1,7 +1,7 @@
 //! `minValues` compared with the number of values that all requirements and template labels on one label leave.
 
 use super::groups::{Group, Source};
-use super::min_values::{invalid, is_more_than, path};
+use super::min_values::{is_more_than, path};
 use super::{Entry, Scope};
 use crate::diagnostic::{Diagnostic, Origin, RuleId, Severity};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
@@ -89,7 +89,7 @@ fn finding(entry: &Entry<'_>, least: i64, left: usize, group: &Group<'_>, scope:
     let reason =
         format!("together with {rest}, {key} has only {left} values left, so the pool never launches a node");
     let found = REQUIREMENT_MIN_VALUES_TOGETHER
-        .finding(path(entry.index, scope), invalid(least), reason)
+        .finding(path(entry.index, scope), least, reason)
         .suggest("allow more values, or lower it");
     others
         .into_iter()

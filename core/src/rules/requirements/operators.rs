@@ -151,12 +151,11 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
         || entry.kind != LabelKind::WellKnown(LabelValues::Text)
         || !is_carried(entry.key, scope.group);
     if !fits {
-        let problem = Problem::text(entry.operator.as_str());
         findings.push(
             REQUIREMENT_OPERATOR_NUMERIC
                 .finding(
                     scope.field(entry.index, "operator"),
-                    problem,
+                    entry.operator.as_str(),
                     format!(
                         "the values of {} are no numbers, so nothing satisfies it and the pool never launches a node",
                         entry.key

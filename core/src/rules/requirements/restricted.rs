@@ -1,7 +1,7 @@
 //! Labels that a requirement may not use: those of Karpenter itself and, before 1.9, those of Kubernetes.
 
 use super::Scope;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::karpenter::{Provider, TemplateOwner, likely_label};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -46,10 +46,9 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
     };
     let provider = scope.group.and_then(Provider::of_group);
     let likely = likely_label(key, provider).filter(|likely| self::reserved(likely, scope).is_none());
-    let problem = Problem::text(key);
     findings.push(
         REQUIREMENT_KEY_RESTRICTED
-            .finding(scope.field(index, "key"), problem, reason(reserved))
+            .finding(scope.field(index, "key"), key, reason(reserved))
             .suggest(likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean)),
     );
     false

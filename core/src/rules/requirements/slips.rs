@@ -1,7 +1,7 @@
 //! Values that no node has, because they are written as in other systems or belong to another label.
 
 use super::{Entry, Scope, so_others};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::karpenter::{ARCH_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -134,7 +134,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         .filter_map(|(position, _)| entry.values.get(*position));
     let value = entry.values.get(*position).copied().unwrap_or_default();
     let reason = format!("{}{}", first.reason, so_others(others.copied()));
-    let finding = rule.finding(scope.value(entry.index, *position), Problem::text(value), reason);
+    let finding = rule.finding(scope.value(entry.index, *position), value, reason);
     let suggestion = (!likely.is_empty()).then(|| Suggestion::did_you_mean(likely.join(", ")));
     findings.push(finding.suggest_if_known(suggestion));
     !is_dead

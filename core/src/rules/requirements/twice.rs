@@ -87,11 +87,7 @@ pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mu
     if let Some((position, value)) = twice {
         findings.push(
             REQUIREMENT_VALUE_TWICE
-                .finding(
-                    scope.value(entry.index, position),
-                    Problem::text(value),
-                    "is listed already",
-                )
+                .finding(scope.value(entry.index, position), *value, "is listed already")
                 .suggest("remove it, or write the value that you want in its place"),
         );
     }
@@ -111,12 +107,11 @@ pub(super) fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &m
         let first: &mut usize = seen.entry((entry.operator, values)).or_insert(entry.index);
         if *first != entry.index {
             let earlier = scope.entry(*first);
-            let problem = Problem::showing(entry.to_string());
             findings.push(
                 REQUIREMENT_TWICE
                     .finding(
                         scope.entry(entry.index),
-                        problem,
+                        Problem::showing(entry.to_string()),
                         format!("says the same as {earlier}"),
                     )
                     .related(earlier)

@@ -75,10 +75,9 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
             } else {
                 "NotIn"
             };
-            let problem = Problem::showing("[…]");
             let reason = format!("operator {name} takes no values, and Karpenter drops them");
             REQUIREMENT_VALUES_IGNORED
-                .finding(path(), problem, reason)
+                .finding(path(), Problem::showing("[…]"), reason)
                 .suggest(format!("write operator {likely}, or remove the values"))
         }
         Operator::NotIn if entry.values.is_empty() => {

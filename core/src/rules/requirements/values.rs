@@ -157,17 +157,16 @@ fn check_count(
 /// The CRD requires a whole number. Karpenter also requires the syntax of a label value: no sign.
 fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let number = integer(text).filter(|number| *number >= 0);
-    let problem = Problem::text(text);
-    let path = scope.value(index, 0);
+    let path = || scope.value(index, 0);
     let (finding, suggestion) = match (number, label_value(text)) {
         (Some(_), Ok(())) => return true,
         (Some(number), Err(error)) => {
-            let finding = REQUIREMENT_VALUE.finding(path, problem, error.to_string());
+            let finding = REQUIREMENT_VALUE.finding(path(), text, error.to_string());
             (finding.origin(by_runtime(scope.template.owner)), Some(number))
         }
         (None, _) => {
             let reason = "must be a whole number from 0 to 9223372036854775807";
-            let finding = REQUIREMENT_NUMBER.finding(path, problem, reason);
+            let finding = REQUIREMENT_NUMBER.finding(path(), text, reason);
             (finding, integer(text.trim()).filter(|number| *number >= 0))
         }
     };
@@ -204,7 +203,7 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
     };
     findings.push(
         REQUIREMENT_VALUE
-            .finding(path, Problem::text(value), reason)
+            .finding(path, value, reason)
             .origin(by_runtime(scope.template.owner))
             .suggest_if_known(suggestion),
     );
