@@ -147,9 +147,10 @@ fn check_lowered(
     if old.node_limit().is_some_and(|before| *quantity >= before) {
         return;
     }
-    let (Some(limit), Some(standing)) = (
+    let claims = findings.context.claims;
+    let (Some(limit), Some(counts)) = (
         NodeLimit::of(pool, findings.context.policy),
-        Standing::of(old, findings.context.claims),
+        claims.or_else(|| reported(old)),
     ) else {
         return;
     };
@@ -158,7 +159,6 @@ fn check_lowered(
         (None, Some(NodeLimitMode::Soft)) => NodeLimitMode::Soft,
         _ => limit.mode,
     };
-    let counts = standing.counts();
     let above = counts.counted(mode).saturating_sub(limit.nodes as usize);
     if above == 0 {
         return;
@@ -167,7 +167,7 @@ fn check_lowered(
     let excess = counts.excess(limit.nodes, mode);
     let reason = format!(
         "{}, so {above} {are} above the limit; {}",
-        standing.described(mode),
+        described(counts, mode, claims.is_some()),
         fate(pool, excess, limit.over_limit)
     );
     let mut finding = LIMIT_BELOW_NODES.finding(path(NODES), value, reason);
@@ -197,58 +197,33 @@ fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
 }
 
 /// How many nodes a stored pool has, and the source of the number.
-#[derive(Debug, Clone, Copy)]
-enum Standing {
-    /// Its NodeClaims, counted.
-    Counted(ClaimCounts),
-    /// Karpenter's number in the status, seconds old: nodes that are launched and not on their way out.
-    Reported(usize),
-}
-
-impl Standing {
-    fn of(stored: &NodePool<'_>, claims: Option<ClaimCounts>) -> Option<Self> {
-        claims
-            .map(Self::Counted)
-            .or_else(|| reported_nodes(stored).map(Self::Reported))
-    }
-
-    fn counts(self) -> ClaimCounts {
-        match self {
-            Self::Counted(counts) => counts,
-            Self::Reported(nodes) => ClaimCounts {
-                existing: nodes,
-                undeleted: nodes,
-                staying: nodes,
-            },
+fn described(counts: ClaimCounts, mode: NodeLimitMode, are_claims: bool) -> String {
+    let (counted, going) = (counts.counted(mode), counts.existing - counts.standing(mode));
+    match mode {
+        _ if !are_claims => format!("the pool's status reports {counted} nodes"),
+        _ if going == 0 => format!("the pool has {counted} NodeClaims"),
+        NodeLimitMode::Hard => {
+            format!("the pool has {counted} NodeClaims, {going} of them being deleted")
         }
-    }
-
-    fn described(self, mode: NodeLimitMode) -> String {
-        let counts = match self {
-            Self::Reported(nodes) => return format!("the pool's status reports {nodes} nodes"),
-            Self::Counted(counts) => counts,
-        };
-        let (counted, going) = (counts.counted(mode), counts.existing - counts.standing(mode));
-        match mode {
-            _ if going == 0 => format!("the pool has {counted} NodeClaims"),
-            NodeLimitMode::Hard => {
-                format!("the pool has {counted} NodeClaims, {going} of them being deleted")
-            }
-            NodeLimitMode::Soft => {
-                format!("the pool has {counted} NodeClaims and {going} more being disrupted")
-            }
+        NodeLimitMode::Soft => {
+            format!("the pool has {counted} NodeClaims and {going} more being disrupted")
         }
     }
 }
 
-/// How many nodes the stored pool has, as Karpenter last counted them.
-fn reported_nodes(stored: &NodePool<'_>) -> Option<usize> {
+/// Karpenter's number in the status of a stored pool, seconds old: nodes that are launched and not on their way out.
+fn reported(stored: &NodePool<'_>) -> Option<ClaimCounts> {
     let status = stored.object.get("status")?;
     let count = status.get("nodes").and_then(Json::as_i64).or_else(|| {
         let resource = status.get("resources")?.get(NODES)?;
         NodePool::node_limit_value(resource).map(|quantity| quantity.rounded_up())
     });
-    count.and_then(|count| usize::try_from(count).ok())
+    let nodes = count.and_then(|count| usize::try_from(count).ok())?;
+    Some(ClaimCounts {
+        existing: nodes,
+        undeleted: nodes,
+        staying: nodes,
+    })
 }
 
 #[cfg(test)]
