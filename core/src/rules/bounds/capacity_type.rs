@@ -1,11 +1,9 @@
 //! The capacity types that a pool may use.
 
-use std::collections::{HashMap, HashSet};
-
 use super::listed;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::json::Json;
-use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool, Requirement};
+use crate::json::{FewMap, Json};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool, Operator, Requirement, Selection};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
@@ -96,44 +94,24 @@ fn is_about_capacity(requirement: &Requirement<'_>) -> bool {
 }
 
 /// The capacity types that satisfy all requirements and the label, in the order of the object. Empty if they
-/// contradict each other: then the pool never gets a node, which this rule does not report. Takes time linear in
-/// the number of values, however they are spread over requirements.
-fn usable<'v>(pool: &NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
-    let mut lists = 0_usize;
-    let mut order: Vec<&str> = Vec::new();
-    // In how many of the lists a value is.
-    let mut listed: HashMap<&str, usize> = HashMap::new();
-    let mut excluded: HashSet<&str> = HashSet::new();
+/// contradict each other: then the pool never gets a node, which this rule does not report.
+fn usable<'v>(pool: &'v NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
     let requirements = pool.template.requirements().iter();
-    for requirement in requirements.filter(|requirement| is_about_capacity(requirement)) {
-        let values = requirement.values.present();
-        let values = values.into_iter().flatten().filter_map(Json::as_str);
-        match requirement.operator.present() {
-            Some("In") => {
-                for value in values {
-                    let count = listed.entry(value).or_default();
-                    if *count == 0 && lists == 0 {
-                        order.push(value);
-                    }
-                    // A value that is twice in one list counts once.
-                    *count += usize::from(*count == lists);
-                }
-                lists += 1;
-            }
-            Some("NotIn") => excluded.extend(values),
-            Some("DoesNotExist") => return Vec::new(),
-            _ => {}
+    let own = requirements.filter(|requirement| is_about_capacity(requirement));
+    let label_alone = label.map(|label| Selection::of(Operator::In, &[label]));
+    let allowed = Selection::all(own.clone().filter_map(Requirement::selection).chain(label_alone));
+    let mut list = own.filter(|requirement| requirement.operator == Field::Present("In"));
+    let mut usable: Vec<&str> = match (list.next(), label) {
+        (Some(list), _) => {
+            let values = list.values.present().into_iter().flatten();
+            values.filter_map(Json::as_str).collect()
         }
-    }
-    if lists == 0 {
-        order = label.map_or_else(|| KNOWN.to_vec(), |label| vec![label]);
-    }
-    order.retain(|value| {
-        (lists == 0 || listed.get(value) == Some(&lists))
-            && !excluded.contains(value)
-            && label.is_none_or(|label| label == *value)
-    });
-    order
+        (None, Some(label)) => vec![label],
+        (None, None) => KNOWN.to_vec(),
+    };
+    let mut seen = FewMap::default();
+    usable.retain(|value| allowed.has(value) && seen.insert(*value, ()).is_none());
+    usable
 }
 
 #[cfg(test)]
@@ -192,6 +170,15 @@ mod tests {
         ] {
             assert_eq!(denied(requirements, label).len(), 1, "{requirements:?} {label:?}");
         }
+    }
+
+    #[test]
+    fn forbidden_types_are_named_once_in_the_order_of_the_object() {
+        let denied = denied(&[("NotIn", &["a"]), ("In", &["spot", "a", "x", "spot"])], None);
+        assert!(
+            denied[0].contains("this pool may use \"spot\" and \"x\", and the policy"),
+            "{denied:?}"
+        );
     }
 
     #[test]
