@@ -2,13 +2,10 @@
 //! writes it.
 
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, Disruption, Field};
+use crate::karpenter::{ApiVersion, Disruption, Field, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::length::too_long;
-use crate::rules::lifetime::crd_pattern;
-use crate::rules::origins::by_crd_or;
-use crate::value::duration::{DurationPattern, NillableDuration};
+use crate::rules::lifetime;
 
 /// The policy of a v1beta1 NodePool that names none.
 const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
@@ -132,33 +129,20 @@ spec:
 
 pub(super) fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if let Some(text) = disruption.consolidate_after.present() {
-        check_text(text, crd_pattern(version, findings.context.release), findings);
+        let path = || Disruption::path("consolidateAfter");
+        lifetime::read(
+            text,
+            &CONSOLIDATE_AFTER,
+            path,
+            TemplateOwner::Pool,
+            version,
+            findings,
+        );
     }
     match version {
         ApiVersion::V1 => check_never(disruption, findings),
         ApiVersion::V1Beta1 => check_pair(disruption, findings),
     }
-}
-
-fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>) {
-    let is_let_through = pattern.accepts(text);
-    let found = |reason: String, otherwise| {
-        CONSOLIDATE_AFTER
-            .finding(Disruption::path("consolidateAfter"), text, reason)
-            .origin(by_crd_or(otherwise, is_let_through))
-    };
-    if let Some(reason) = too_long(text) {
-        findings.push(found(reason, Origin::Poolgate));
-        return;
-    }
-    let Err(error) = NillableDuration::parse(text, pattern) else {
-        return;
-    };
-    let mut reason = error.to_string();
-    if is_let_through {
-        reason.push_str(", and Karpenter could then read no NodePool at all");
-    }
-    findings.push(found(reason, Origin::Silent).suggest_if_known(error.suggestion()));
 }
 
 fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {

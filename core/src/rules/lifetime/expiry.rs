@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use super::consequence;
+use super::read;
 use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
-use crate::karpenter::{Field, TemplateOwner};
+use crate::karpenter::{Field, NodePool, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::length::too_long;
-use crate::rules::origins::by_crd_or;
-use crate::value::duration::{DurationPattern, NillableDuration};
+use crate::value::duration::NillableDuration;
 
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
 const REGISTRATION: Duration = Duration::from_mins(15);
@@ -93,42 +91,22 @@ spec:
 /// Checks the text, and returns the parsed duration.
 pub(super) fn check(
     field: Field<&str>,
-    path: impl Fn() -> FieldPath,
-    owner: TemplateOwner,
-    pattern: DurationPattern,
+    template: &Template<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
     let text = field.present()?;
-    let is_let_through = pattern.accepts(text);
-    if let Some(reason) = too_long(text) {
-        findings.push(
-            EXPIRE_AFTER
-                .finding(path(), text, reason)
-                .origin(by_crd_or(Origin::Poolgate, is_let_through)),
-        );
-        return None;
+    let (owner, version) = (template.owner, template.version);
+    let path = || match owner {
+        TemplateOwner::Pool => NodePool::expire_after_path(version),
+        TemplateOwner::Claim => owner.path("expireAfter"),
+    };
+    let duration = read(text, &EXPIRE_AFTER, path, owner, version, findings)?;
+    if let NillableDuration::After(length) = duration
+        && length < REGISTRATION
+    {
+        check_short(length, owner, path(), text, findings);
     }
-    match NillableDuration::parse(text, pattern) {
-        Ok(duration) => {
-            if let NillableDuration::After(length) = duration
-                && length < REGISTRATION
-            {
-                check_short(length, owner, path(), text, findings);
-            }
-            Some(duration)
-        }
-        Err(error) => {
-            let consequence = if is_let_through { consequence(owner) } else { "" };
-            let reason = format!("{error}{consequence}");
-            findings.push(
-                EXPIRE_AFTER
-                    .finding(path(), text, reason)
-                    .origin(by_crd_or(Origin::Silent, is_let_through))
-                    .suggest_if_known(error.suggestion()),
-            );
-            None
-        }
-    }
+    Some(duration)
 }
 
 fn check_short(

@@ -5,15 +5,16 @@ pub(super) mod expiry;
 pub(super) mod grace;
 
 use super::findings::Findings;
+use super::length::too_long;
+use super::origins::by_crd_or;
+use crate::diagnostic::{FieldPath, Origin};
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeClaim, NodePool, TemplateOwner};
-use crate::value::duration::DurationPattern;
+use crate::rule::Rule;
+use crate::value::duration::{DurationPattern, NillableDuration};
 
 /// Checks the lifetime of a pool's nodes.
 pub(super) fn check_pool(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    let path = || NodePool::expire_after_path(pool.version);
-    let pattern = crd_pattern(pool.version, findings.context.release);
-    let owner = TemplateOwner::Pool;
-    let expire_after = expiry::check(pool.expire_after, path, owner, pattern, findings);
+    let expire_after = expiry::check(pool.expire_after, &pool.template, findings);
     let grace = grace::check(&pool.template, findings);
     beside::check(pool, expire_after, grace, findings);
 }
@@ -21,15 +22,43 @@ pub(super) fn check_pool(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
 /// Checks the lifetime of one node.
 pub(super) fn check_claim(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
     if claim.version == ApiVersion::V1 {
-        let path = || TemplateOwner::Claim.path("expireAfter");
-        let pattern = crd_pattern(claim.version, findings.context.release);
-        expiry::check(claim.expire_after, path, TemplateOwner::Claim, pattern, findings);
+        expiry::check(claim.expire_after, &claim.template, findings);
     }
     grace::check(&claim.template, findings);
 }
 
+/// Returns a duration that may be `Never`; reports one that the CRD or Karpenter cannot read.
+pub(super) fn read(
+    text: &str,
+    rule: &Rule,
+    path: impl FnOnce() -> FieldPath,
+    owner: TemplateOwner,
+    version: ApiVersion,
+    findings: &mut Findings<'_>,
+) -> Option<NillableDuration> {
+    let pattern = crd_pattern(version, findings.context.release);
+    let is_let_through = pattern.accepts(text);
+    let found = |reason: String, otherwise| {
+        let origin = by_crd_or(otherwise, is_let_through);
+        rule.finding(path(), text, reason).origin(origin)
+    };
+    if let Some(reason) = too_long(text) {
+        findings.push(found(reason, Origin::Poolgate));
+        return None;
+    }
+    match NillableDuration::parse(text, pattern) {
+        Ok(duration) => Some(duration),
+        Err(error) => {
+            let consequence = if is_let_through { consequence(owner) } else { "" };
+            let finding = found(format!("{error}{consequence}"), Origin::Silent);
+            findings.push(finding.suggest_if_known(error.suggestion()));
+            None
+        }
+    }
+}
+
 /// The pattern that the CRD has for a duration that may be `Never`.
-pub(super) fn crd_pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
+fn crd_pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
     if version == ApiVersion::V1 && release.has(KarpenterVersion::ANCHORED_DURATIONS) {
         DurationPattern::Anchored
     } else {
