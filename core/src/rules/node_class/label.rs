@@ -3,7 +3,7 @@
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::json::Object;
-use crate::karpenter::{ApiVersion, Template, TemplateOwner, node_class_label};
+use crate::karpenter::{ApiVersion, KarpenterVersion, Template, node_class_label};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::requirements::keys::LONGEST_KEY;
@@ -75,41 +75,31 @@ spec:
 ",
 };
 
-/// Checks whether an object can have the name. Other rules report an empty name and one that is not a legal label
-/// value.
-pub(super) fn check_object_name(reference: &Object<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
-    let name = text(reference, "name").filter(|name| label_value(name).is_ok() && !name.is_empty());
-    if let Some(name) = name.filter(|name| !is_object_name(name)) {
-        let finding = NODE_CLASS_OBJECT_NAME.finding(path(owner, "name"), name, NO_OBJECT_NAME);
-        findings.push(finding.suggest_if_known(corrected_object_name(name).map(Suggestion::did_you_mean)));
-    }
-}
-
-/// Reports an empty name in v1beta1. In v1 the CRD requires a name, which another rule checks.
+/// Checks the name: as that of an object, and as the value of the label.
 pub(super) fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
-    if template.version == ApiVersion::V1Beta1 && text(reference, "name") == Some("") {
-        push_name(
-            "",
-            "no node class has this name".to_owned(),
-            template.owner,
-            findings,
-        );
-    }
-}
-
-/// Checks the name as the value of the label.
-pub(super) fn check_value(reference: &Object<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let Some(name) = text(reference, "name") else {
         return;
     };
-    if let Err(error) = label_value(name) {
-        let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
-        push_name(name, reason, owner, findings);
-    }
-}
-
-fn push_name(name: &str, reason: String, owner: TemplateOwner, findings: &mut Findings<'_>) {
-    findings.push(NODE_CLASS_NAME.finding(path(owner, "name"), name, reason));
+    let found = |rule: &Rule, reason: &str| rule.finding(path(template.owner, "name"), name, reason);
+    let finding = match label_value(name) {
+        // The CRD of v1 requires a name, which another rule checks.
+        Ok(()) if name.is_empty() && template.version == ApiVersion::V1 => return,
+        Ok(()) if name.is_empty() => found(&NODE_CLASS_NAME, "no node class has this name"),
+        Ok(()) if is_object_name(name) => return,
+        Ok(()) => found(&NODE_CLASS_OBJECT_NAME, NO_OBJECT_NAME)
+            .suggest_if_known(corrected_object_name(name).map(Suggestion::did_you_mean)),
+        Err(error)
+            if findings
+                .context
+                .release
+                .has(KarpenterVersion::NODE_CLASS_LABELLED) =>
+        {
+            let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
+            found(&NODE_CLASS_NAME, &reason)
+        }
+        Err(_) => return,
+    };
+    findings.push(finding);
 }
 
 /// Checks group and kind as the key of the label.

@@ -21,14 +21,9 @@ pub(super) fn check(template: &Template<'_>, old: Option<&Template<'_>>, finding
     let release = findings.context.release;
     let is_valid = texts::check(reference, template, findings);
     label::check_name(reference, template, findings);
-    label::check_object_name(reference, template.owner, findings);
-    let is_labelled = release.has(KarpenterVersion::NODE_CLASS_LABELLED);
-    if is_labelled {
-        label::check_value(reference, template.owner, findings);
-    }
     if is_valid && let Some(group) = template.node_class_group() {
         kind::check(group, reference, template, findings);
-        if is_labelled {
+        if release.has(KarpenterVersion::NODE_CLASS_LABELLED) {
             label::check_key(template, findings);
         }
     }
