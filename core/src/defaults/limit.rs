@@ -15,7 +15,7 @@ pub(super) fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<D
     let limit = pool.annotated_node_limit()?;
     let stored = old.and_then(|old| old.limits.present()?.get("nodes"));
     let is_lower = |nodes: &&Json<'_>| {
-        NodePool::node_limit_value(nodes).is_some_and(|nodes| nodes <= Quantity::from(i64::from(limit)))
+        NodePool::limit_value(nodes).is_some_and(|nodes| nodes <= Quantity::from(i64::from(limit)))
     };
     let nodes = stored
         .filter(is_lower)

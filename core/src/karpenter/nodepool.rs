@@ -73,7 +73,7 @@ impl<'a> NodePool<'a> {
         if let Some(limit) = self.annotated_node_limit() {
             return Some(Quantity::from(i64::from(limit)));
         }
-        Self::node_limit_value(self.limits.present()?.get("nodes")?)
+        Self::limit_value(self.limits.present()?.get("nodes")?)
     }
 
     /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate.
@@ -103,11 +103,15 @@ impl<'a> NodePool<'a> {
             .as_str()
     }
 
-    /// The quantity in `spec.limits.nodes`.
-    pub(crate) fn node_limit_value(value: &Json<'_>) -> Option<Quantity> {
+    /// The quantity of a limit.
+    pub(crate) fn limit_value(value: &Json<'_>) -> Option<Quantity> {
         match value {
             Json::String(text) => Quantity::parse(text).ok(),
-            _ => value.as_i64().map(Quantity::from),
+            Json::Number(number) => number
+                .as_i64()
+                .map(Quantity::from)
+                .or_else(|| number.as_u64().map(Quantity::from)),
+            _ => None,
         }
     }
 

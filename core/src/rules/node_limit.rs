@@ -74,7 +74,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
         return;
     };
     // The reconciler writes at most the limit; admission writes the limit itself.
-    let is_ours = NodePool::node_limit_value(given).is_none_or(|given| match old {
+    let is_ours = NodePool::limit_value(given).is_none_or(|given| match old {
         None => given == Quantity::from(i64::from(limit)),
         Some(_) => given <= Quantity::from(i64::from(limit)),
     });

@@ -70,7 +70,7 @@ impl Pool {
 }
 
 fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {
-    let nodes = NodePool::node_limit_value(pool.limits.present()?.get("nodes")?)?;
+    let nodes = NodePool::limit_value(pool.limits.present()?.get("nodes")?)?;
     u32::try_from(nodes.rounded_down())
         .ok()
         .filter(|_| nodes.is_whole())

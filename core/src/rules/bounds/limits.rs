@@ -114,15 +114,7 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Fi
 }
 
 fn check_limit(path: FieldPath, limit: &Json<'_>, most: &Written<Quantity>, findings: &mut Findings<'_>) {
-    let quantity = match limit {
-        Json::String(text) => Quantity::parse(text).ok(),
-        Json::Number(number) => number
-            .as_i64()
-            .map(Quantity::from)
-            .or_else(|| number.as_u64().map(Quantity::from)),
-        _ => None,
-    };
-    if quantity.is_some_and(|quantity| quantity > most.value) {
+    if NodePool::limit_value(limit).is_some_and(|quantity| quantity > most.value) {
         let reason = format!("the policy allows at most {}", most.text);
         findings.push(
             LIMIT_MAX

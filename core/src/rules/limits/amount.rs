@@ -168,16 +168,14 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findi
                 return;
             }
         },
-        Json::Number(number) => {
-            let units = number
-                .as_i64()
-                .map(Quantity::from)
-                .or_else(|| number.as_u64().map(Quantity::from));
-            let Some(quantity) = units else { return };
+        Json::Number(_) => {
+            let Some(quantity) = NodePool::limit_value(value) else {
+                return;
+            };
             if findings.wants(&LIMIT_UNQUOTED) {
                 let reason = "tools that write the object back turn the number into text";
                 let finding = LIMIT_UNQUOTED.finding(path(resource), Problem::legal(value), reason);
-                findings.push(finding.suggest(Suggestion::write(number.to_string())));
+                findings.push(finding.suggest(Suggestion::write(value.to_string())));
             }
             quantity
         }

@@ -26,7 +26,7 @@ pub(super) fn switches_off(pool: &NodePool<'_>) -> bool {
     let limits = pool.limits.present().into_iter().flatten();
     let mut plain = limits.filter(|(resource, _)| resource::PLAIN_RESOURCES.contains(resource));
     plain.any(|(_, value)| {
-        let amount = NodePool::node_limit_value(value);
+        let amount = NodePool::limit_value(value);
         amount.is_some_and(|amount| amount.is_zero() || amount.is_negative())
     })
 }

@@ -98,7 +98,7 @@ pub(super) fn check(
 ) {
     let Some((value, limit)) = limits
         .get(NODES)
-        .and_then(|value| Some((value, NodePool::node_limit_value(value)?)))
+        .and_then(|value| Some((value, NodePool::limit_value(value)?)))
     else {
         return;
     };
@@ -216,7 +216,7 @@ fn reported(stored: &NodePool<'_>) -> Option<ClaimCounts> {
     let status = stored.object.get("status")?;
     let count = status.get("nodes").and_then(Json::as_i64).or_else(|| {
         let resource = status.get("resources")?.get(NODES)?;
-        NodePool::node_limit_value(resource).map(|quantity| quantity.rounded_up())
+        NodePool::limit_value(resource).map(|quantity| quantity.rounded_up())
     });
     let nodes = count.and_then(|count| usize::try_from(count).ok())?;
     Some(ClaimCounts {

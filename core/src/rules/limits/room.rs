@@ -106,7 +106,7 @@ fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut
         };
         let (Some(needed), Some(limit)) = (
             (least / size.share).checked_mul(size.unit),
-            NodePool::node_limit_value(value),
+            NodePool::limit_value(value),
         ) else {
             continue;
         };
