@@ -4,10 +4,12 @@ use super::findings::Findings;
 use super::unknown::{self, Spelling};
 use super::{required, types};
 use crate::json::Json;
+use crate::karpenter::Template;
 use crate::karpenter::shape::{SchemaViolation, violations};
 
-/// Checks the fields of an object against the table at `spelling.root`.
-pub(super) fn check(object: &Json<'_>, mut spelling: Spelling, findings: &mut Findings<'_>) {
+/// Checks the fields of the object that has this template.
+pub(super) fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
+    let mut spelling = Spelling::of(template);
     let release = findings.context.release;
     violations(object, spelling.root, &mut |violation| match violation {
         SchemaViolation::Mistyped {

@@ -132,8 +132,7 @@ pub(crate) fn check<'a>(
     context: Context<'a>,
 ) -> Findings<'a> {
     let mut findings = Findings::new(pool.object, old.map(|old| old.object), context);
-    let spelling = unknown::Spelling::of_pool(pool.version);
-    fields::check(pool.object, spelling, &mut findings);
+    fields::check(pool.object, &pool.template, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);
     budgets::check(pool, &mut findings);
@@ -166,8 +165,7 @@ pub(crate) fn check_claim<'a>(
     context: Context<'a>,
 ) -> Findings<'a> {
     let mut findings = Findings::new(claim.object, old.map(|old| old.object), context);
-    let spelling = unknown::Spelling::of_claim(claim.version);
-    fields::check(claim.object, spelling, &mut findings);
+    fields::check(claim.object, &claim.template, &mut findings);
     check_template(&claim.template, None, &mut findings);
     lifetime::check_claim(claim, &mut findings);
     nodeclaim::check(claim, old, &mut findings);

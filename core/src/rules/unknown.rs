@@ -5,8 +5,8 @@ use super::moved;
 use crate::diagnostic::{
     Diagnostic, Edit, FieldPath, MAX_KEPT, Origin, Problem, RuleId, Segment, Severity, Suggestion, nearest,
 };
-use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::{self, Fields, Shape};
+use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::Rule;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_UNKNOWN];
@@ -51,20 +51,18 @@ pub(super) struct Spelling {
 }
 
 impl Spelling {
-    pub(super) const fn of_pool(version: ApiVersion) -> Self {
+    /// For the object that has this template.
+    pub(super) fn of(template: &Template<'_>) -> Self {
+        let version = template.version;
+        let is_pool = template.owner == TemplateOwner::Pool;
         Self {
-            is_pool: true,
+            is_pool,
             version,
-            root: shape::nodepool(version),
-            guesses: 0,
-        }
-    }
-
-    pub(super) const fn of_claim(version: ApiVersion) -> Self {
-        Self {
-            is_pool: false,
-            version,
-            root: shape::nodeclaim(version),
+            root: if is_pool {
+                shape::nodepool(version)
+            } else {
+                shape::nodeclaim(version)
+            },
             guesses: 0,
         }
     }
