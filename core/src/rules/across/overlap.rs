@@ -107,13 +107,8 @@ pub(super) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
         for (index, contender) in contenders.iter().enumerate() {
             let before = || contenders.iter().take(index.min(MOST_COMPARED));
             let wider = before().find(|other| other.has_all_of(contender));
-            let finding = match wider {
-                Some(wider) => Some(shadowed(kind.weight, contender, wider)),
-                None => before()
-                    .find(|other| contender.has_all_of(other))
-                    .map(|part| left_over(kind.weight, contender, part)),
-            };
-            findings.extend(finding);
+            let other = wider.or_else(|| before().find(|other| contender.has_all_of(other)));
+            findings.extend(other.map(|other| finding(kind.weight, contender, other)));
         }
     }
     if let Some(own) = findings.get_mut(first..) {
@@ -121,31 +116,22 @@ pub(super) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
     }
 }
 
-fn shadowed(weight: i64, contender: &Contender<'_>, wider: &Contender<'_>) -> AcrossFinding {
-    let name = quoted(wider.name);
-    let reason = format!(
-        "NodePool {name} has the same weight and takes every pod that this one could take; Karpenter tries the later \
-         name first, so this one gets nodes only while {name} can launch none"
-    );
-    finding(weight, contender, wider, reason, Severity::Warning)
-}
-
-fn left_over(weight: i64, contender: &Contender<'_>, part: &Contender<'_>) -> AcrossFinding {
-    let name = quoted(part.name);
-    let reason = format!(
-        "NodePool {name} has the same weight and part of the same machines; Karpenter tries the later name first, so \
-         this one gets only the pods that {name} cannot take"
-    );
-    finding(weight, contender, part, reason, Severity::Info)
-}
-
-fn finding(
-    weight: i64,
-    contender: &Contender<'_>,
-    other: &Contender<'_>,
-    reason: String,
-    severity: Severity,
-) -> AcrossFinding {
+/// `other` has all machines of the contender, or a part of them.
+fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> AcrossFinding {
+    let name = quoted(other.name);
+    let (reason, severity) = if other.has_all_of(contender) {
+        let reason = format!(
+            "NodePool {name} has the same weight and takes every pod that this one could take; Karpenter tries the \
+             later name first, so this one gets nodes only while {name} can launch none"
+        );
+        (reason, Severity::Warning)
+    } else {
+        let reason = format!(
+            "NodePool {name} has the same weight and part of the same machines; Karpenter tries the later name \
+             first, so this one gets only the pods that {name} cannot take"
+        );
+        (reason, Severity::Info)
+    };
     AcrossFinding {
         pool: contender.index,
         diagnostic: NODEPOOL_OVERLAP
