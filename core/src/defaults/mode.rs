@@ -46,10 +46,7 @@ pub(super) fn field(
         let disruption = old.disruption.as_ref().present();
         disruption.is_some_and(|disruption| !disruption.node_limit_mode.is_absent())
     };
-    let annotations = pool.annotations.present();
-    let is_annotated =
-        annotations.is_some_and(|annotations| annotations.contains_key(NODE_LIMIT_MODE_ANNOTATION));
-    let is_wanted = if is_annotated {
+    let is_wanted = if pool.annotation(NODE_LIMIT_MODE_ANNOTATION).is_some() {
         old.is_some_and(|old| is_taken_back(pool, old))
     } else {
         old.is_none_or(has_mode)

@@ -76,9 +76,14 @@ impl<'a> NodePool<'a> {
         Self::limit_value(self.limits.present()?.get("nodes")?)
     }
 
+    /// The value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&'a Json<'a>> {
+        self.annotations.present()?.get(key)
+    }
+
     /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate.
     pub fn annotated_node_limit(&self) -> Option<u32> {
-        node_limit::parse(self.annotations.present()?.get(NODE_LIMIT_ANNOTATION)?.as_str()?)
+        node_limit::parse(self.annotation(NODE_LIMIT_ANNOTATION)?.as_str()?)
     }
 
     /// The mode of that limit in the object itself: from the field, else from the annotation. An unknown word
@@ -97,10 +102,7 @@ impl<'a> NodePool<'a> {
 
     /// The value of the annotation.
     pub(crate) fn node_limit_mode_annotation(&self) -> Option<&'a str> {
-        self.annotations
-            .present()?
-            .get(NODE_LIMIT_MODE_ANNOTATION)?
-            .as_str()
+        self.annotation(NODE_LIMIT_MODE_ANNOTATION)?.as_str()
     }
 
     /// The quantity of a limit.

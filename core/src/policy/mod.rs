@@ -74,7 +74,7 @@ impl OverLimit {
 
     /// The value of a pool's annotation, ignoring case; `None` if it is missing or says something else.
     pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
-        let word = pool.annotations.present()?.get(OVER_LIMIT_ANNOTATION)?.as_str()?;
+        let word = pool.annotation(OVER_LIMIT_ANNOTATION)?.as_str()?;
         Self::parse(&word.to_ascii_lowercase())
     }
 }

@@ -58,8 +58,7 @@ spec:
 };
 
 pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
-    let annotations = pool.annotations.present();
-    let Some(value) = annotations.and_then(|annotations| annotations.get(NODE_LIMIT_ANNOTATION)) else {
+    let Some(value) = pool.annotation(NODE_LIMIT_ANNOTATION) else {
         return;
     };
     let path = FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION]);

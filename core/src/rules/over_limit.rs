@@ -32,9 +32,7 @@ metadata:
 };
 
 pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    let annotations = pool.annotations.present();
-    let annotation = annotations.and_then(|annotations| annotations.get(OVER_LIMIT_ANNOTATION));
-    let Some(word) = annotation.and_then(Json::as_str) else {
+    let Some(word) = pool.annotation(OVER_LIMIT_ANNOTATION).and_then(Json::as_str) else {
         return;
     };
     if OverLimit::annotated(pool).is_some() {

@@ -62,10 +62,9 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Fi
     let is_static = !pool.replicas.is_absent();
     let applies = |resource: &str| !is_static || resource == NODES;
     // If the pool leaves the node limit to poolgate, it is in the annotation.
-    let annotations = pool.annotations.present();
     let annotated = pool
         .annotated_node_limit()
-        .and_then(|_| annotations?.get(NODE_LIMIT_ANNOTATION));
+        .and_then(|_| pool.annotation(NODE_LIMIT_ANNOTATION));
     let limit = |resource: &str| {
         if resource == NODES && annotated.is_some() {
             return annotated;
