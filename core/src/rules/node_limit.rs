@@ -61,10 +61,10 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
     let Some(value) = pool.annotation(NODE_LIMIT_ANNOTATION) else {
         return;
     };
-    let path = FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION]);
+    let path = || FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION]);
     let Some(limit) = pool.annotated_node_limit() else {
         if let Some(text) = value.as_str() {
-            let finding = NODE_LIMIT.finding(path, text, "it would be ignored");
+            let finding = NODE_LIMIT.finding(path(), text, "it would be ignored");
             findings.push(finding.suggest("write a whole number in digits, such as \"10\""));
         }
         return;
@@ -85,7 +85,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
     findings.push(
         NODE_LIMIT_TWICE
             .finding(FieldPath::of(&["spec", "limits", "nodes"]), given, reason)
-            .related(path)
+            .related(path())
             .suggest("leave it out"),
     );
 }

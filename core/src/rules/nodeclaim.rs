@@ -78,7 +78,6 @@ pub(super) fn check(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings
 }
 
 fn check_immutable(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings: &mut Findings<'_>) {
-    let path = FieldPath::of(&["spec"]);
     let (Field::Present(spec), Some(Field::Present(before))) = (claim.spec, old.map(|old| old.spec)) else {
         return;
     };
@@ -92,7 +91,7 @@ fn check_immutable(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings:
         findings.push(
             NODECLAIM_IMMUTABLE
                 .finding(
-                    path.clone().key(field.to_owned()),
+                    FieldPath::of(&["spec"]).key(field.to_owned()),
                     problem,
                     "the spec of a NodeClaim cannot be changed",
                 )

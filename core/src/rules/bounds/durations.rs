@@ -71,14 +71,14 @@ spec:
 pub(super) fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findings<'_>) {
     check_duration(
         &EXPIRE_AFTER,
-        NodePool::expire_after_path(pool.version),
+        || NodePool::expire_after_path(pool.version),
         pool.expire_after,
         Some(DEFAULT_EXPIRY),
         &bounds.expire_after,
         findings,
     );
     if pool.version == ApiVersion::V1 {
-        let path = pool.template.owner.path("terminationGracePeriod");
+        let path = || pool.template.owner.path("terminationGracePeriod");
         let grace = pool.template.termination_grace_period;
         let bounds = &bounds.termination_grace_period;
         check_duration(&TERMINATION_GRACE_PERIOD, path, grace, None, bounds, findings);
@@ -88,7 +88,7 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut
 /// Checks one field. `otherwise` is the value of an absent field; `None` means no end.
 fn check_duration(
     rule: &Rule,
-    path: FieldPath,
+    path: impl FnOnce() -> FieldPath,
     found: Field<&str>,
     otherwise: Option<&str>,
     bounds: &DurationBounds,
@@ -131,7 +131,7 @@ fn check_duration(
         ),
     };
     let problem = found.present().map_or(Problem::Required, Problem::from);
-    let finding = rule.finding(path, problem, reason);
+    let finding = rule.finding(path(), problem, reason);
     findings.push(finding.suggest(format!("write {} {suggestion}", bound.text)));
 }
 

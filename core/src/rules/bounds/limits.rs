@@ -6,6 +6,7 @@ use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};
 use crate::policy::{LimitBounds, Written};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::limits;
 use crate::value::quantity::Quantity;
 
 /// The only limit that Karpenter allows for a static pool.
@@ -55,7 +56,6 @@ static LIMIT_MAX: Rule = Rule {
 };
 
 pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
-    let limits = FieldPath::of(&["spec", "limits"]);
     if pool.limits == Field::Mistyped {
         return;
     }
@@ -78,11 +78,10 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Fi
             || format!("add {resource}: with what this pool may use at most"),
             |most| format!("add {resource}: \"{}\" or less", most.text),
         );
-        let path = limits.clone().key(resource.clone());
         let reason = format!("the policy requires a limit of {resource}");
         findings.push(
             LIMIT_REQUIRED
-                .finding(path, Problem::Required, reason)
+                .finding(limits::path(resource), Problem::Required, reason)
                 .suggest(suggestion),
         );
     }
@@ -91,10 +90,10 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Fi
             Some(_) if resource == NODES => {
                 FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION])
             }
-            _ => limits.clone().key(resource.clone()),
+            _ => limits::path(resource),
         };
         match limit(resource) {
-            Some(limit) => check_limit(path(), limit, most, findings),
+            Some(limit) => check_limit(path, limit, most, findings),
             None if applies(resource) && !bounds.required.contains(resource) => {
                 let reason = format!(
                     "without it there is no limit of {resource}, and the policy allows at most {}",
@@ -112,12 +111,17 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Fi
     }
 }
 
-fn check_limit(path: FieldPath, limit: &Json<'_>, most: &Written<Quantity>, findings: &mut Findings<'_>) {
+fn check_limit(
+    path: impl FnOnce() -> FieldPath,
+    limit: &Json<'_>,
+    most: &Written<Quantity>,
+    findings: &mut Findings<'_>,
+) {
     if NodePool::limit_value(limit).is_some_and(|quantity| quantity > most.value) {
         let reason = format!("the policy allows at most {}", most.text);
         findings.push(
             LIMIT_MAX
-                .finding(path, limit, reason)
+                .finding(path(), limit, reason)
                 .suggest(format!("write \"{}\" or less", most.text)),
         );
     }

@@ -31,6 +31,7 @@ pub(super) fn switches_off(pool: &NodePool<'_>) -> bool {
     })
 }
 
-fn path(resource: &str) -> FieldPath {
+/// The path of a limit.
+pub(super) fn path(resource: &str) -> FieldPath {
     FieldPath::of(&["spec", "limits"]).key(resource.to_owned())
 }

@@ -44,7 +44,6 @@ spec:
 
 pub(super) fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'_>) {
     for field in ["group", "kind"] {
-        let path = path(TemplateOwner::Pool, field);
         let (Some(before), Some(now)) = (text(old, field), text(reference, field)) else {
             continue;
         };
@@ -52,7 +51,7 @@ pub(super) fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Fin
             findings.push(
                 NODE_CLASS_IMMUTABLE
                     .finding(
-                        path,
+                        path(TemplateOwner::Pool, field),
                         now,
                         format!("it is {} and cannot be changed", quoted(before)),
                     )

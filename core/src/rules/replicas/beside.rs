@@ -5,6 +5,7 @@ use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::limits;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_LIMITS, &REPLICAS_WEIGHT];
 
@@ -59,7 +60,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         findings.push(
             REPLICAS_LIMITS
                 .finding(
-                    FieldPath::of(&["spec", "limits"]).key(resource.to_owned()),
+                    limits::path(resource),
                     value,
                     "a static pool takes no limit but nodes",
                 )
