@@ -100,13 +100,16 @@ fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inse
     Some(Insertion::new(at, separator + &lines))
 }
 
-/// After the last entry: on a new line if that entry has its own line, else in the same line.
+/// After the last entry: on a new line if that entry has its own line, else in the same line; its key in quotes if
+/// that entry's key is.
 fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
-    let key = Value::from(entry.key);
+    let quoted = Value::from(entry.key).to_string();
     let Some((last, value)) = mapping.entries().last() else {
         let at = mapping.span().start() + 1;
-        return Some(Insertion::new(at, format!("{key}:{}", entry.value)));
+        return Some(Insertion::new(at, format!("{quoted}:{}", entry.value)));
     };
+    let is_plain = !last.span().of(text).starts_with(['"', '\'']);
+    let key = if is_plain { entry.key } else { &quoted };
     let before = line_before(text, last.span().start());
     let between = text.get(last.span().end()..value.span().start())?;
     let text = if before.trim().is_empty() {
