@@ -83,7 +83,7 @@ impl Rejection {
 
     /// The sentence, with the request's own text shortened.
     pub(super) fn sentence(&self) -> String {
-        excerpt(&self.to_string())
+        excerpt(&self.to_string()).to_owned()
     }
 
     /// Whether the body was read to its end, so that the connection can be used again.
@@ -108,6 +108,7 @@ impl IntoResponse for Rejection {
 }
 
 /// The beginning of a text from outside.
-pub(super) fn excerpt(text: &str) -> String {
-    text.chars().take(EXCERPT).collect()
+pub(super) fn excerpt(text: &str) -> &str {
+    let end = text.char_indices().nth(EXCERPT);
+    end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }

@@ -255,8 +255,8 @@ fn log(route: Route, summary: &Summary<'_>) {
     match verdict {
         Verdict::Denied => {
             let rules: Vec<_> = rules.iter().map(|rule| rule.as_str()).collect();
-            let (uid, name) = (excerpt(uid), excerpt(name));
-            tracing::info!(webhook, operation, uid, name, ?rules, dry_run, "denied");
+            let (uid, name, rules) = (excerpt(uid), excerpt(name), rules.join(","));
+            tracing::info!(webhook, operation, uid, name, rules, dry_run, "denied");
         }
         Verdict::Allowed => tracing::debug!(webhook, operation, ?uid, ?name, patched, dry_run, "allowed"),
     }
