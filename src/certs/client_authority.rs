@@ -35,7 +35,7 @@ enum Cause {
     Unusable(rustls::server::VerifierBuilderError),
 }
 
-/// The file, and who is told of the CA in it.
+/// The file, and what takes over the CA in it.
 pub(crate) struct ClientAuthorityFile {
     path: PathBuf,
     accept_only: Box<dyn Fn(Arc<dyn ClientCertVerifier>) + Send + Sync>,
@@ -140,8 +140,8 @@ mod tests {
         fs::write(&path, old.pem()).expect("written");
         let metrics = LoadMetrics::default();
         let current = Arc::new(Current::from_pointee(WebPkiClientVerifier::no_client_auth()));
-        let told = Arc::clone(&current);
-        let accept_only = move |verifier| told.store(Arc::new(verifier));
+        let taken = Arc::clone(&current);
+        let accept_only = move |verifier| taken.store(Arc::new(verifier));
         let opened = ClientAuthorityFile::open(path.clone(), metrics.clone(), accept_only).await;
         let mut polled = opened.expect("an authority");
         assert!(takes(&current, &old) && !takes(&current, &new));

@@ -26,7 +26,7 @@ pub(crate) struct ControlPlane {
     etcd: Etcd,
     kubectl: Kubectl,
     pki: Pki,
-    /// What the API servers are told beside what all are.
+    /// What the API servers get beside what all get.
     arguments: Vec<String>,
     accounts: InstalledAccounts,
     directory: TempDir,

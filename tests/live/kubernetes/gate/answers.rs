@@ -233,7 +233,7 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
 #[test]
 fn a_limit_holds_at_once_however_little_the_watches_have_reported() {
     let gated = Gated::start("early-", &[]);
-    // Each pool is asked for in the moment of its creation: what the watch has not told yet is read.
+    // Each pool is asked for at the moment of its creation: what the watch has not reported yet is read.
     for number in 0..5 {
         let name = format!("early-{number}");
         let mut both = pool(&name, Some(0)).to_string();

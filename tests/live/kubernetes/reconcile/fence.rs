@@ -208,8 +208,8 @@ fn the_account_writes_no_events_but_its_own() {
         json!({
             "metadata": {"name": name, "namespace": "default"},
             "involvedObject": {"apiVersion": "v1", "kind": kind, "name": "mine"},
-            "reason": "Told",
-            "message": "what is told",
+            "reason": "Reported",
+            "message": "a message",
             "type": "Normal",
             "reportingComponent": component,
         })

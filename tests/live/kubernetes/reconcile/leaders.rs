@@ -26,7 +26,7 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     });
     assert!(first.leads() && !second.leads());
 
-    // Who is told to go hands over.
+    // A leader that is asked to stop hands over.
     let begun = Instant::now();
     assert!(first.terminate().success(), "{}", first.log());
     wait_for("the second to lead", || second.leads().then_some(()));

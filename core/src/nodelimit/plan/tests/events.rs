@@ -14,7 +14,7 @@ fn reported(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-fn told_at(world: &mut World, seconds: i64) -> Vec<String> {
+fn reported_at(world: &mut World, seconds: i64) -> Vec<String> {
     reported(&world.step(noon() + SignedDuration::from_secs(seconds)))
 }
 
@@ -27,18 +27,26 @@ fn a_disruption_that_the_limit_forbids_is_reported_once_until_it_happens_again()
     for machine in &mut world.claims {
         machine.claim.conditions.consolidatable = false;
     }
-    assert_eq!(told_at(&mut world, 0), [""; 0], "nobody wants to disrupt them");
+    assert_eq!(
+        reported_at(&mut world, 0),
+        [""; 0],
+        "nobody wants to disrupt them"
+    );
     world.claims[1].claim.conditions.drifted = true;
-    assert_eq!(told_at(&mut world, 1), [BLOCKED]);
-    assert_eq!(told_at(&mut world, 2), [""; 0]);
+    assert_eq!(reported_at(&mut world, 1), [BLOCKED]);
+    assert_eq!(reported_at(&mut world, 2), [""; 0]);
     world.pool.limit.as_mut().unwrap().nodes = 3;
-    assert_eq!(told_at(&mut world, 3), [""; 0]);
+    assert_eq!(reported_at(&mut world, 3), [""; 0]);
     world.pool.limit.as_mut().unwrap().nodes = 2;
-    assert_eq!(told_at(&mut world, 60), [""; 0], "it was over for a moment only");
+    assert_eq!(
+        reported_at(&mut world, 60),
+        [""; 0],
+        "it was over for a moment only"
+    );
     world.pool.limit.as_mut().unwrap().nodes = 3;
-    assert_eq!(told_at(&mut world, 61), [""; 0]);
+    assert_eq!(reported_at(&mut world, 61), [""; 0]);
     world.pool.limit.as_mut().unwrap().nodes = 2;
-    assert_eq!(told_at(&mut world, 661), [BLOCKED]);
+    assert_eq!(reported_at(&mut world, 661), [BLOCKED]);
 }
 
 #[test]
@@ -53,7 +61,7 @@ fn consolidation_that_the_limit_forbids_is_reported_only_where_there_is_any() {
     world.pool.consolidates_underutilized = false;
     assert_eq!(reported(&world.plan()), [""; 0]);
     let mut frozen = World::of(2, "Hard", &json!([{"nodes": "0"}])).with_full_nodes(2);
-    assert_eq!(told_at(&mut frozen, 0), [""; 0], "budgets forbid it anyway");
+    assert_eq!(reported_at(&mut frozen, 0), [""; 0], "budgets forbid it anyway");
 }
 
 #[test]
@@ -62,15 +70,19 @@ fn pods_that_wait_for_a_node_of_a_full_pool_are_reported_once() {
     world.pool.consolidates_underutilized = false;
     world.claims[1].claim.conditions.initialized = false;
     world.pending.push(needs("1"));
-    assert_eq!(told_at(&mut world, 0), [""; 0], "their nodes may be on the way");
+    assert_eq!(
+        reported_at(&mut world, 0),
+        [""; 0],
+        "their nodes may be on the way"
+    );
     world.denied(noon());
     let reached =
         "NodeLimitReached: Node limit reached: 2 of 2 nodes (mode Hard); pods that need another node wait";
-    assert_eq!(told_at(&mut world, 1), [reached]);
+    assert_eq!(reported_at(&mut world, 1), [reached]);
     world.claims[1].claim.conditions.initialized = true;
-    assert_eq!(told_at(&mut world, 500), [""; 0]);
+    assert_eq!(reported_at(&mut world, 500), [""; 0]);
     world.pool.limit.as_mut().unwrap().nodes = 1;
-    let again = told_at(&mut world, 501);
+    let again = reported_at(&mut world, 501);
     assert!(again[0].contains("2 of 1 nodes"), "{again:?}");
 }
 
@@ -81,7 +93,7 @@ fn a_denied_replacement_is_no_denied_pod() {
     let machine = Machine::new(1).with_pod("4").disrupted(noon());
     world.claims.push(machine);
     world.denied(noon());
-    assert_eq!(told_at(&mut world, 1), [""; 0]);
+    assert_eq!(reported_at(&mut world, 1), [""; 0]);
 }
 
 #[test]
@@ -93,7 +105,7 @@ fn the_drain_that_holds_the_place_is_named() {
     world.claims[2].claim.deleted = Some(noon() - minutes(9));
     world.pending.push(needs("1"));
     assert_eq!(
-        told_at(&mut world, 0),
+        reported_at(&mut world, 0),
         [
             "NodeLimitReached: Node limit reached: 3 of 3 nodes (mode Hard); pods that need another node wait; \
           node-2, draining since 2026-01-05T11:51:00Z, holds its place until it is gone, as do 1 more"
@@ -102,7 +114,7 @@ fn the_drain_that_holds_the_place_is_named() {
     world.claims.remove(2);
     world.claims.push(Machine::new(3).with_pod("4"));
     world.claims[2].claim.conditions.consolidatable = false;
-    let reported = told_at(&mut world, 1);
+    let reported = reported_at(&mut world, 1);
     assert!(reported[0].contains("; node-1, draining since"), "{reported:?}");
 }
 
@@ -110,13 +122,13 @@ fn the_drain_that_holds_the_place_is_named() {
 fn nodes_above_the_limit_are_reported() {
     let mut world = World::of(2, "Soft", &json!([])).with_full_nodes(5);
     assert_eq!(
-        told_at(&mut world, 0),
+        reported_at(&mut world, 0),
         ["NodeLimitExceeded: 3 nodes above the limit of 2; none is terminated (over-limit: report)"]
     );
-    assert_eq!(told_at(&mut world, 1), [""; 0]);
+    assert_eq!(reported_at(&mut world, 1), [""; 0]);
     world.claims.drain(..2);
     assert_eq!(
-        told_at(&mut world, 2),
+        reported_at(&mut world, 2),
         ["NodeLimitExceeded: 1 node above the limit of 2; none is terminated (over-limit: report)"]
     );
 }
@@ -128,9 +140,9 @@ fn a_termination_without_the_right_to_it_is_reported_with_what_gives_it() {
     let expected = "NodeLimitExceeded: 3 nodes above the limit of 2; none is terminated, though over-limit is terminate: \
                     poolgate has no right to delete NodeClaims; the component `terminate` gives it (Helm: \
                     reconciler.terminate=true)";
-    assert!(told_at(&mut world, 0).contains(&expected.to_owned()));
+    assert!(reported_at(&mut world, 0).contains(&expected.to_owned()));
     world.settings.may_delete = true;
-    let terminating = told_at(&mut world, 1);
+    let terminating = reported_at(&mut world, 1);
     assert!(terminating[0].contains("terminating claim-"), "{terminating:?}");
 }
 
@@ -139,22 +151,22 @@ fn a_termination_is_announced_and_named() {
     let mut world = World::of(2, "Soft", &json!([])).with_full_nodes(9).terminating();
     world.steady_since = Some(clock(noon()));
     assert_eq!(
-        told_at(&mut world, 0),
+        reported_at(&mut world, 0),
         [
             "NodeLimitExceeded: 7 nodes above the limit of 2; the cheapest are terminated once all has been steady for \
           180 s"
         ]
     );
-    assert_eq!(told_at(&mut world, 100), [""; 0]);
+    assert_eq!(reported_at(&mut world, 100), [""; 0]);
     assert_eq!(
-        told_at(&mut world, 200),
+        reported_at(&mut world, 200),
         [
             "NodeLimitExceeded: 7 nodes above the limit of 2; terminating claim-0, claim-1, claim-2, claim-3, claim-4 \
           and 2 more (over-limit: terminate)"
         ]
     );
     for second in 201..210 {
-        assert_eq!(told_at(&mut world, second), [""; 0]);
+        assert_eq!(reported_at(&mut world, second), [""; 0]);
     }
 }
 
@@ -163,6 +175,6 @@ fn pools_that_are_left_alone_get_no_events() {
     let mut world = World::new(2).with_full_nodes(5);
     world.pending.push(needs("1"));
     world.pool.is_static = true;
-    assert_eq!(told_at(&mut world, 0), [""; 0]);
+    assert_eq!(reported_at(&mut world, 0), [""; 0]);
     assert!(EventReason::NodeLimitExceeded.is_warning() && !EventReason::NodeLimitReached.is_warning());
 }
