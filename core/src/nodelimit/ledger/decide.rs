@@ -103,10 +103,13 @@ fn outdated(facts: &Facts<'_>) -> Needs {
     let limit = &facts.limit.value;
     let newer_limit =
         |stored: &LimitInForce| stored.pool_version > limit.pool_version && !stored.agrees_with(limit);
+    let claims = facts.claims.value.version() < ledger.seen && !facts.claims.follows(&facts.ledger);
+    let limit = ledger.limit.as_ref().is_some_and(newer_limit) && !facts.limit.follows(&facts.ledger);
     Needs {
-        ledger: false,
-        claims: facts.claims.value.version() < ledger.seen && !facts.claims.follows(&facts.ledger),
-        limit: ledger.limit.as_ref().is_some_and(newer_limit) && !facts.limit.follows(&facts.ledger),
+        // No read follows a ledger that is from a watch: it must be read, or the same would be asked for again and again.
+        ledger: facts.ledger.read.is_none() && (limit || (claims && !facts.claims_late)),
+        claims,
+        limit,
     }
 }
 

@@ -168,6 +168,10 @@ fn a_ledger_of_another_history_is_replaced_by_what_is_read_after_it() {
         claims: true,
         limit: true,
     };
+    pool.ledger_read = None;
+    let all = Needs { ledger: true, ..both };
+    assert_eq!(pool.needs(&[("b", false)]), all, "no read follows a watch");
+    pool.ledger_read = Some(NOW);
     assert_eq!(pool.needs(&[("b", false)]), both);
     pool.listed = Some(NOW);
     pool.limit_read = Some(NOW);
