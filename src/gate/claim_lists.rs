@@ -13,7 +13,7 @@ use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::{ClaimView, Moment, ReadSpan};
 use tokio::sync::{Notify, watch};
 use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::error::{CallError, GateError, in_time};
 use crate::cluster::claims::{ClaimViews, Listed, NodeClaim};
@@ -22,6 +22,10 @@ use crate::cluster::{Collection, GateMetrics, turn_page};
 
 /// How long the API server may take for a LIST.
 const DEADLINE: Duration = Duration::from_secs(20);
+
+/// After this time the same LIST is made on a new connection too: the open one may be dead, and reads on others do not
+/// notice that.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Listing a pool takes a twentieth of the time at most, or one LIST a second if each takes long.
 const TIMES_LONGER: u32 = 20;
@@ -131,9 +135,16 @@ impl ClaimLists {
         self.metrics.reads.inc("claims");
         let begun = self.clock.now();
         let list = in_time(DEADLINE, async {
+            let anew = async {
+                tokio::select! {
+                    () = self.silence.notified() => {}
+                    () = sleep(PATIENCE) => {}
+                }
+                of_pool(&self.fresh, pool, whole).await
+            };
             tokio::select! {
                 list = of_pool(&self.usual, pool, whole) => list,
-                () = self.silence.notified() => of_pool(&self.fresh, pool, whole).await,
+                list = anew => list,
             }
         })
         .await?;

@@ -1,7 +1,7 @@
 //! What decisions need: everything that is known of pools, ledgers and claims, and clients to ask the API server.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub(crate) struct GateContext {
     pub(super) shared: Shared,
     /// Denials by pool that are in no ledger yet.
     unrecorded: RefCell<HashMap<Box<str>, u64>>,
+    /// The pools with a write beside their rounds.
+    writing: RefCell<HashSet<Box<str>>>,
 }
 
 /// A client, and what is read and stored with it.
@@ -70,6 +72,7 @@ impl GateContext {
             claims,
             shared,
             unrecorded: RefCell::default(),
+            writing: RefCell::default(),
         }
     }
 
@@ -99,14 +102,35 @@ impl GateContext {
         self.unrecorded.borrow().get(pool).copied().unwrap_or_default()
     }
 
-    /// So many denials of this pool are in no ledger yet.
-    pub(super) fn set_unrecorded(&self, pool: &str, count: u64) {
+    /// So many more denials of this pool were answered and are in no ledger yet.
+    pub(super) fn answered(&self, pool: &str, denials: u64) {
+        *self.unrecorded.borrow_mut().entry(pool.into()).or_default() += denials;
+    }
+
+    /// So many of them are in a ledger now.
+    pub(super) fn recorded(&self, pool: &str, denials: u64) {
         let mut unrecorded = self.unrecorded.borrow_mut();
-        if count == 0 {
-            unrecorded.remove(pool);
-        } else {
-            unrecorded.insert(pool.into(), count);
+        if let Some(count) = unrecorded.get_mut(pool) {
+            *count = count.saturating_sub(denials);
+            if *count == 0 {
+                unrecorded.remove(pool);
+            }
         }
+    }
+
+    /// Begins a write beside the rounds of this pool. False if there is one already.
+    pub(super) fn begin_write(&self, pool: &str) -> bool {
+        self.writing.borrow_mut().insert(pool.into())
+    }
+
+    /// It has ended.
+    pub(super) fn end_write(&self, pool: &str) {
+        self.writing.borrow_mut().remove(pool);
+    }
+
+    /// The clients to call the API server with.
+    pub(super) fn way(&self, old_are_silent: bool) -> &Way {
+        if old_are_silent { &self.fresh } else { &self.usual }
     }
 
     /// The pools whose ledgers need a sweep.
@@ -120,6 +144,20 @@ impl GateContext {
         let ledgers = self.ledgers.borrow();
         let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
+    }
+}
+
+#[cfg(test)]
+impl GateContext {
+    /// A context that knows nothing of the cluster yet.
+    pub(super) fn of_clients(usual: Client, fresh: Client) -> Self {
+        let shared = Shared {
+            view: Arc::default(),
+            policy: poolgate_core::policy::Policy::default().into(),
+            clock: Clock::start(),
+            metrics: GateMetrics::default(),
+        };
+        Self::new(Clients { usual, fresh }, "default", shared)
     }
 }
 

@@ -1,6 +1,7 @@
-//! Starts the rounds: one at a time for each pool, with all creations that came during the last one.
+//! Starts the rounds: one at a time for each pool, with all creations that came during the last one. Sweeps run beside
+//! them: no creation waits for one. Two writes of one ledger are as safe as those of two replicas.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::rc::Rc;
 use std::time::Duration;
@@ -29,8 +30,10 @@ pub(crate) struct Dispatcher {
     inbox: mpsc::Receiver<Message>,
     /// The pools with a running round, and what waits for their next rounds.
     pools: HashMap<Box<str>, Queue>,
+    /// The pools with a running sweep.
+    swept: HashSet<Box<str>>,
     rounds: JoinSet<()>,
-    /// What each round works on.
+    /// What each task works on.
     running: HashMap<Id, Work>,
     /// How many creations wait, including those in running rounds.
     waiting: usize,
@@ -44,10 +47,10 @@ struct Queue {
     is_running: bool,
 }
 
-/// What a round works on.
-struct Work {
-    pool: Box<str>,
-    creations: usize,
+/// What a task works on.
+enum Work {
+    Round { pool: Box<str>, creations: usize },
+    Sweep { pool: Box<str> },
 }
 
 impl Queue {
@@ -61,6 +64,7 @@ impl Dispatcher {
         Self {
             inbox,
             pools: HashMap::new(),
+            swept: HashSet::new(),
             rounds: JoinSet::new(),
             running: HashMap::new(),
             waiting: 0,
@@ -120,10 +124,21 @@ impl Dispatcher {
         let queue = self.pools.entry(pool.clone()).or_default();
         queue.is_running = true;
         let (waiters, releases) = (take(&mut queue.waiters), take(&mut queue.releases));
-        let work = Work {
+        let work = Work::Round {
             pool: pool.clone(),
             creations: waiters.len(),
         };
+        self.spawn(work, context, pool, waiters, releases);
+    }
+
+    fn spawn(
+        &mut self,
+        work: Work,
+        context: &Rc<GateContext>,
+        pool: Box<str>,
+        waiters: Vec<Waiter>,
+        releases: Vec<Uid>,
+    ) {
         let context = Rc::clone(context);
         let round = async move { Round::new(&context, &pool, waiters, releases).run().await };
         let started = self.rounds.spawn_local(round);
@@ -136,22 +151,26 @@ impl Dispatcher {
             Ok((id, ())) => *id,
             Err(error) => error.id(),
         };
-        let Some(Work { pool, creations }) = self.running.remove(&id) else {
-            return;
-        };
-        self.waiting -= creations;
-        if self.pools.get(&pool).is_some_and(|queue| !queue.is_empty()) {
-            self.start(pool, context);
-        } else {
-            self.pools.remove(&pool);
+        match self.running.remove(&id) {
+            Some(Work::Round { pool, creations }) => {
+                self.waiting -= creations;
+                if self.pools.get(&pool).is_some_and(|queue| !queue.is_empty()) {
+                    self.start(pool, context);
+                } else {
+                    self.pools.remove(&pool);
+                }
+            }
+            Some(Work::Sweep { pool }) => drop(self.swept.remove(&pool)),
+            None => {}
         }
     }
 
     /// Removes reservations that are not needed any more. Creations do this too; the sweep is for pools without creations.
     fn sweep(&mut self, context: &Rc<GateContext>) {
         for pool in context.unsettled() {
-            if !self.pools.contains_key(&pool) {
-                self.start(pool, context);
+            if !self.pools.contains_key(&pool) && self.swept.insert(pool.clone()) {
+                let work = Work::Sweep { pool: pool.clone() };
+                self.spawn(work, context, pool, Vec::new(), Vec::new());
             }
         }
     }

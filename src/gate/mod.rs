@@ -9,6 +9,7 @@ mod context;
 mod dispatch;
 mod error;
 mod handle;
+mod ledger_write;
 mod reads;
 mod round;
 mod runner;

@@ -39,7 +39,6 @@ pub(super) struct Reads<'a> {
     pub(super) ledger: Option<(Option<Stored>, ReadSpan)>,
     /// Whether a LIST of the claims was late.
     pub(super) claims_late: bool,
-    /// Whether a new connection has answered where an old one did not.
     old_are_silent: Cell<bool>,
 }
 
@@ -57,11 +56,12 @@ impl<'a> Reads<'a> {
 
     /// The client that the API server answers.
     pub(super) fn way(&self) -> &'a Way {
-        if self.old_are_silent.get() {
-            &self.context.fresh
-        } else {
-            &self.context.usual
-        }
+        self.context.way(self.old_are_silent())
+    }
+
+    /// Whether a new connection has answered where an old one did not.
+    pub(super) fn old_are_silent(&self) -> bool {
+        self.old_are_silent.get()
     }
 
     /// Reads what is needed in parallel, before the first of these creations must be answered.
@@ -191,20 +191,14 @@ mod tests {
     use std::convert::Infallible;
     use std::future::pending;
     use std::ptr;
-    use std::sync::Arc;
 
     use hyper::{Request, Response, StatusCode};
     use kube::Client;
     use kube::client::Body;
-    use poolgate_core::policy::Policy;
     use tokio::task::LocalSet;
     use tower::service_fn;
 
-    use super::super::context::{Clients, Shared};
     use super::*;
-    use crate::admission::ClusterView;
-    use crate::cluster::GateMetrics;
-    use crate::cluster::clock::Clock;
 
     const READS: Needs = Needs {
         ledger: true,
@@ -229,19 +223,9 @@ mod tests {
         Client::new(nothing, "default")
     }
 
-    fn context(usual: Client, fresh: Client) -> GateContext {
-        let shared = Shared {
-            view: Arc::new(ClusterView::default()),
-            policy: Policy::default().into(),
-            clock: Clock::start(),
-            metrics: GateMetrics::default(),
-        };
-        GateContext::new(Clients { usual, fresh }, "default", shared)
-    }
-
     #[tokio::test(start_paused = true)]
     async fn where_open_connections_are_silent_a_round_goes_on_by_new_ones() {
-        let context = context(silent(), empty());
+        let context = GateContext::of_clients(silent(), empty());
         let mut reads = Reads::new(&context, "general");
         assert!(ptr::eq(reads.way(), &raw const context.usual));
         reads.read(READS, &[]).await.expect("answers");
@@ -252,7 +236,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_list_that_is_under_way_on_a_silent_connection_begins_anew() {
-        let context = context(silent(), empty());
+        let context = GateContext::of_clients(silent(), empty());
         let mut reads = Reads::new(&context, "general");
         let everything = Needs {
             claims: true,
@@ -267,8 +251,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_list_on_a_silent_connection_begins_anew_although_no_other_read_notices_it() {
+        let context = GateContext::of_clients(silent(), empty());
+        let mut reads = Reads::new(&context, "general");
+        let claims = Needs {
+            claims: true,
+            ..Needs::default()
+        };
+        let read = LocalSet::new().run_until(reads.read(claims, &[])).await;
+        assert!(
+            matches!(read, Err(CallError::Failure { is_final: true, .. })),
+            "{read:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn where_nobody_answers_at_all_a_read_ends() {
-        let context = context(silent(), silent());
+        let context = GateContext::of_clients(silent(), silent());
         let error = Reads::new(&context, "general").read(READS, &[]).await;
         assert!(matches!(error, Err(CallError::Failure { is_final: false, .. })));
     }

@@ -1,20 +1,23 @@
 //! One round: all creations that wait for one pool are decided together and stored with one write.
 
 use std::mem::take;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use poolgate_core::nodelimit::ledger::{
     Decision, Denial, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed, RequestVerdict, Step, Uid,
     Write, decide,
 };
+use tokio::task::yield_now;
 use tokio::time::sleep;
 
 use super::context::{GateContext, LimitedPool};
-use super::error::{CallError, GateError, in_time};
+use super::error::{CallError, GateError};
+use super::ledger_write::LedgerWrite;
 use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, write_limit};
 use super::waiter::{DecidedRequest, Waiter};
 use crate::cluster::clock::wall_seconds;
-use crate::cluster::ledgers::{Owner, Stored};
+use crate::cluster::ledgers::Stored;
 
 /// How old a view may be that a creation is denied by.
 const OLDEST_VIEW: Duration = Duration::from_mins(5);
@@ -24,7 +27,7 @@ const UNHURRIED_STEPS: u32 = 5;
 
 /// Work on one pool.
 pub(super) struct Round<'a> {
-    context: &'a GateContext,
+    context: &'a Rc<GateContext>,
     pool: &'a str,
     waiters: Vec<Waiter>,
     /// UIDs whose reservations must be cancelled.
@@ -65,7 +68,7 @@ impl Base {
 
 impl<'a> Round<'a> {
     pub(super) fn new(
-        context: &'a GateContext,
+        context: &'a Rc<GateContext>,
         pool: &'a str,
         waiters: Vec<Waiter>,
         releases: Vec<Uid>,
@@ -88,7 +91,11 @@ impl<'a> Round<'a> {
         loop {
             match self.step(needs).await {
                 Ok(None) => return,
-                Ok(Some(more)) => needs = more,
+                Ok(Some(more)) => {
+                    needs = more;
+                    // What is needed may be there already. Watches and other rounds get their turn between two steps.
+                    yield_now().await;
+                }
                 Err(CallError::Conflict) => needs = LEDGER,
                 Err(CallError::Failure { error, is_final }) => {
                     self.give_up(&error, pause, is_final);
@@ -146,80 +153,76 @@ impl<'a> Round<'a> {
         decision: Decision,
     ) -> Result<Option<Needs>, CallError> {
         let Decision { write, answers } = decision;
-        let over = base.as_ref().map(|base| base.stored.version);
-        let expired = match (&base, &write) {
-            (Some(base), Write::Required(ledger) | Write::Useful(ledger)) => {
-                self.expired(base.ledger(), ledger)
-            }
-            _ => 0,
-        };
         match write {
             Write::Required(ledger) => {
-                self.store(pool, &ledger, over).await?;
+                let write = self.write(pool, base.as_ref(), ledger);
+                self.store(&write).await?;
                 self.answer(pool, &answers, true);
             }
             Write::Useful(ledger) => {
+                let write = self.write(pool, base.as_ref(), ledger);
                 self.answer(pool, &answers, false);
-                self.store_if_unchanged(pool, &ledger, over).await?;
+                if answers.is_empty() || !self.releases.is_empty() {
+                    self.store_if_unchanged(&write).await?;
+                } else {
+                    write.store_meanwhile(self.context, self.read.old_are_silent());
+                }
             }
             Write::Nothing => {
                 self.answer(pool, &answers, false);
-                if let Some(ledger) = base.and_then(|base| base.released) {
-                    self.store_if_unchanged(pool, &ledger, over).await?;
+                if let Some(ledger) = base.as_ref().and_then(|base| base.released.clone()) {
+                    let write = self.write(pool, base.as_ref(), ledger);
+                    self.store_if_unchanged(&write).await?;
                 }
                 self.releases.clear();
             }
         }
-        self.context.shared.metrics.expired(self.pool, expired);
         // Reservations whose answers could not be sent: the next step is based on what was stored just now.
         self.read.ledger = None;
         Ok((!self.releases.is_empty()).then_some(NOTHING))
     }
 
-    /// Stores a ledger. Then counts which reservations were cancelled and how many creations were denied.
-    async fn store(
-        &mut self,
-        pool: &LimitedPool,
-        ledger: &Ledger,
-        over: Option<u64>,
-    ) -> Result<(), CallError> {
-        let owner = Owner {
-            name: self.pool,
-            uid: &pool.uid,
-        };
-        let metrics = &self.context.shared.metrics;
-        let written = self.read.way().store.write(owner, ledger, over);
-        match in_time(write_limit(&self.waiters), written).await {
-            Ok(_) => {
-                metrics.writes.inc("stored");
-                metrics.released(take(&mut self.releases).len());
-                self.context.set_unrecorded(self.pool, 0);
-                Ok(())
-            }
-            Err(CallError::Conflict) => {
-                metrics.writes.inc("conflict");
-                Err(CallError::Conflict)
-            }
-            Err(failure) => {
-                metrics.writes.inc("failed");
-                // They may be cancelled already; another try could cancel reservations of other calls.
-                self.releases.clear();
-                Err(failure)
-            }
+    /// The write that replaces `base` with a ledger.
+    fn write(&self, pool: &LimitedPool, base: Option<&Base>, ledger: Ledger) -> LedgerWrite {
+        let total = |ledger: &Ledger| ledger.denied().map_or(0, |denied| denied.total);
+        let before = base.map(Base::ledger);
+        LedgerWrite {
+            pool: self.pool.into(),
+            uid: pool.uid.clone(),
+            over: base.map(|base| base.stored.version),
+            denials: total(&ledger).saturating_sub(before.map_or(0, total)),
+            expired: before.map_or(0, |before| self.expired(before, &ledger)),
+            ledger,
         }
     }
 
-    /// The same, if no request waits for it: if another replica was faster, that one has written what matters.
-    async fn store_if_unchanged(
-        &mut self,
-        pool: &LimitedPool,
-        ledger: &Ledger,
-        over: Option<u64>,
-    ) -> Result<(), CallError> {
-        match self.store(pool, ledger, over).await {
-            Err(CallError::Conflict) if self.releases.is_empty() => Ok(()),
-            other => other,
+    /// Stores a ledger, in which the reservations are cancelled that must be.
+    async fn store(&mut self, write: &LedgerWrite) -> Result<(), CallError> {
+        let stored = write
+            .store(self.context, self.read.way(), write_limit(&self.waiters))
+            .await;
+        match &stored {
+            Ok(()) => self
+                .context
+                .shared
+                .metrics
+                .released(take(&mut self.releases).len()),
+            Err(CallError::Conflict) => {}
+            // They may be cancelled already; another try could cancel reservations of other calls.
+            Err(CallError::Failure { .. }) => self.releases.clear(),
         }
+        stored
+    }
+
+    /// The same, if no request waits for it.
+    async fn store_if_unchanged(&mut self, write: &LedgerWrite) -> Result<(), CallError> {
+        if self.releases.is_empty() {
+            let limit = write_limit(&self.waiters);
+            return write
+                .store_if_unchanged(self.context, self.read.way(), limit)
+                .await;
+        }
+        self.store(write).await
     }
 
     /// How many reservations of a ledger are missing in the next one although their claims were never seen.
@@ -249,8 +252,7 @@ impl<'a> Round<'a> {
             self.releases.extend(waiter.answer(Ok(verdict)));
         }
         if !is_recorded && denied > 0 {
-            let before = self.context.unrecorded(self.pool);
-            self.context.set_unrecorded(self.pool, before + denied);
+            self.context.answered(self.pool, denied);
         }
     }
 
@@ -373,3 +375,6 @@ impl<'a> Round<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,7 +52,7 @@ impl CachedLedgers {
             .map(|stored| &*stored.pool)
     }
 
-    /// Takes what was read, written or listed just now: it replaces everything that was known before.
+    /// Takes what was read or listed just now: it replaces everything that was known before.
     pub(super) fn put(&mut self, name: &str, read: Read, now: Moment) {
         let stored = read.map_err(|error| {
             self.tell(name, error.version, &error);
@@ -73,7 +73,7 @@ impl CachedLedgers {
         self.by_name.insert(name.into(), Cached { stored, first_seen });
     }
 
-    /// Takes what the watch reports, unless something newer is known.
+    /// Takes what the watch reports or what was written, unless something newer is known.
     pub(super) fn put_newer(&mut self, name: &str, version: u64, read: Read, now: Moment) {
         if self.version(name).is_none_or(|known| version > known) {
             self.put(name, read, now);
@@ -120,7 +120,7 @@ impl CachedLedgers {
     fn tell(&self, name: &str, version: u64, error: &impl Display) {
         if self.version(name) != Some(version) {
             self.metrics.unreadable_ledger();
-            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read; /gate/strict denies the NodeClaims of its pool until then");
+            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read; /gate/strict denies the NodeClaims of its pool until it is replaced or deleted");
         }
     }
 }

@@ -80,7 +80,14 @@ impl LedgerStore {
             None => self.api.create(&params, &object).await,
         };
         let read = object::read(&written.map_err(|error| failed(error, over.is_some()))?);
-        self.kept.borrow_mut().put(&name, read.clone(), self.clock.now());
+        let version = match &read {
+            Ok(stored) => stored.version,
+            Err(broken) => broken.version,
+        };
+        // The watch may have reported a later write already, and does not report it a second time.
+        self.kept
+            .borrow_mut()
+            .put_newer(&name, version, read.clone(), self.clock.now());
         Ok(read?)
     }
 }

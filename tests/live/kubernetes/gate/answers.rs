@@ -147,18 +147,25 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
         json!({"poolgate.dev/ledger": "true"})
     );
     assert_eq!(object["metadata"]["ownerReferences"][0]["name"], "filled");
-    // The denial is answered first and written down afterwards.
+    // The denial is answered first and stored afterwards, or with the next one if that takes too long.
+    let mut denials = 1;
     wait_for("the denial to be in the ledger", || {
-        (gated.ledger("filled")["denied"]["claim"] == "filled-c").then_some(())
+        let is_stored = gated.ledger("filled")["denied"]["claim"] == "filled-c";
+        if !is_stored {
+            let again = gated.try_create(&claim("filled-c", "filled"));
+            again.expect_err("a denial");
+            denials += 1;
+        }
+        is_stored.then_some(())
     });
 
     gated.delete("filled-a");
     gated.create(&claim("filled-c", "filled"));
     gated.apply(&pool("filled", Some(3)));
     gated.create(&claim("filled-d", "filled"));
-    gated.assert_metric(
-        "poolgate_gate_decisions_total{decision=\"denied\",mode=\"Hard\",dry_run=\"false\"} 1",
-    );
+    gated.assert_metric(&format!(
+        "poolgate_gate_decisions_total{{decision=\"denied\",mode=\"Hard\",dry_run=\"false\"}} {denials}"
+    ));
     gated.assert_metric(
         "poolgate_gate_decisions_total{decision=\"allowed\",mode=\"Hard\",dry_run=\"true\"} 3",
     );

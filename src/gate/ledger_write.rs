@@ -1,0 +1,90 @@
+//! The write of a decision: a ledger is stored, and what that means is counted.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use poolgate_core::nodelimit::ledger::Ledger;
+use tokio::task::spawn_local;
+
+use super::context::{GateContext, Way};
+use super::error::{CallError, in_time};
+use super::reads::write_limit;
+use crate::cluster::ledgers::Owner;
+
+/// A ledger to be stored.
+pub(super) struct LedgerWrite {
+    pub(super) pool: Box<str>,
+    /// The pool's uid.
+    pub(super) uid: Box<str>,
+    pub(super) ledger: Ledger,
+    /// The resourceVersion that it replaces; `None` if it is the pool's first one.
+    pub(super) over: Option<u64>,
+    /// How many denials it records in addition.
+    pub(super) denials: u64,
+    /// How many reservations it removes although their claims were never seen.
+    pub(super) expired: usize,
+}
+
+impl LedgerWrite {
+    /// Stores it within `limit`.
+    pub(super) async fn store(
+        &self,
+        context: &GateContext,
+        way: &Way,
+        limit: Duration,
+    ) -> Result<(), CallError> {
+        let owner = Owner {
+            name: &self.pool,
+            uid: &self.uid,
+        };
+        let metrics = &context.shared.metrics;
+        let written = in_time(limit, way.store.write(owner, &self.ledger, self.over)).await;
+        match &written {
+            Ok(_) => {
+                metrics.writes.inc("stored");
+                metrics.expired(&self.pool, self.expired);
+                context.recorded(&self.pool, self.denials);
+                if self.over.is_none() && self.ledger.is_closed() {
+                    tracing::warn!(
+                        pool = &*self.pool,
+                        "the pool has NodeClaims and had no ledger: its limit is new, or the ledger was deleted; /gate/strict denies for about 50 s, until what was admitted before is known"
+                    );
+                }
+            }
+            Err(CallError::Conflict) => metrics.writes.inc("conflict"),
+            Err(CallError::Failure { .. }) => metrics.writes.inc("failed"),
+        }
+        written.map(|_| ())
+    }
+
+    /// The same, for what no request waits for: if another replica was faster, that one has written what matters.
+    pub(super) async fn store_if_unchanged(
+        &self,
+        context: &GateContext,
+        way: &Way,
+        limit: Duration,
+    ) -> Result<(), CallError> {
+        match self.store(context, way, limit).await {
+            Err(CallError::Conflict) => {
+                // The cache holds an older ledger, and the watch does not report the newer one a second time.
+                in_time(limit, way.store.read(&self.pool)).await.map(|_| ())
+            }
+            other => other,
+        }
+    }
+
+    /// The same, while the pool's next round runs already: a slow write of a denial must not delay the next decision. One
+    /// at a time for each pool; what is not stored now is recorded with the next write.
+    pub(super) fn store_meanwhile(self, context: &Rc<GateContext>, old_are_silent: bool) {
+        if !context.begin_write(&self.pool) {
+            return;
+        }
+        let context = Rc::clone(context);
+        spawn_local(async move {
+            let way = context.way(old_are_silent);
+            // Counted already if it failed, and nobody waits for it.
+            let _ = self.store_if_unchanged(&context, way, write_limit(&[])).await;
+            context.end_write(&self.pool);
+        });
+    }
+}
