@@ -129,7 +129,7 @@ impl Controller {
         let pool = self.queue.pop(now);
         self.writer
             .metrics
-            .waiting(self.queue.len(), self.seen.look(Index::marked_nodes));
+            .waiting(self.queue.due(now), self.seen.look(Index::marked_nodes));
         pool
     }
 
@@ -159,6 +159,7 @@ impl Controller {
         self.leading = term.map(|number| (number, self.seen.now()));
         if term.is_none() {
             self.writer.metrics.pools.forget_all();
+            self.writer.metrics.waiting(0, 0);
             return;
         }
         self.look_at_all();
@@ -190,7 +191,9 @@ impl Controller {
                 self.writer.metrics.reconciled(now - begun, true);
                 self.queue.succeeded(&pool);
                 self.failures.remove(&pool);
-                self.queue.push_at(pool, again_at);
+                if let Some(again_at) = again_at {
+                    self.queue.push_at(pool, again_at);
+                }
             }
             // The replica that leads now does it.
             Err(WriteError::NotLeading) => {}
@@ -206,8 +209,8 @@ impl Controller {
         }
     }
 
-    /// Carries out the plan for a pool. Returns when to reconcile it again.
-    async fn reconcile(&mut self, pool: &Arc<str>) -> Result<Instant, WriteError> {
+    /// Carries out the plan for a pool. Returns when to reconcile it again, if anything is left of it.
+    async fn reconcile(&mut self, pool: &Arc<str>) -> Result<Option<Instant>, WriteError> {
         let snapshot = self.seen.look(|index| index.snapshot(pool));
         let memory = self.memories.get(pool).cloned().unwrap_or_default();
         let now = self.now();
@@ -230,23 +233,25 @@ impl Controller {
         self.events
             .publish(&self.writer, &snapshot.pool, &plan.events)
             .await?;
-        let again_at = self.again_at(&plan, now.clock);
         if snapshot.is_over() {
             self.forget(pool);
-        } else {
-            self.memories.insert(Arc::clone(pool), plan.memory);
+            return Ok(None);
         }
-        Ok(again_at)
+        let again_at = self.again_at(&plan, now.clock);
+        self.memories.insert(Arc::clone(pool), plan.memory);
+        Ok(Some(again_at))
     }
 
     async fn mark(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<(), WriteError> {
-        self.marker.hold(&self.writer, &plan.hold).await?;
+        let held = self.marker.hold(&self.writer, &plan.hold).await;
         let strays = snapshot.strays.iter().map(|node| Unhold {
             node: node.clone(),
             hand_over: false,
         });
-        let unhold: Vec<_> = plan.unhold.iter().cloned().chain(strays).collect();
-        self.marker.unhold(&self.writer, &unhold).await
+        // A node that could not be held is still open: no other one is opened beside it.
+        let turns: &[Unhold] = if held.is_ok() { &plan.unhold } else { &[] };
+        let unhold: Vec<_> = turns.iter().cloned().chain(strays).collect();
+        held.and(self.marker.unhold(&self.writer, &unhold).await)
     }
 
     pub(super) fn now(&self) -> Now {

@@ -21,8 +21,8 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Pools that wait to be reconciled.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// When each pool is due.
-    due: BTreeMap<Arc<str>, Instant>,
+    /// When each pool is next reconciled.
+    times: BTreeMap<Arc<str>, Instant>,
     by_time: BTreeSet<(Instant, Arc<str>)>,
     /// When each pool was last reconciled, kept while that delays it, and how often that failed in a row.
     last: BTreeMap<Arc<str>, Last>,
@@ -40,7 +40,7 @@ struct Last {
 impl Queue {
     pub(super) fn new(now: Instant) -> Self {
         Self {
-            due: BTreeMap::new(),
+            times: BTreeMap::new(),
             by_time: BTreeSet::new(),
             last: BTreeMap::new(),
             tokens: AT_ONCE.into(),
@@ -59,13 +59,13 @@ impl Queue {
 
     /// A pool is due at that time, or earlier if it already was.
     pub(super) fn push_at(&mut self, pool: Arc<str>, at: Instant) {
-        match self.due.get(&pool) {
+        match self.times.get(&pool) {
             Some(due) if *due <= at => return,
             Some(due) => drop(self.by_time.remove(&(*due, Arc::clone(&pool)))),
             None => {}
         }
         self.by_time.insert((at, Arc::clone(&pool)));
-        self.due.insert(pool, at);
+        self.times.insert(pool, at);
     }
 
     /// The next pool that is due.
@@ -75,7 +75,7 @@ impl Queue {
             return None;
         }
         let (_, pool) = self.by_time.pop_first()?;
-        self.due.remove(&pool);
+        self.times.remove(&pool);
         self.tokens -= 1.0;
         let failures = self.last.get(&pool).map_or(0, |last| last.failures);
         self.last.insert(Arc::clone(&pool), Last { at: now, failures });
@@ -116,9 +116,9 @@ impl Queue {
         self.last.remove(pool);
     }
 
-    /// How many pools wait.
-    pub(super) fn len(&self) -> usize {
-        self.due.len()
+    /// How many pools are due now.
+    pub(super) fn due(&self, now: Instant) -> usize {
+        self.by_time.iter().take_while(|(at, _)| *at <= now).count()
     }
 
     fn refill(&mut self, now: Instant) {
@@ -156,7 +156,8 @@ mod tests {
             looks += u32::from(queue.pop(now).is_some());
         }
         assert_eq!(looks, 20);
-        assert_eq!(queue.len(), 1);
+        let due = |millis| queue.due(start + Duration::from_millis(millis));
+        assert_eq!((due(9_999), due(10_000)), (0, 1), "it waits for its rate limit");
     }
 
     #[test]
