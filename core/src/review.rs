@@ -105,8 +105,7 @@ pub struct Review {
 /// finalizers must be removable. The stored object decides that, because a client can write anything into a new
 /// one.
 pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> Review {
-    let deletion = FieldPath::of(&["metadata", "deletionTimestamp"]);
-    if request.old.is_some_and(|old| deletion.find(old).is_some()) {
+    if request.old.is_some_and(is_being_deleted) {
         return Review::default();
     }
     let context = Context {
@@ -139,6 +138,12 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
             }
         }
     }
+}
+
+fn is_being_deleted(stored: &Json<'_>) -> bool {
+    FieldPath::of(&["metadata", "deletionTimestamp"])
+        .find(stored)
+        .is_some()
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::facts::{Asked, Facts, Read, SelfReport};
 use crate::admission::inquiry;
 use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, Webhook, WebhookConfiguration};
 use crate::cluster::{Collection, LEDGER_LABEL, RawObject, described, ledgers, ledgers_path, turn_page};
-use crate::objects::{NODE_CLAIMS, NODE_POOLS};
+use crate::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
 
 /// How long one answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -68,7 +68,7 @@ impl Look<'_> {
             self.get(&leases, "poolgate-reconciler"),
             self.list(NODE_POOLS, ListParams::default()),
             self.list(NODE_CLAIMS, of_pools.clone()),
-            self.list("/api/v1/nodes", of_pools),
+            self.list(NODES, of_pools),
             self.list::<ConfigMap>(&ledgers, of_ledgers),
             self.list("/api/v1/namespaces/default/events", of_events),
         );

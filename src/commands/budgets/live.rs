@@ -6,21 +6,18 @@ use std::collections::{BTreeMap, HashMap};
 use k8s_openapi::api::core::v1::{Event, Taint};
 use poolgate_core::budget::Reason;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::nodelimit::plan::DISRUPTED_TAINT;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::blocked::{self, Blocked, Scope};
 use crate::cluster::{ClusterReadError, ClusterReader};
-use crate::objects::{Conditions, Metadata, NODE_CLAIMS, NODE_POOLS, Object, Texts};
+use crate::objects::{Conditions, Metadata, NODE_CLAIMS, NODE_POOLS, NODES, Object, Texts};
 
-const NODES: &str = "/api/v1/nodes";
 const EVENTS: &str = "/api/v1/events";
 
 /// The label by which Karpenter shows that pods may be scheduled to a node.
 const INITIALIZED: &str = "karpenter.sh/initialized";
-
-/// The taint by which Karpenter closes a node that it is about to remove.
-const DISRUPTED: &str = "karpenter.sh/disrupted";
 
 /// The state of a NodePool in a cluster.
 #[derive(Debug, Default)]
@@ -110,7 +107,7 @@ impl Live {
         let in_use = self.in_use.entry(pool.to_owned()).or_default();
         in_use.nodes += 1;
         let taints = node.spec.taints.iter().flatten();
-        let is_disrupted = taints.into_iter().any(|taint| taint.key == DISRUPTED);
+        let is_disrupted = taints.into_iter().any(|taint| taint.key == DISRUPTED_TAINT);
         if claim.is_deleted || claim.is_rebooting || is_disrupted {
             in_use.leaving += 1;
         } else if !node.status.conditions.is_true("Ready") {
@@ -253,7 +250,7 @@ mod tests {
         }
         let mut live = Live::default();
         let uninitialized = json!({INITIALIZED: "false"});
-        let closed = json!({"taints": [{"key": DISRUPTED, "effect": "NoSchedule"}]});
+        let closed = json!({"taints": [{"key": DISRUPTED_TAINT, "effect": "NoSchedule"}]});
         for node in [
             node("well", "True", &none, &none),
             node("unready", "Unknown", &none, &none),
