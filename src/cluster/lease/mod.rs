@@ -115,19 +115,22 @@ impl Candidate {
 
     /// Tries once to take or renew the Lease. Returns whether this replica has it.
     async fn once(&mut self, begun: Instant) -> Result<bool, LeaseError> {
-        // A leader has time until its right ends; others are in no hurry.
+        // A leader has time until its right ends; others are in no hurry. A call on a dead connection gets no answer, so
+        // that each has only a part of this time, and the next try makes a new connection.
         let deadline = self.held_until().unwrap_or(begun + self.renewal());
+        let call = self.renewal() / 3;
+        let by = || deadline.min(Instant::now() + call);
         let params = PostParams::default();
-        let stored = if let Some(lease) = timeout_at(deadline, self.leases.get_opt(self.name)).await?? {
+        let stored = if let Some(lease) = timeout_at(by(), self.leases.get_opt(self.name)).await?? {
             self.observe(lease.spec.clone().unwrap_or_default());
             if !self.is_free() {
                 return Ok(false);
             }
             let lease = self.written(lease);
-            timeout_at(deadline, self.leases.replace(self.name, &params, &lease)).await??
+            timeout_at(by(), self.leases.replace(self.name, &params, &lease)).await??
         } else {
             let lease = self.written(Lease::default());
-            timeout_at(deadline, self.leases.create(&params, &lease)).await??
+            timeout_at(by(), self.leases.create(&params, &lease)).await??
         };
         self.observe(stored.spec.unwrap_or_default());
         Ok(true)
@@ -265,3 +268,6 @@ fn theirs(spec: &LeaseSpec) -> Option<Duration> {
     let seconds = u64::try_from(spec.lease_duration_seconds?).ok()?;
     Some(Duration::from_secs(seconds))
 }
+
+#[cfg(test)]
+mod tests;
