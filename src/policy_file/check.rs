@@ -101,7 +101,7 @@ fn mistyped(shape: &Shape, value: &Value, path: &FieldPath, found: &mut Found) {
         Shape::Word(_) | Shape::Text(_) => "a text",
         Shape::Level => "error, warning, info or off",
         Shape::Whole(..) => "a whole number",
-        Shape::Quantity => "a quantity, such as 500 or 4Ti",
+        Shape::Quantity => "a quantity from 0 on (such as 500 or 4Ti)",
         Shape::Switch => "true or false",
         Shape::List(..) => "a list",
         Shape::Map(..) | Shape::Object(_) => "a mapping",
@@ -114,7 +114,8 @@ fn mistyped(shape: &Shape, value: &Value, path: &FieldPath, found: &mut Found) {
         Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
     let suggestion = match (shape, value) {
-        (Shape::Word(_) | Shape::Text(_), Value::Bool(_) | Value::Number(_)) => {
+        (Shape::Word(words), _) => Some(format!("write {}", words.join(" or "))),
+        (Shape::Text(_), Value::Bool(_) | Value::Number(_)) => {
             Some(format!("write it in quotes: \"{value}\""))
         }
         (Shape::Whole(..), Value::String(text)) => text

@@ -207,7 +207,8 @@ fn unknown_rule(text: &str) -> Result<(), Wrong> {
     let names = CATALOGUE.iter().map(|rule| rule.id.as_str());
     wrong(
         "there is no such rule",
-        did_you_mean(text, names).or_else(|| Some("`poolgate rules` lists them all".into())),
+        did_you_mean(text, names)
+            .or_else(|| Some("`poolgate rules` lists them all; what only lint reports has no level".into())),
     )
 }
 

@@ -31,6 +31,17 @@ fn mistakes(body: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_yaml_reads_as_no_text_gets_a_word_and_a_rule_of_lint_has_no_level() {
+    assert_eq!(
+        mistakes("enforcement: off\nrules:\n  manifest-syntax: off\n"),
+        [
+            "3:14: false is where a text should be; write enforce or warn",
+            r#"5:3: "manifest-syntax": there is no such rule; `poolgate rules` lists them all; what only lint reports has no level"#,
+        ]
+    );
+}
+
+#[test]
 fn a_file_that_says_nothing_is_the_built_in_policy() {
     assert_eq!(policy(""), Policy::default());
     assert_eq!(
@@ -70,7 +81,7 @@ overLimit: Terminate
             r#"8:21: 5 is where a text should be; write it in quotes: "5""#,
             r#"10:14: "110%": a percentage goes from 0% to 100%; write 100%"#,
             r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
-            "13:25: -1 is where a quantity, such as 500 or 4Ti should be",
+            "13:25: -1 is where a quantity from 0 on (such as 500 or 4Ti) should be",
             r#"13:37: "lots": it is no number with an optional suffix, such as 500m, 1000 or 64Gi"#,
             r#"15:17: "20%" is where a whole number should be; write 20"#,
             "17:9: duration is missing; add it: How long it is",
