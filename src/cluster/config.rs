@@ -22,7 +22,7 @@ const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
 /// The flags about the cluster.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArgs {
-    /// The kubeconfig of the cluster whose NodePool definition and NodePools are watched
+    /// The kubeconfig of the cluster
     /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
