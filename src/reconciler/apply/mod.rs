@@ -47,7 +47,7 @@ pub(crate) enum WriteError {
     #[error(transparent)]
     Ledger(#[from] VictimError),
     /// The API server did not answer.
-    #[error("no answer from the API server within {} s", CALL.as_secs())]
+    #[error("no answer from the API server in time")]
     NoAnswer,
 }
 
