@@ -25,6 +25,9 @@ const MOST_WAITING: usize = 4_096;
 /// How often reservations are checked that no request waits for: a sweep.
 const SWEEP_PERIOD: Duration = Duration::from_secs(5);
 
+/// How long departed NodeClaims are remembered, at least: longer than a reservation lives.
+const DEPARTURES_PERIOD: Duration = Duration::from_mins(2);
+
 /// Starts the rounds of all pools.
 pub(crate) struct Dispatcher {
     inbox: mpsc::Receiver<Message>,
@@ -75,6 +78,8 @@ impl Dispatcher {
     pub(crate) async fn run(mut self, context: Rc<GateContext>) {
         let mut sweeps = interval(SWEEP_PERIOD);
         sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut departures = interval(DEPARTURES_PERIOD);
+        departures.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut messages = Vec::new();
         loop {
             tokio::select! {
@@ -89,6 +94,7 @@ impl Dispatcher {
                 }
                 Some(ended) = self.rounds.join_next_with_id() => self.ended(&ended, &context),
                 _ = sweeps.tick() => self.sweep(&context),
+                _ = departures.tick() => context.claims.borrow_mut().forget_departures(),
             }
         }
     }

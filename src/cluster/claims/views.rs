@@ -7,7 +7,8 @@ use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Moment, ReadSpan, Uid};
 
 use crate::admission::ClusterView;
 
-/// The claims of all pools. Bounded by the size of the cluster: less than 200 bytes are kept of a claim.
+/// The claims of all pools. Bounded by the size of the cluster: less than 200 bytes are kept of a claim, and for a few minutes
+/// of one that is gone.
 #[derive(Debug)]
 pub(crate) struct ClaimViews {
     by_pool: HashMap<Box<str>, PoolClaims>,
@@ -152,6 +153,13 @@ impl ClaimViews {
             known.is_suspect = true;
         }
         self.shared.set_claims(None);
+    }
+
+    /// Forgets which claims were gone already when this was last called.
+    pub(crate) fn forget_departures(&mut self) {
+        for known in self.by_pool.values_mut() {
+            known.view.forget_departures();
+        }
     }
 
     fn change(&mut self, pool: &str, change: impl FnOnce(&mut PoolClaims)) {

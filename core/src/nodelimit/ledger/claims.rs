@@ -1,6 +1,7 @@
 //! The NodeClaims of one pool, as a watch or a list shows them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 
 use super::state::MAX_RESERVATIONS;
 use super::uid::Uid;
@@ -26,8 +27,9 @@ impl Claim {
 
 /// The NodeClaims of one pool and the version up to which they are complete. Counts them in constant time.
 ///
-/// It also remembers of the last [`MAX_RESERVATIONS`] claims that they existed and are gone: that settles their
-/// reservations, which would otherwise hold a place for one lifetime.
+/// It also remembers of the last claims that they existed and are gone: that settles their reservations, which would
+/// otherwise hold a place for one lifetime. It remembers at least [`MAX_RESERVATIONS`] of them until
+/// [`forget_departures`](Self::forget_departures), and at most twice as many.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ClaimView {
     version: u64,
@@ -35,7 +37,7 @@ pub struct ClaimView {
     deleting: usize,
     being_replaced: usize,
     departed: BTreeSet<Uid>,
-    departures: VecDeque<Uid>,
+    departed_before: BTreeSet<Uid>,
 }
 
 impl ClaimView {
@@ -134,7 +136,12 @@ impl ClaimView {
 
     /// Whether a claim with this UID existed once and is gone.
     pub fn has_departed(&self, uid: &Uid) -> bool {
-        self.departed.contains(uid)
+        self.departed.contains(uid) || self.departed_before.contains(uid)
+    }
+
+    /// Forgets the claims that were gone already when this was last called: their reservations are settled long since.
+    pub fn forget_departures(&mut self) {
+        self.departed_before = take(&mut self.departed);
     }
 
     /// How many claims there are, and how many of them stay.
@@ -175,14 +182,9 @@ impl ClaimView {
     }
 
     fn depart(&mut self, uid: Uid) {
-        if !self.departed.insert(uid.clone()) {
-            return;
-        }
-        self.departures.push_back(uid);
-        if self.departures.len() > MAX_RESERVATIONS
-            && let Some(oldest) = self.departures.pop_front()
-        {
-            self.departed.remove(&oldest);
+        self.departed.insert(uid);
+        if self.departed.len() >= MAX_RESERVATIONS {
+            self.forget_departures();
         }
     }
 }
@@ -240,17 +242,20 @@ mod tests {
     #[test]
     fn as_many_departures_are_remembered_as_there_may_be_reservations() {
         let mut view = ClaimView::default();
-        for number in 0..=MAX_RESERVATIONS {
+        let last = 3 * MAX_RESERVATIONS - 1;
+        for number in 0..=last {
             let version = 2 * number as u64 + 1;
             view.upsert(uid(number), claim(version));
             view.remove(&uid(number), version + 1);
         }
-        assert_eq!(view.departed.len(), MAX_RESERVATIONS);
-        assert!(
-            !view.has_departed(&uid(0))
-                && view.has_departed(&uid(1))
-                && view.has_departed(&uid(MAX_RESERVATIONS))
-        );
+        let remembered = (0..=last).filter(|number| view.has_departed(&uid(*number)));
+        assert!(remembered.eq(last + 1 - MAX_RESERVATIONS..=last));
+        view.upsert(uid(0), claim(u64::MAX - 1));
+        view.remove(&uid(0), u64::MAX);
+        view.forget_departures();
+        assert!(view.has_departed(&uid(0)) && !view.has_departed(&uid(last)));
+        view.forget_departures();
+        assert!(!view.has_departed(&uid(0)));
     }
 
     #[derive(Debug, Clone)]
