@@ -6,6 +6,7 @@
 mod columns;
 mod diff;
 mod excluded;
+mod identity;
 mod inputs;
 mod language;
 mod patches;
@@ -18,6 +19,7 @@ pub(crate) mod yaml;
 pub(crate) use columns::columns;
 pub(crate) use diff::diff;
 pub(crate) use excluded::Excluded;
+pub(crate) use identity::FileIdentity;
 pub(crate) use inputs::{Input, Inputs, Source, find};
 pub(crate) use patches::{Patches, Whole};
 pub(crate) use printable::{clean, name, xml};

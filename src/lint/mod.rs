@@ -99,7 +99,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     if args.writes_fixes() && args.paths.iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix changes files, and standard input is none: name the files");
     }
-    let mut outputs = Outputs::open(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
+    let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let cluster = args.stored.connect()?;
     let mut karpenter = args.review_args.karpenter();
     if let Some(cluster) = &cluster {
@@ -113,6 +113,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         args.stdin_filename.as_deref(),
         &Excluded::matching(&args.exclude).context("--exclude")?,
     );
+    outputs.leave_out(&mut files, &args.paths)?;
     let policies = args.review_args.policies(files.iter().map(Input::folder))?;
     let (settings, patches) = (
         Settings::new(karpenter, args.variables()?),

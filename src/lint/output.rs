@@ -1,8 +1,9 @@
 //! Where the results are written: one format to standard output, any number of them to files.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
@@ -13,6 +14,7 @@ use super::colour::{self, Colour};
 use super::format::{FileReport, Format, Look, Printer, RulePages};
 use super::tally::Tally;
 use super::terminal;
+use crate::files::{FileIdentity, Input, Source};
 use crate::flags::Listed;
 
 /// A format and its file; `None` for standard output. Written `NAME` or `NAME=FILE`.
@@ -63,7 +65,9 @@ pub(super) struct Outputs<'a> {
 
 struct Output<'a> {
     printer: Printer<'a>,
-    /// `None` once the pipe is closed.
+    /// The file that is written, if it is not standard output.
+    file: Option<PathBuf>,
+    /// `None` before the file is created, and once the pipe is closed.
     writer: Option<Box<dyn Write>>,
     /// The name of this output in an error.
     name: String,
@@ -71,8 +75,8 @@ struct Output<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    /// Opens the files. Standard output gets the human format unless another one is named.
-    pub(super) fn open(wanted: &[Wanted], colour: Colour, pages: RulePages<'a>) -> anyhow::Result<Self> {
+    /// Chooses the outputs. Standard output gets the human format unless another one is named.
+    pub(super) fn new(wanted: &[Wanted], colour: Colour, pages: RulePages<'a>) -> anyhow::Result<Self> {
         let mut outputs = Vec::new();
         let mut to_stdout = wanted.iter().filter(|wanted| wanted.file.is_none());
         let format = to_stdout.next().map_or(Format::Human, |wanted| wanted.format);
@@ -86,16 +90,19 @@ impl<'a> Outputs<'a> {
             width: terminal::width(),
         };
         let printer = Printer { format, pages, look };
-        let stdout = Box::new(io::stdout().lock());
-        outputs.push(Output::new(printer, stdout, "standard output".into()));
+        outputs.push(Output::new(printer, None));
         let look = Look::default();
         for Wanted { format, file } in wanted {
             let Some(path) = file else { continue };
-            let name = path.display().to_string();
-            let file = File::create(path).with_context(|| format!("{name} cannot be written"))?;
+            if outputs.iter().any(|output| output.file.as_ref() == Some(path)) {
+                bail!(
+                    "two formats cannot both go to {}: give each its own file",
+                    path.display()
+                );
+            }
             let format = *format;
             let printer = Printer { format, pages, look };
-            outputs.push(Output::new(printer, Box::new(BufWriter::new(file)), name));
+            outputs.push(Output::new(printer, Some(path.clone())));
         }
         Ok(Self {
             outputs,
@@ -113,11 +120,35 @@ impl<'a> Outputs<'a> {
         self.has_summary
     }
 
-    /// Begins every output.
+    /// Leaves the outputs out of the inputs that were found in folders: the report of an earlier run would be read while
+    /// it is written. Fails if an input is named that would be overwritten.
+    pub(super) fn leave_out(&self, inputs: &mut Vec<Input>, named: &[PathBuf]) -> anyhow::Result<()> {
+        let files = self.outputs.iter().map(|output| match &output.file {
+            Some(path) => FileIdentity::of(path),
+            None => FileIdentity::of_stdout(),
+        });
+        let outputs: HashSet<FileIdentity> = files.flatten().collect();
+        let is_output = |path: &Path| FileIdentity::of(path).is_some_and(|file| outputs.contains(&file));
+        if outputs.is_empty() {
+            return Ok(());
+        }
+        if let Some(path) = named.iter().find(|path| is_output(path)) {
+            bail!(
+                "{} is both checked and overwritten with the results: give them another file",
+                path.display()
+            );
+        }
+        inputs.retain(|input| !matches!(&input.source, Source::File(path) if is_output(path)));
+        Ok(())
+    }
+
+    /// Creates the files, and begins every output.
     pub(super) fn begin(&mut self) -> anyhow::Result<()> {
-        self.outputs
-            .iter_mut()
-            .try_for_each(|output| output.write(output.printer.opening()))
+        for output in &mut self.outputs {
+            output.create()?;
+            output.write(output.printer.opening())?;
+        }
+        Ok(())
     }
 
     /// Writes the results of one file.
@@ -151,13 +182,27 @@ pub(super) fn print(printers: &[Printer<'_>], file: &FileReport<'_>) -> Vec<Stri
 }
 
 impl<'a> Output<'a> {
-    fn new(printer: Printer<'a>, writer: Box<dyn Write>, name: String) -> Self {
+    fn new(printer: Printer<'a>, file: Option<PathBuf>) -> Self {
         Self {
             printer,
-            writer: Some(writer),
-            name,
+            name: file
+                .as_ref()
+                .map_or_else(|| "standard output".into(), |path| path.display().to_string()),
+            file,
+            writer: None,
             is_first: true,
         }
+    }
+
+    fn create(&mut self) -> anyhow::Result<()> {
+        self.writer = Some(match &self.file {
+            None => Box::new(io::stdout().lock()),
+            Some(path) => {
+                let file = File::create(path).with_context(|| format!("{} cannot be written", self.name))?;
+                Box::new(BufWriter::new(file))
+            }
+        });
+        Ok(())
     }
 
     fn write(&mut self, text: &str) -> anyhow::Result<()> {

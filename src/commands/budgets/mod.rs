@@ -19,7 +19,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
@@ -29,7 +29,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::StoredArgs;
 use crate::commands::nodepools::{self, Found};
-use crate::files::{self, Excluded};
+use crate::files::{self, Excluded, FileIdentity};
 use crate::review_args::ReviewArgs;
 use clock::{Clock, Moment};
 use live::Live;
@@ -168,6 +168,14 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     }
     let output = written(args, &subjects, at, &clock)?;
     if let Some(path) = &args.svg {
+        let picture = FileIdentity::of(path);
+        let is_overwritten = |input: &&PathBuf| picture.is_some() && FileIdentity::of(input) == picture;
+        if let Some(input) = args.paths.iter().find(is_overwritten) {
+            bail!(
+                "{} is both read and overwritten with the picture: give that another file",
+                input.display()
+            );
+        }
         fs::write(path, svg::picture(&subjects, at, &clock))
             .with_context(|| format!("{} cannot be written", path.display()))?;
     }

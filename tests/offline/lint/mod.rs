@@ -11,6 +11,7 @@ mod inputs;
 mod left;
 mod nearest;
 mod noted;
+mod outputs;
 mod places;
 mod served;
 mod together;
