@@ -50,6 +50,12 @@ impl Reasons {
         Self(self.0 | other.0)
     }
 
+    /// The reasons that are in both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// The reasons of this set that are not in the other.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {

@@ -194,12 +194,15 @@ pub(super) fn changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
     }))
 }
 
-/// At some hour of the week nothing limits some reason.
+/// At some hour of the week nothing limits a reason for which nodes are replaced.
 pub(super) fn leave_hours_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     Some(hours().iter().any(|at| {
         let computed = suspect.compute(&budgets, at, 10);
-        computed.reasons().any(|reason| !computed.is_limited(reason))
+        let mut replacing = computed
+            .reasons()
+            .filter(|reason| ["Drifted", "Underutilized"].contains(reason));
+        replacing.any(|reason| !computed.is_limited(reason))
     }))
 }
 

@@ -67,10 +67,10 @@ static BUDGET_UNCOVERED_HOURS: Rule = Rule {
 "#,
 };
 
-/// Reports windows if at some hour outside of them no budget for their reasons holds. All budgets of the pool must
-/// be readable.
-pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
-    let at_times = reasons_limited_at_times(readings);
+/// Reports windows if at some hour outside of them no budget for their reasons holds, of those that replace nodes. All
+/// budgets of the pool must be readable.
+pub(super) fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
+    let at_times = reasons_limited_at_times(readings).and(replacing);
     if at_times == Reasons::NONE {
         return;
     }
@@ -212,6 +212,18 @@ mod tests {
         ] {
             assert_eq!(warned_of("[budget-allow-window]", &budgets), 0, "{budgets}");
         }
+    }
+
+    #[test]
+    fn a_window_is_fine_if_all_that_replaces_nodes_is_limited_without_it() {
+        let reasons = |reasons: &[&str]| json!({"nodes": "10%", "reasons": reasons});
+        let window = window("5", "0 9 * * mon-fri", "8h");
+        let all = json!([reasons(&["Underutilized", "Empty", "Drifted"]), window]);
+        assert_eq!(warned_of("[budget-allow-window]", &all), 0);
+        let mut drift = pool(&json!([reasons(&["Drifted"]), window]));
+        assert!(warnings(&drift)[0].ends_with("[budget-allow-window]"));
+        drift["spec"]["disruption"]["consolidateAfter"] = json!("Never");
+        assert_eq!(warnings(&drift), [""; 0]);
     }
 
     #[test]

@@ -47,8 +47,9 @@ fn check_coverage(
     if count == 0 || readings.len() < count || any_for_no_reason {
         return;
     }
-    uncovered::check(pool, disruption, readings, findings);
-    coverage::check(readings, findings);
+    let replacing = reading::replacing(pool, disruption);
+    uncovered::check(replacing, readings, findings);
+    coverage::check(replacing, readings, findings);
 }
 
 /// Checks one budget. Returns it if all of it can be read.

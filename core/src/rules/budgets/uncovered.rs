@@ -2,9 +2,8 @@
 
 use super::list;
 use super::reading::ReadBudget;
-use crate::budget::Reason;
+use crate::budget::{Reason, Reasons};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::karpenter::{Disruption, NodePool};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -38,23 +37,13 @@ static BUDGET_UNCOVERED_REASON: Rule = Rule {
 "#,
 };
 
-/// Reports reasons that no budget covers, but only those that replace nodes: all empty nodes may be removed at once
-/// without harm. All budgets of the pool must be readable.
-pub(super) fn check(
-    pool: &NodePool<'_>,
-    disruption: &Disruption<'_>,
-    readings: &[ReadBudget<'_>],
-    findings: &mut Findings<'_>,
-) {
-    let consolidates = pool.replicas.is_absent()
-        && disruption.consolidation_policy.present() != Some("WhenEmpty")
-        && disruption.consolidate_after.present() != Some("Never");
-    let reasons = [(Reason::Drifted, true), (Reason::Underutilized, consolidates)];
+/// Reports reasons that no budget covers, of those that replace nodes. All budgets of the pool must be readable.
+pub(super) fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let uncovered = |reason| !readings.iter().any(|reading| reading.reasons.has(reason));
-    let names: Vec<_> = reasons
-        .iter()
-        .filter(|(reason, happens)| *happens && uncovered(*reason))
-        .map(|(reason, _)| reason.as_str())
+    let names: Vec<_> = [Reason::Drifted, Reason::Underutilized]
+        .into_iter()
+        .filter(|reason| replacing.has(*reason) && uncovered(*reason))
+        .map(Reason::as_str)
         .collect();
     if names.is_empty() {
         return;
