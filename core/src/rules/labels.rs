@@ -116,13 +116,18 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
     match qualified_name(key) {
         Err(error) => {
             // The labels of a NodeClaim are its metadata, which the API server checks.
+            let release = findings.context.release;
             let is_let_through = template.owner == TemplateOwner::Pool
-                && Reserved::of(key, template.version, findings.context.release).is_none();
+                && Reserved::of(key, template.version, release).is_none();
             findings.push(
                 LABEL_KEY
                     .finding(path(), key, error.to_string())
                     .origin(by_crd_or(Origin::Runtime, is_let_through))
-                    .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
+                    .suggest_if_known(
+                        corrected_key(key)
+                            .filter(|key| Reserved::of(key, template.version, release).is_none())
+                            .map(|key| format!("write {key}")),
+                    ),
             );
         }
         Ok(()) if template.owner == TemplateOwner::Pool && key.len() > LONGEST_KEY => {
@@ -180,6 +185,11 @@ mod tests {
             ]
         );
         assert!(errors(&labels(&json!({"a": "v".repeat(64)})))[0].ends_with("[label-value]"));
+        let reserved = errors(&labels(&json!({"Karpenter.sh/foo": "x"})));
+        assert!(
+            !reserved[0].contains("write"),
+            "it would be denied, too: {reserved:?}"
+        );
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn check_auto_mode(
             hours(total)
         );
         let most = MOST_IN_AUTO_MODE.saturating_sub(grace);
-        let suggestion = if most.is_zero() {
+        let suggestion = if hours(most) == 0 {
             "write a shorter terminationGracePeriod".to_owned()
         } else {
             format!("write at most {}h", hours(most))
@@ -200,6 +200,11 @@ mod tests {
                  there if left out, nodes would live 744h, and EKS Auto Mode allows 504h; write at most 480h \
                  [eks-auto-mode-lifetime]"
             ]
+        );
+        let without_an_hour = warnings(&auto_mode("24h", Some("503h30m")));
+        assert!(
+            without_an_hour[0].contains("; write a shorter terminationGracePeriod ["),
+            "{without_an_hour:?}"
         );
         let longest = warnings(&auto_mode("2562047h", Some("2562047h")));
         assert!(longest[0].ends_with("[eks-auto-mode-lifetime]"), "{longest:?}");

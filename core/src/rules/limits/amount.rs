@@ -114,7 +114,7 @@ static LIMIT_UNIT: Rule = Rule {
     )),
     why: "Memory is counted in bytes, so `memory: 1000` is less than any node has and the pool never launches one; `m` \
           is a thousandth, also of a byte. Cpu is counted in cores: `cpu: 1000Gi` is more than a trillion of them and \
-          limits nothing.",
+          limits nothing, and `cpu: 100m` is less than any machine has.",
     seen_in: &[],
     bad: r#"spec:
   limits:
@@ -134,21 +134,33 @@ const MOST_CORES: i64 = 1_000_000;
 
 /// Why an amount probably has the wrong unit, and a more likely amount.
 fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(String, Suggestion)> {
-    let number = || {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        text.trim_end_matches(|c: char| !c.is_ascii_digit()).to_owned()
-    };
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    // With an exponent, or without a unit to leave out, it is not known what is meant.
+    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match resource {
         "memory" | "ephemeral-storage" if quantity.rounded_up() < LEAST_BYTES => Some((
             format!(
                 "this is {} bytes, less than any node has, so the pool never launches one",
                 quantity.rounded_up()
             ),
-            Suggestion::did_you_mean(format_args!("{}Gi", number())),
+            if is_plain {
+                Suggestion::did_you_mean(format_args!("{number}Gi"))
+            } else {
+                "write it with a unit, such as 1000Gi".into()
+            },
+        )),
+        "cpu" if quantity.rounded_down() < 1 => Some((
+            "no machine has less than a core, so the pool never launches one".into(),
+            "write a number of cores, such as 1000".into(),
         )),
         "cpu" if quantity.rounded_down() >= MOST_CORES => Some((
             "this is a number of cores that no cluster reaches, so it limits nothing".into(),
-            Suggestion::did_you_mean(number()),
+            if is_plain && number != text {
+                Suggestion::did_you_mean(number)
+            } else {
+                "write a number of cores, such as 1000".into()
+            },
         )),
         _ => None,
     }
@@ -304,7 +316,15 @@ mod tests {
             ("memory", json!("1000m"), "this is 1 bytes, less"),
             ("memory", json!(64), "did you mean 64Gi?"),
             ("ephemeral-storage", json!("500"), "did you mean 500Gi?"),
+            ("memory", json!("1e3"), "write it with a unit, such as 1000Gi"),
             ("cpu", json!("1000Gi"), "so it limits nothing; did you mean 1000?"),
+            ("cpu", json!("2000000"), "write a number of cores, such as 1000"),
+            ("cpu", json!("1e9"), "write a number of cores, such as 1000"),
+            (
+                "cpu",
+                json!("100m"),
+                "less than a core, so the pool never launches one",
+            ),
         ] {
             let warned = warnings(&limits(&json!({resource: amount})));
             assert_eq!(warned.len(), 1, "{warned:?}");

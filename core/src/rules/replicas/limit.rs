@@ -57,7 +57,10 @@ pub(in crate::rules) fn check(replicas: i64, limit: Option<&Quantity>) -> Option
         let reason = format!("limits.nodes is {limit}, so the pool never has more nodes than that");
         REPLICAS_ABOVE_LIMIT
             .finding(path(), replicas, reason)
-            .suggest(format!("write {limit} or less, or raise the limit"))
+            .suggest(match limit {
+                0 => "raise the limit, or write 0".to_owned(),
+                _ => format!("write {limit} or less, or raise the limit"),
+            })
     } else if replicas == limit && replicas > 0 {
         let reason = format!("limits.nodes is {limit} too, so there is no room to replace a drifted node");
         REPLICAS_AT_LIMIT
@@ -86,6 +89,7 @@ mod tests {
                  write 5 or less, or raise the limit [replicas-above-limit]"
             ]
         );
+        assert!(errors(&pool(3, "0"))[0].contains("; raise the limit, or write 0 ["));
         assert!(warnings(&pool(5, "5"))[0].ends_with("[replicas-at-limit]"));
         for (replicas, nodes) in [(4, "5"), (0, "0"), (3, "1k")] {
             assert_eq!(errors(&pool(replicas, nodes)), [""; 0]);

@@ -107,7 +107,8 @@ pub(super) fn check<'a>(
         }
         Ok(()) => return Some(key),
     };
-    findings.push(finding.suggest_if_known(corrected_key(key).map(|fixed| format!("write {fixed}"))));
+    let fixed = corrected_key(key).filter(|fixed| restricted::reserved(fixed, scope).is_none());
+    findings.push(finding.suggest_if_known(fixed.map(|fixed| format!("write {fixed}"))));
     None
 }
 
@@ -143,6 +144,12 @@ mod tests {
             ]
         );
         assert_eq!(of_key(&json!(5)).len(), 1);
+    }
+
+    #[test]
+    fn no_key_is_suggested_that_is_denied_as_well() {
+        let reserved = of_key(&json!("Kubernetes.io/hostname"));
+        assert!(!reserved[0].contains("write"), "{reserved:?}");
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
         digits_aside.to_ascii_uppercase().as_str(),
         "L" | "W" | "LW" | "#" | "MON#" | "FRI#" | "H"
     )
-    .then(|| "write the days out: Karpenter knows no L, W, # or H".into())
+    .then(|| "write the numbers out: Karpenter knows no L, W, # or H".into())
 }
 
 /// The three letters for a month or day that is written in another way, such as `tues` or `mon`.
@@ -325,14 +325,17 @@ mod tests {
                 "remove the extra fields: there is no field for seconds and none for years",
             ),
             ("'0 9 * * *'", "remove the inner quotes"),
-            ("0 0 L * *", "write the days out: Karpenter knows no L, W, # or H"),
+            (
+                "0 0 L * *",
+                "write the numbers out: Karpenter knows no L, W, # or H",
+            ),
             (
                 "0 0 15W * *",
-                "write the days out: Karpenter knows no L, W, # or H",
+                "write the numbers out: Karpenter knows no L, W, # or H",
             ),
             (
                 "0 0 * * 5#2",
-                "write the days out: Karpenter knows no L, W, # or H",
+                "write the numbers out: Karpenter knows no L, W, # or H",
             ),
             ("@Daily", "write @daily"),
             ("@dayly", "write @daily"),

@@ -4,7 +4,8 @@
 fn unit(spelling: &str) -> Option<(char, u64)> {
     match spelling {
         "s" | "S" | "sec" | "secs" | "second" | "seconds" => Some(('s', 1)),
-        "m" | "M" | "min" | "mins" | "minute" | "minutes" => Some(('m', 1)),
+        // `M` may as well mean months.
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(('m', 1)),
         "h" | "H" | "hr" | "hrs" | "hour" | "hours" => Some(('h', 1)),
         "d" | "day" | "days" => Some(('h', 24)),
         "w" | "week" | "weeks" => Some(('h', 7 * 24)),
@@ -45,6 +46,8 @@ mod tests {
             ("0d", Some("0h")),
             ("5", None),
             ("1month", None),
+            ("6M", None),
+            ("1H30m", Some("1h30m")),
             ("h", None),
             ("1.5h", None),
             ("99999999999999999999d", None),
