@@ -50,9 +50,9 @@ pub(super) fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findin
         }
         (Json::Array(_), Shape::FormattedText) => {
             let mut finding = finding.origin(Origin::Silent);
-            finding
-                .reason
-                .push_str(": the API server takes a list, but Karpenter then fails to list every NodePool");
+            finding.reason.push_str(
+                ": the API server takes a list, but Karpenter then fails to list every object of this kind",
+            );
             finding
         }
         (Json::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),

@@ -62,7 +62,7 @@ fn diagnose(text: &str) -> &'static str {
     let upper = text.to_ascii_uppercase();
     if upper != text && check_timestamp(&upper).is_ok() {
         "`T` and `Z` must be capital letters: the API server takes small ones, but Karpenter then fails to list every \
-         NodePool"
+         object of this kind"
     } else if check_timestamp(&format!("{text}Z")).is_ok() {
         "the time zone is missing: Z, or an offset such as +09:00"
     } else {

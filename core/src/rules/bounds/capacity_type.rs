@@ -58,7 +58,15 @@ pub(super) fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Find
         .filter(|capacity| !allowed.iter().any(|allowed| allowed == capacity))
         .collect();
     let Some(first) = forbidden.first() else { return };
-    let suggestion = format!("require {CAPACITY_TYPE_LABEL} In [{}]", allowed.join(", "));
+    let label_path = pool.template.labels_path().key(CAPACITY_TYPE_LABEL);
+    let requirements_path = pool.template.requirements_path();
+    let (path, related, suggestion) = if label.is_some_and(|label| forbidden.contains(&label)) {
+        let suggestion = format!("write {}", allowed.join(" or "));
+        (label_path, requirements_path, suggestion)
+    } else {
+        let suggestion = format!("require {CAPACITY_TYPE_LABEL} In [{}]", allowed.join(", "));
+        (requirements_path, label_path, suggestion)
+    };
     let reason = format!("the policy allows only {}", listed(allowed));
     let says = pool.template.requirements().iter().any(is_about_capacity) || label.is_some();
     let problem = if says {
@@ -73,9 +81,9 @@ pub(super) fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Find
     };
     findings.push(
         CAPACITY_TYPE
-            .finding(pool.template.requirements_path(), problem, reason)
+            .finding(path, problem, reason)
             .suggest(suggestion)
-            .related(pool.template.labels_path().key(CAPACITY_TYPE_LABEL)),
+            .related(related),
     );
 }
 
@@ -170,6 +178,12 @@ mod tests {
         ] {
             assert_eq!(denied(requirements, label).len(), 1, "{requirements:?} {label:?}");
         }
+        let by_label = denied(&[], Some("spot"));
+        assert!(
+            by_label[0].starts_with("spec.template.metadata.labels[karpenter.sh/capacity-type]: ")
+                && by_label[0].contains("; write on-demand or reserved ["),
+            "{by_label:?}"
+        );
     }
 
     #[test]

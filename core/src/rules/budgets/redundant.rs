@@ -1,7 +1,9 @@
 //! Budgets that never count, because a lower one always holds.
 
 use super::reading::ReadBudget;
+use crate::budget::{Reason, Reasons};
 use crate::diagnostic::{Diagnostic, Origin, RuleId, Severity};
+use crate::karpenter::KarpenterVersion;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
@@ -40,8 +42,13 @@ static BUDGET_REDUNDANT: Rule = Rule {
 };
 
 pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
+    let known = if findings.context.release.has(KarpenterVersion::UNHEALTHY) {
+        Reasons::ALL
+    } else {
+        Reasons::ALL.without(Reasons::only(Reason::Unhealthy))
+    };
     for reading in readings {
-        if let Some(lower) = lower_for_all_reasons(reading, readings) {
+        if let Some(lower) = lower_for_all_reasons(reading, readings, known) {
             findings.push(finding(reading, lower));
         }
     }
@@ -51,9 +58,10 @@ pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
 fn lower_for_all_reasons<'r>(
     of: &ReadBudget<'_>,
     readings: &'r [ReadBudget<'r>],
+    known: Reasons,
 ) -> Option<&'r ReadBudget<'r>> {
     let mut first = None;
-    for reason in of.reasons.iter() {
+    for reason in of.reasons.and(known).iter() {
         let lower = readings
             .iter()
             .find(|other| other.reasons.has(reason) && overrules(other, of))?;
@@ -108,6 +116,11 @@ fn finding(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>) -> Diagnostic {
 mod tests {
     use serde_json::{Value, json};
 
+    use super::*;
+    use crate::json::Json;
+    use crate::karpenter::ApiVersion;
+    use crate::policy::Policy;
+    use crate::review::{Request, Subject, review};
     use crate::rules::testing::warnings;
 
     /// The indexes of the budgets that never count.
@@ -166,6 +179,27 @@ mod tests {
             json!([{"nodes": "100%"}]),
         ] {
             assert_eq!(moot(&budgets), [""; 0], "{budgets}");
+        }
+    }
+
+    #[test]
+    fn a_budget_counts_for_unhealthy_nodes_only_where_karpenter_knows_them() {
+        let budgets =
+            json!([{"nodes": "0", "reasons": ["Underutilized", "Empty", "Drifted"]}, {"nodes": "10%"}]);
+        let object = json!({"spec": {"disruption": {"budgets": budgets}}});
+        for (release, is_moot) in [
+            (KarpenterVersion::new(1, 14, 1), true),
+            (KarpenterVersion::UNHEALTHY, false),
+        ] {
+            let request = Request {
+                subject: Subject::NodePool(ApiVersion::V1),
+                object: &Json::from(&object),
+                old: None,
+                claims: None,
+            };
+            let report = review(&request, &Policy::default(), &release.into()).report;
+            let mut found = report.into_iter().map(|finding| finding.to_string());
+            assert_eq!(found.any(|line| line.ends_with("[budget-redundant]")), is_moot);
         }
     }
 }

@@ -132,35 +132,45 @@ const LEAST_BYTES: i64 = 1 << 20;
 /// More cores than any cluster has.
 const MOST_CORES: i64 = 1_000_000;
 
+/// Whether no node has so little of a resource, or no cluster so much.
+fn is_unlikely(resource: &str, quantity: &Quantity) -> bool {
+    match resource {
+        "memory" | "ephemeral-storage" => quantity.rounded_up() < LEAST_BYTES,
+        "cpu" => quantity.rounded_down() < 1 || quantity.rounded_down() >= MOST_CORES,
+        _ => false,
+    }
+}
+
 /// Why an amount probably has the wrong unit, and a more likely amount.
 fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(String, Suggestion)> {
+    if !is_unlikely(resource, quantity) {
+        return None;
+    }
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    // With an exponent, or without a unit to leave out, it is not known what is meant.
-    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let likely = |text: String, otherwise: &str| {
+        let is_sensible = |amount: Quantity| !amount.is_negative() && !is_unlikely(resource, &amount);
+        if Quantity::parse(&text).is_ok_and(is_sensible) {
+            Suggestion::did_you_mean(text)
+        } else {
+            otherwise.into()
+        }
+    };
     match resource {
-        "memory" | "ephemeral-storage" if quantity.rounded_up() < LEAST_BYTES => Some((
+        "memory" | "ephemeral-storage" => Some((
             format!(
                 "this is {} bytes, less than any node has, so the pool never launches one",
                 quantity.rounded_up()
             ),
-            if is_plain {
-                Suggestion::did_you_mean(format_args!("{number}Gi"))
-            } else {
-                "write it with a unit, such as 1000Gi".into()
-            },
+            likely(format!("{number}Gi"), "write it with a unit, such as 1000Gi"),
         )),
         "cpu" if quantity.rounded_down() < 1 => Some((
             "no machine has less than a core, so the pool never launches one".into(),
             "write a number of cores, such as 1000".into(),
         )),
-        "cpu" if quantity.rounded_down() >= MOST_CORES => Some((
+        "cpu" => Some((
             "this is a number of cores that no cluster reaches, so it limits nothing".into(),
-            if is_plain && number != text {
-                Suggestion::did_you_mean(number)
-            } else {
-                "write a number of cores, such as 1000".into()
-            },
+            likely(number.to_owned(), "write a number of cores, such as 1000"),
         )),
         _ => None,
     }
@@ -318,6 +328,8 @@ mod tests {
             ("ephemeral-storage", json!("500"), "did you mean 500Gi?"),
             ("memory", json!("1e3"), "write it with a unit, such as 1000Gi"),
             ("cpu", json!("1000Gi"), "so it limits nothing; did you mean 1000?"),
+            ("memory", json!("0.0001"), "write it with a unit, such as 1000Gi"),
+            ("cpu", json!("2000000k"), "write a number of cores, such as 1000"),
             ("cpu", json!("2000000"), "write a number of cores, such as 1000"),
             ("cpu", json!("1e9"), "write a number of cores, such as 1000"),
             (

@@ -167,9 +167,11 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
         (None, _) => {
             let reason = "must be a whole number from 0 to 9223372036854775807";
             let finding = REQUIREMENT_NUMBER.finding(path(), text, reason);
-            (finding, integer(text.trim()).filter(|number| *number >= 0))
+            (finding, integer(text.trim()))
         }
     };
+    // Below 0 there is nothing.
+    let suggestion = suggestion.filter(|number| *number > 0);
     findings.push(finding.suggest_if_known(suggestion.map(|number| Suggestion::write(number.to_string()))));
     false
 }

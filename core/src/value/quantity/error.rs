@@ -32,7 +32,7 @@ pub enum QuantityError {
     /// NodePool of the cluster.
     #[error(
         "the exponent `{exponent}` has a fraction: the API server takes it, but Karpenter then fails to list every \
-         NodePool, not only this one"
+         object of this kind, not only this one"
     )]
     FractionalExponent {
         /// The exponent, shortened.
