@@ -217,4 +217,14 @@ mod tests {
             assert_ne!(by_outline, without, "{old}");
         }
     }
+
+    #[test]
+    fn an_outline_shows_whether_there_is_a_disruption() {
+        let outline = |text| read(text, STORED_OUTLINE).expect("a pool");
+        let disruption = FieldPath::of(&["spec", "disruption"]);
+        let with = outline(r#"{"spec": {"disruption": {"consolidateAfter": "1m"}}}"#);
+        assert!(disruption.find(&with).is_some());
+        let without = outline(r#"{"spec": {"weight": 1}}"#);
+        assert!(disruption.find(&without).is_none());
+    }
 }

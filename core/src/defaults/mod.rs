@@ -11,7 +11,7 @@ mod mode;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, Disruption, Field, Karpenter, NodePool};
+use crate::karpenter::{ApiVersion, Disruption, Field, Karpenter, KarpenterVersion, NodePool};
 use crate::policy::DefaultValues;
 
 /// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, and v1beta1 does not have these
@@ -44,7 +44,11 @@ pub fn defaults(
         Field::Absent => None,
         Field::Present(disruption) => Some(disruption),
     };
-    let fields = missing(pool, disruption, old, values, karpenter);
+    let fields = if stays_without_disruption(pool, old, karpenter) {
+        Vec::new()
+    } else {
+        missing(pool, disruption, old, values, karpenter)
+    };
     let mode = fields.iter().find(|(field, _)| *field == "nodeLimitMode");
     let agreement = mode::agreement(pool, old, mode.map(|(_, mode)| mode), values.node_limit_mode);
     let mut written: Vec<_> = if disruption.is_some() {
@@ -53,6 +57,8 @@ pub fn defaults(
             value,
         });
         each.collect()
+    } else if fields.is_empty() {
+        Vec::new()
     } else {
         let all: Map<String, Value> = fields
             .into_iter()
@@ -66,6 +72,15 @@ pub fn defaults(
     written.extend(agreement);
     written.extend(limit::first(pool, old));
     written
+}
+
+/// Whether a stored pool has no `disruption` on a release that does not complete it: such a pool is never consolidated, and
+/// a change of something else must not begin that.
+fn stays_without_disruption(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, karpenter: &Karpenter) -> bool {
+    pool.version == ApiVersion::V1
+        && pool.disruption.is_absent()
+        && old.is_some_and(|old| old.disruption.is_absent())
+        && !karpenter.release().has(KarpenterVersion::DISRUPTION_DEFAULT)
 }
 
 /// The fields of `spec.disruption` that are absent, with their values.
@@ -193,6 +208,21 @@ mod tests {
             written_over(ApiVersion::V1, &without, Some(&with)),
             [("spec.disruption.nodeLimitMode".to_owned(), json!("Hard"))]
         );
+    }
+
+    #[test]
+    fn a_stored_pool_that_is_never_consolidated_stays_so() {
+        let without = json!({"spec": {"weight": 1}});
+        let mut with = without.clone();
+        with["spec"]["disruption"] = json!({"consolidateAfter": "1m"});
+        let on = |release: KarpenterVersion, old: Option<&Value>| {
+            written_on(&release.into(), ApiVersion::V1, &without, old).len()
+        };
+        let first = KarpenterVersion::new(1, 0, 1);
+        assert_eq!(on(first, Some(&without)), 0);
+        assert_eq!(on(first, Some(&with)), 1);
+        assert_eq!(on(first, None), 1);
+        assert_eq!(on(KarpenterVersion::DISRUPTION_DEFAULT, Some(&without)), 1);
     }
 
     #[test]
