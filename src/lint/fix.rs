@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::source_range;
 use super::source_range::SourceRange;
-use poolgate_core::manifest::{self, Document, Limits, Lines, Span};
+use poolgate_core::manifest::{self, Document, Form, Limits, Lines, Span};
 
 /// What a fix does to one field of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,6 +86,14 @@ impl TextEdit {
         if alias.is_some() {
             return Err("an alias brings this value: change it where it is written");
         }
+        let keeps_value = match (written.value_form, &change.write) {
+            (_, None) | (Form::Open, _) => true,
+            (Form::Text, Some(new)) => new.is_string(),
+            (Form::Fixed, Some(_)) => false,
+        };
+        if !keeps_value || (change.rename.is_some() && written.key_form == Form::Fixed) {
+            return Err(UNUSUAL);
+        }
         let (span, new) = replaced(&change, written.key, written.value, text).ok_or(UNUSUAL)?;
         if manifest::has_variable(span.of(text)) {
             return Err("another program fills in a variable here: change it where it is set");
@@ -104,7 +112,7 @@ impl TextEdit {
 }
 
 /// Why a value in an unusual notation is left to the author.
-const UNUSUAL: &str = "an anchor, a tag or a block text is here: change it by hand";
+const UNUSUAL: &str = "a tag or a block text is here: change it by hand";
 
 /// The span of the text that a change replaces, and its new text.
 fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Option<(Span, String)> {
@@ -134,8 +142,6 @@ fn scalar(value: &Value, old: &str) -> Option<String> {
     match old.bytes().next()? {
         b'\'' if !text.contains('\'') => Some(format!("'{text}'")),
         b'"' | b'\'' => Some(value.to_string()),
-        // A block scalar, an anchor or a tag is more than its text.
-        b'|' | b'>' | b'&' | b'!' => None,
         _ if is_word(text) && manifest::is_text(text) => Some(text.clone()),
         _ => Some(value.to_string()),
     }
@@ -214,6 +220,5 @@ mod tests {
             Some("\"0 9 * * 0\"")
         );
         assert_eq!(scalar(&json!(7), "\"7\"").as_deref(), Some("7"));
-        assert_eq!(scalar(&text("x"), "|\n  y"), None);
     }
 }

@@ -42,10 +42,11 @@ impl<'t> Composer<'t> {
             Event::Scalar(text, style, anchor, tag) => {
                 let notation = match style {
                     ScalarStyle::Plain => Notation::Plain,
+                    ScalarStyle::Literal | ScalarStyle::Folded => Notation::Block,
                     _ => Notation::Quoted,
                 };
-                let span = match style {
-                    ScalarStyle::Literal | ScalarStyle::Folded => self.without_trailing_space(span),
+                let span = match notation {
+                    Notation::Block => self.without_trailing_space(span),
                     _ => span,
                 };
                 if self.is_indented_by_tab(span) {

@@ -3,6 +3,7 @@
 use crate::diagnostic::{FieldPath, Segment};
 
 use super::key::key_name;
+use super::scalar::{Notation, Tag};
 use super::tree::{Content, NodeId};
 use super::{Document, Span};
 
@@ -17,6 +18,21 @@ pub struct Location {
     pub alias: Option<Span>,
     /// The first alias on the way to its key: the value may be an alias while the key is written out.
     pub key_alias: Option<Span>,
+    /// What may be written in place of the value.
+    pub value_form: Form,
+    /// What may be written in place of the key.
+    pub key_form: Form,
+}
+
+/// What may be written in place of a key or value, in its span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Any scalar.
+    Open,
+    /// Any scalar, which a tag makes a text.
+    Text,
+    /// No scalar: it is a block, whose `|` or `>` is outside of the span, or a tag says what it must be.
+    Fixed,
 }
 
 /// A node on the way down a path.
@@ -37,7 +53,21 @@ impl Document<'_> {
             key: found.key.and_then(|key| Some(self.tree.get(key)?.span)),
             alias: found.alias,
             key_alias: found.key_alias,
+            value_form: self.form(found.node),
+            key_form: found.key.map_or(Form::Open, |key| self.form(key)),
         })
+    }
+
+    fn form(&self, id: NodeId) -> Form {
+        match self.tree.get(id).map(|node| &node.content) {
+            Some(Content::Scalar { notation, tag, .. }) => match (notation, tag) {
+                (Notation::Block, _) => Form::Fixed,
+                (_, Tag::None) => Form::Open,
+                (_, Tag::Text | Tag::Other) => Form::Text,
+                _ => Form::Fixed,
+            },
+            _ => Form::Open,
+        }
     }
 
     /// Whether aliases use this text in other places, too.

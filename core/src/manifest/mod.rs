@@ -33,7 +33,7 @@ pub use documents::{Documents, parse, parse_with};
 pub use left_alone::{LeftAlone, any_text};
 pub use limits::Limits;
 pub use lines::{Lines, Position};
-pub use locate::Location;
+pub use locate::{Form, Location};
 pub use problem::{ManifestProblem, ProblemKind};
 pub use scalar::is_text;
 pub use span::Span;

@@ -140,7 +140,7 @@ impl<'t> Resolver<'_, 't> {
     fn scalar(&mut self, span: Span, text: &Cow<'t, str>, notation: Notation, tag: Tag) -> Json<'t> {
         let text = match self.variables.and_then(|variables| variables.fill(text)) {
             None => text.clone(),
-            Some(Filled::Text(value)) if notation == Notation::Quoted => value.into(),
+            Some(Filled::Text(value)) if notation != Notation::Plain => value.into(),
             Some(Filled::Text(value)) if scalar::stays_plain(value.trim()) => value.trim().to_owned().into(),
             // A list in brackets, or a text in quotes.
             Some(Filled::Text(value)) if tag == Tag::None => match json::read(&value, Part::All) {

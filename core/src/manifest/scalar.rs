@@ -15,8 +15,10 @@ use crate::json::Json;
 pub(super) enum Notation {
     /// Without quotes: may be a number, a boolean or null.
     Plain,
-    /// In quotes or as a block: text.
+    /// In quotes: text.
     Quoted,
+    /// As a block, with `|` or `>`: text.
+    Block,
 }
 
 /// The type that a scalar is given with `!!`.
@@ -84,7 +86,9 @@ pub(super) struct WrongTag;
 pub(super) fn resolve(text: Cow<'_, str>, notation: Notation, tag: Tag) -> Result<Scalar<'_>, WrongTag> {
     match (tag, notation) {
         (Tag::None, Notation::Plain) => Ok(plain(text)),
-        (Tag::None, Notation::Quoted) | (Tag::Text | Tag::Other, _) => Ok(Scalar::Text(text)),
+        (Tag::None, Notation::Quoted | Notation::Block) | (Tag::Text | Tag::Other, _) => {
+            Ok(Scalar::Text(text))
+        }
         (Tag::Binary, _) => decode(&text).ok_or(WrongTag),
         (Tag::Timestamp, _) if is_date(&text) => Ok(Scalar::Text(text)),
         (Tag::Timestamp, _) => Err(WrongTag),

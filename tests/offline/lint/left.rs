@@ -52,6 +52,39 @@ fn a_value_that_aliases_take_elsewhere_is_left_and_reported_and_the_rest_is_fixe
 }
 
 #[test]
+fn no_fix_is_offered_for_a_block_or_for_a_tag_that_it_contradicts() {
+    let text = SOUND
+        .replace("consolidateAfter: 1m", "consolidateAfter: |-\n      1d")
+        .replace(
+            "- nodes: 10%",
+            "- nodes: !!int 5\n      schedule: >-\n        0 9 * *\n        1-7\n      duration: &d 1d",
+        )
+        .replace("  limits:", "  weight: !!str 10\n  limits:")
+        .replace("memory: 100Gi", "memory: !!str 100 Gi");
+    let directory = directory(&[("a.yaml", &text)]);
+    let offered = |format: &str, mark: &str| {
+        let outcome = lint_in(directory.path(), &["--format", format, "a.yaml"], "");
+        outcome.stdout.matches(mark).count()
+    };
+    for (format, mark) in [
+        ("json", "\"edit\""),
+        ("rdjson", "\"suggestions\""),
+        ("sarif", "\"fixes\""),
+        ("human", " + "),
+    ] {
+        assert_eq!(offered(format, mark), 2, "{format}");
+    }
+    let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    let expected = text
+        .replace("duration: &d 1d", "duration: &d 24h")
+        .replace("!!str 100 Gi", "!!str 100Gi");
+    assert_eq!(fixed, expected);
+    let why = "not fixed: a tag or a block text is here: change it by hand\n";
+    assert_eq!(outcome.stderr.matches(why).count(), 4, "{outcome:?}");
+}
+
+#[test]
 fn a_fix_that_needs_another_one_is_left_where_that_one_cannot_be_made() {
     let mistakes = "    consolidationPolicy: whenempty\n    ConsolidateAfter: 1d\n";
     let text = SOUND

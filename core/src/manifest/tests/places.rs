@@ -2,7 +2,7 @@
 
 use crate::diagnostic::FieldPath;
 
-use super::super::{Lines, Shape, Style};
+use super::super::{Form, Lines, Shape, Style};
 use super::one;
 
 /// A path from `a.b.0.c`.
@@ -96,6 +96,28 @@ fn an_alias_is_pointed_at_by_its_own_position() {
     assert_eq!(merged.alias.unwrap().start(), text.rfind("*base").unwrap());
     assert_eq!(document.span_of(&path("map.x")).unwrap().of(text), "2");
     assert_eq!(document.span_of(&path("map.nodes")).unwrap().of(text), "*base");
+}
+
+#[test]
+fn what_may_replace_a_value_depends_on_its_block_and_its_tag() {
+    let text =
+        "a: |\n  x\nb: >-\n  x\n  y\nc: 'x'\nd: &d x\ne: !!str 5\nf: !own x\ng: !!int 5\n? |-\n  h\n: x\n";
+    let document = one(text);
+    for (dotted, key, value) in [
+        ("a", Form::Open, Form::Fixed),
+        ("b", Form::Open, Form::Fixed),
+        ("c", Form::Open, Form::Open),
+        ("d", Form::Open, Form::Open),
+        ("e", Form::Open, Form::Text),
+        ("f", Form::Open, Form::Text),
+        ("g", Form::Open, Form::Fixed),
+        ("h", Form::Fixed, Form::Open),
+    ] {
+        let place = document.locate(&path(dotted)).unwrap();
+        assert_eq!((place.key_form, place.value_form), (key, value), "{dotted}");
+    }
+    let block = document.locate(&path("b")).unwrap();
+    assert_eq!(block.value.of(text), "x\n  y", "without its header");
 }
 
 #[test]
