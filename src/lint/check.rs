@@ -339,6 +339,7 @@ impl FileCheck<'_, '_> {
                 Ok(edit) => (Some(edit), None),
                 Err(reason) => (None, Some(reason.to_owned())),
             },
+            Some(Verdict::Left(reason)) => (None, Some(reason.to_owned())),
             _ => (None, None),
         };
         Finding {

@@ -18,7 +18,7 @@ pub(super) fn suggestion(
         return Some(suggestion.text.clone());
     }
     Some(match verdict {
-        Some(Verdict::Fails(Some(trouble))) => {
+        Some(Verdict::Fails(trouble)) => {
             let mut text = format!("in quotes it is denied, too: {}", trouble.reason);
             if let Some(better) = &trouble.suggestion {
                 text.push_str("; ");

@@ -14,7 +14,7 @@ use super::fix::Change;
 /// Most reviews of one object in which all its fixes are tried together.
 const ROUNDS: usize = 8;
 
-/// Most fixes of one object that are tried one by one, if all together cause a new error.
+/// Most fixes of one object that are tried one after the other, if all together cause a new error.
 const SINGLE: usize = 32;
 
 /// The result of reviewing a fix.
@@ -22,9 +22,15 @@ const SINGLE: usize = 32;
 pub(super) enum Verdict {
     /// The object is better with this change.
     Passes(Change),
-    /// The object would still be denied with it; with the finding at that field, if there is one.
-    Fails(Option<Box<Diagnostic>>),
+    /// The object would still be denied with it, for this finding at that field.
+    Fails(Box<Diagnostic>),
+    /// It is left to the author, for this reason.
+    Left(&'static str),
 }
+
+const BRINGS_AN_ERROR: &str = "it would bring an error, alone or with the other fixes: change it by hand";
+
+const NOT_TRIED: &str = "too many fixes of this object do not go together: change the others first";
 
 /// A fix that is being reviewed.
 struct CandidateFix<'d> {
@@ -133,28 +139,28 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
         self.try_each(candidates);
     }
 
-    /// Tries each alone. If those that pass do not pass together as well, all of them fail.
+    /// Tries one after the other, each with those that have passed. One bad combination costs only the fix that
+    /// completes it.
     fn try_each(&self, candidates: &mut [CandidateFix<'_>]) {
-        let passes = |candidates: &[&CandidateFix<'_>]| {
-            self.with(candidates.iter().copied()).is_some_and(|after| {
-                self.brings_no_error(&after)
-                    && candidates
-                        .iter()
-                        .all(|candidate| candidate.trouble(&after).is_none())
-            })
-        };
+        let mut kept: Vec<&CandidateFix<'_>> = Vec::new();
         let mut tried = 0;
-        for candidate in candidates.iter_mut() {
-            if matches!(candidate.verdict, Verdict::Passes(_)) {
-                tried += 1;
-                if tried > SINGLE || !passes(&[candidate]) {
-                    candidate.verdict = Verdict::Fails(None);
-                }
+        for candidate in candidates {
+            if !matches!(candidate.verdict, Verdict::Passes(_)) {
+                continue;
             }
-        }
-        if !passes(&candidates.iter().collect::<Vec<_>>()) {
-            for candidate in candidates {
-                candidate.verdict = Verdict::Fails(None);
+            tried += 1;
+            if tried > SINGLE {
+                candidate.verdict = Verdict::Left(NOT_TRIED);
+                continue;
+            }
+            let together = || kept.iter().copied().chain([&*candidate]);
+            let passes = |after: Report| {
+                self.brings_no_error(&after) && together().all(|fix| fix.trouble(&after).is_none())
+            };
+            if self.with(together()).is_some_and(passes) {
+                kept.push(candidate);
+            } else {
+                candidate.verdict = Verdict::Left(BRINGS_AN_ERROR);
             }
         }
     }
@@ -200,7 +206,7 @@ impl CandidateFix<'_> {
         };
         self.verdict = match better.filter(|change| is_possible(self.path, change)) {
             Some(change) => Verdict::Passes(change),
-            None => Verdict::Fails(Some(Box::new(trouble))),
+            None => Verdict::Fails(Box::new(trouble)),
         };
         false
     }

@@ -85,6 +85,23 @@ fn no_fix_is_offered_for_a_block_or_for_a_tag_that_it_contradicts() {
 }
 
 #[test]
+fn a_bad_combination_of_fixes_costs_one_of_them_and_is_reported() {
+    let text = SOUND
+        .replace("consolidateAfter: 1m", "consolidateAfter: 1d")
+        .replace(
+            "      - {key: kubernetes.io/arch, operator: In, values: [amd64]}",
+            "      - key: karpenter.sh/capacity-type\n        operator: in\n        values: [ondemand, 5]",
+        );
+    let directory = directory(&[("a.yaml", &text)]);
+    let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    let expected = text.replace("1d", "24h").replace("5]", "\"5\"]");
+    assert_eq!(fixed, expected, "{outcome:?}");
+    let why = "a.yaml:19:19: not fixed: it would bring an error, alone or with the other fixes";
+    assert!(outcome.stderr.contains(why), "{outcome:?}");
+}
+
+#[test]
 fn a_fix_that_needs_another_one_is_left_where_that_one_cannot_be_made() {
     let mistakes = "    consolidationPolicy: whenempty\n    ConsolidateAfter: 1d\n";
     let text = SOUND
