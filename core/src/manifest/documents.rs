@@ -8,7 +8,7 @@ use super::compose::Composer;
 use super::problem::{ManifestProblem, ProblemKind};
 use super::resolve::{AliasBudget, Reading};
 use super::syntax::SyntaxError;
-use super::template::is_template;
+use super::template::{bracket_at, is_template};
 use super::variables::{Variables, may_have_variable};
 use super::{Comment, Document, Limits, Span};
 
@@ -25,6 +25,8 @@ pub struct Documents<'t> {
     parser: Parser<'t, StrInput<'t>>,
     /// The position in the text at which the parser began.
     base: usize,
+    /// The position of the document that began last; `None` after one that could not be read.
+    begun: Option<usize>,
     /// Comments above a document that has not begun.
     comments: Vec<Comment<'t>>,
     /// How many more documents are allowed.
@@ -56,6 +58,7 @@ fn walk<'t>(text: &'t str, limits: &Limits, variables: Option<&'t Variables>) ->
         limits,
         parser: parser(text, base, &limits),
         base,
+        begun: None,
         comments: Vec::new(),
         left: limits.documents,
         budget: AliasBudget {
@@ -93,6 +96,7 @@ impl<'t> Iterator for Documents<'t> {
             match self.parser.next_event() {
                 Some(Ok((Event::DocumentStart(..), span))) => {
                     let start = self.span(&span).start();
+                    self.begun = Some(start);
                     return Some(self.counted(start, |documents| documents.document(start)));
                 }
                 Some(Ok((Event::Comment(..), span))) => {
@@ -191,6 +195,7 @@ impl<'t> Documents<'t> {
     fn broken(&mut self, start: usize, problem: ManifestProblem) -> Document<'t> {
         // To find the end of an endless document takes as long as to read it.
         let endless = matches!(problem.kind, ProblemKind::TooManyNodes { .. });
+        self.begun = None;
         self.finished = endless || !matches!(self.parser.proceed_next_document(), Ok(true));
         let span = Span::new(start, problem.span.end());
         let comments = std::mem::take(&mut self.comments);
@@ -260,6 +265,11 @@ impl<'t> Documents<'t> {
         }
         let rest = self.text.get(offset..).unwrap_or_default();
         let span = Span::new(offset, offset + rest.chars().next().map_or(0, char::len_utf8));
+        let template = if is_template(self.text, offset) {
+            Some(span)
+        } else {
+            self.begun.and_then(|start| bracket_at(self.text, start))
+        };
         let kind = match error.kind() {
             ErrorKind::RecursionLimitExceeded => ProblemKind::TooDeep {
                 limit: self.limits.depth,
@@ -267,7 +277,7 @@ impl<'t> Documents<'t> {
             ErrorKind::TooManyComments => ProblemKind::TooManyComments {
                 limit: self.limits.comments,
             },
-            _ if is_template(self.text, offset) => ProblemKind::Template,
+            _ if template.is_some() => ProblemKind::Template,
             kind => ProblemKind::Syntax(SyntaxError::from_kind(kind)),
         };
         let related = match &kind {
@@ -281,6 +291,10 @@ impl<'t> Documents<'t> {
                 composer.and_then(Composer::open_bracket)
             }
             _ => None,
+        };
+        let span = match kind {
+            ProblemKind::Template => template.unwrap_or(span),
+            _ => span,
         };
         ManifestProblem { span, related, kind }
     }

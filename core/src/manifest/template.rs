@@ -1,5 +1,7 @@
 //! Text that a program fills in later, such as a Helm chart.
 
+use super::Span;
+
 /// Whether the line around `offset` contains a template's brackets.
 pub(super) fn is_template(text: &str, offset: usize) -> bool {
     /// A line of a template is short; a line of anything else may be the whole text.
@@ -12,4 +14,13 @@ pub(super) fn is_template(text: &str, offset: usize) -> bool {
     let line_end = behind.split('\n').next().unwrap_or_default();
     let line = [line_start, line_end].concat();
     line.contains("{{") && line.contains("}}")
+}
+
+/// The inner of the template's brackets that the document at `start` begins with. YAML takes them for a mapping in a mapping, and
+/// finds the mistake only behind them; no manifest begins so, because kubectl accepts no mapping as a key.
+pub(super) fn bracket_at(text: &str, start: usize) -> Option<Span> {
+    let document = text.get(start..)?;
+    let content = document.strip_prefix("---").unwrap_or(document).trim_start();
+    let at = text.len() - content.len();
+    content.starts_with("{{").then(|| Span::new(at + 1, at + 2))
 }

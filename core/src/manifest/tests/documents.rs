@@ -152,6 +152,27 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
 }
 
 #[test]
+fn a_template_that_begins_as_a_mapping_is_found_behind_it() {
+    for (text, line) in [
+        ("{{ if .Values.a }}\na: 1\n{{ end }}\n", 1),
+        ("{{/* a comment */}}\na: 1\n", 1),
+        ("{{ if .Values.a }}\n{{ if .Values.b }}\na: 1\n", 2),
+        ("---\n{{/* A comment: with a colon */}}\na: 1\n", 2),
+        ("{{/*\nA comment: of two lines\n*/}}\na: 1\n", 1),
+        ("a: 1\n---\n{{ if .Values.a }}\nb: 1\n", 3),
+    ] {
+        let found = all(text);
+        let unreadable = found.iter().find_map(Document::unreadable).unwrap();
+        assert_eq!(unreadable.kind, ProblemKind::Template, "{text:?}");
+        let place = Lines::new(text).position(unreadable.span.start());
+        assert_eq!((place.line, place.column), (line, 2), "{text:?}");
+    }
+    let json = all("{a: {b: {}}}\nc: 1\n");
+    let unreadable = json.iter().find_map(Document::unreadable).unwrap();
+    assert_ne!(unreadable.kind, ProblemKind::Template);
+}
+
+#[test]
 fn equal_keys_are_found_after_they_are_resolved() {
     assert_eq!(
         problems("a: 1\nb: 2\na: 3\n"),
