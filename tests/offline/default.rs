@@ -302,9 +302,16 @@ fn what_sops_has_encrypted_stays_as_it_is() {
 fn a_template_stays_as_it_is() {
     let value = POOL.replace("name: default", "name: '{{ .Values.class }}'");
     let lines = format!("{POOL}---\n{{{{- if .Values.gpu }}}}\n{POOL}{{{{- end }}}}\n");
+    let no_dash = format!("{POOL}---\n{{{{ if .Values.gpu }}}}\n{POOL}{{{{ end }}}}\n");
+    let between = format!("{{{{ range .Values.pools }}}}\n---\n{POOL}---\n{{{{ end }}}}\n");
+    let is_left = "left as it is: it is a template";
     for (text, code, reported) in [
-        (value, 0, "left as it is: it is a template"),
-        (lines, 2, "template"),
+        (value, 0, is_left),
+        (lines.clone(), 2, "template that was not rendered"),
+        (lines, 2, is_left),
+        (no_dash.clone(), 2, "template that was not rendered"),
+        (no_dash, 2, is_left),
+        (between, 0, is_left),
     ] {
         let directory = directory(&[("a.yaml", &text)]);
         let outcome = default_in(directory.path(), &["--write", "a.yaml"], "");

@@ -60,9 +60,11 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
             }
         }
     }
-    if is_template {
-        // Its broken documents are reported; the others may be inside a loop or a condition.
+    if is_template && !insertions.is_empty() {
+        // The documents may be inside a loop or a condition.
         insertions.clear();
+        done.left
+            .push(format!("1:1: left as it is: {}", LeftAlone::Template));
     }
     done.text = insertion::apply(text, insertions);
     if !only_adds_defaults(text, &done.text, defaults) {
