@@ -7,7 +7,7 @@ mod text;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
@@ -140,7 +140,7 @@ impl Work<'_> {
         if let Source::File(path) = &input.source
             && is_changed
         {
-            files::replace(path, &completed.text)?;
+            files::replace(path, &completed.text).context("cannot be written")?;
             files::remark(&format!("{}: defaults written", input.name));
         }
         Ok(String::new())

@@ -206,21 +206,34 @@ fn a_name_is_not_put_right_where_that_shows_another_mistake() {
 #[test]
 fn a_file_that_cannot_be_written_in_full_stays_as_it_is() {
     let text = format!("{}{}", "# a comment\n".repeat(10_000), SOUND.replace("1m", "1d"));
+    let small = SOUND.replace("consolidateAfter: 1m", "consolidateAfter: 1d");
     let directory = directory(&[("pools/a.yaml", &text)]);
     let folder = directory.path().join("pools");
     // A process that ignores the signal gets the error.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
-    for arguments in [["lint", "--fix", "a.yaml"], ["default", "--write", "a.yaml"]] {
+    for (arguments, reported) in [
+        (["lint", "--fix"], "error: a.yaml cannot be changed: "),
+        (["default", "--write"], "error: a.yaml cannot be written: "),
+    ] {
+        fs::write(folder.join("b.yaml"), &small).expect("a file");
         let mut command = std::process::Command::new("sh");
         command.args(["-c", script, env!("CARGO_BIN_EXE_poolgate")]);
-        let outcome = process::run(command.args(arguments).current_dir(&folder), "");
+        let outcome = process::run(
+            command
+                .args(arguments)
+                .args(["a.yaml", "b.yaml"])
+                .current_dir(&folder),
+            "",
+        );
         assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
-        assert!(outcome.stderr.contains("error: a.yaml"), "{outcome:?}");
+        assert!(outcome.stderr.contains(reported), "{outcome:?}");
         let left = fs::read_to_string(folder.join("a.yaml")).expect("a file");
         assert!(left == text, "the file is as it was");
+        let other = fs::read_to_string(folder.join("b.yaml")).expect("a file");
+        assert_ne!(other, small, "the other file is written all the same");
         assert_eq!(
             fs::read_dir(&folder).expect("a folder").count(),
-            1,
+            2,
             "nothing is left over"
         );
     }
