@@ -178,9 +178,13 @@ impl fmt::Display for Tally {
             let before = if position == 0 { ": " } else { ", " };
             write!(f, "{before}{}", counted(*count, name))?;
         }
+        let alone = match self.parts {
+            1 => "checked by itself",
+            _ => "checked by themselves",
+        };
         for (count, what, which) in [
             (self.lowered, "warning", "that Karpenter rejects all the same"),
-            (self.parts, "patch", "checked by itself"),
+            (self.parts, "patch", alone),
             (self.encrypted, "encrypted document", "skipped"),
             (self.others, "other object", "skipped"),
             (self.template_folders, "Helm template folder", "skipped"),

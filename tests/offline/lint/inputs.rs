@@ -318,6 +318,15 @@ fn a_patch_of_a_kustomization_is_checked_for_what_it_says_and_not_for_what_it_la
         "{}",
         outcome.stderr
     );
+    let two = patch.replace("general", "batch");
+    let two = format!("{patch}---\n{two}");
+    fs::write(directory.path().join("prod/patches/weight.yaml"), two).expect("a file");
+    let outcome = lint_in(directory.path(), &["prod"], "");
+    assert!(
+        outcome.stderr.contains("2 patches checked by themselves"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]
