@@ -70,6 +70,10 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
         "requirement-contradiction-custom",
         launch::launches_without_the_label,
     ),
+    (
+        "requirement-contradiction-drift",
+        launch::launches_with_a_label_that_is_ruled_out,
+    ),
     ("requirement-twice", launch::element_changes_nothing),
     ("requirement-random-label", launch::invents_a_label),
     ("label-key-length", has_no_claims),

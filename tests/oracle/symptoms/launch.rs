@@ -216,6 +216,30 @@ pub(super) fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &F
     Some(node["labels"].is_object() && node["labels"].get(&key).is_none())
 }
 
+/// The node has the label, but Karpenter finds that the requirements leave no room for its value: with the value as
+/// one more requirement in place of the template's label, it launches nodes without the label.
+pub(super) fn launches_with_a_label_that_is_ruled_out(
+    suspect: &mut SuspectPool<'_>,
+    path: &FieldPath,
+) -> Option<bool> {
+    let key = suspect.requirement(path)?.1.to_owned();
+    let Some(value) = suspect.node()?["labels"].as_object()?.get(&key).cloned() else {
+        return Some(false);
+    };
+    let mut asked = suspect.object.clone();
+    let template = asked.pointer_mut("/spec/template")?;
+    if let Some(labels) = template
+        .pointer_mut("/metadata/labels")
+        .and_then(Value::as_object_mut)
+    {
+        labels.remove(&key);
+    }
+    let list = template.pointer_mut("/spec/requirements")?.as_array_mut()?;
+    list.push(json!({"key": key, "operator": "In", "values": [value]}));
+    let node = suspect.node_of(&asked)?;
+    Some(node["labels"].as_object()?.get(&key).is_none())
+}
+
 /// The label's value is a number that is not in the object.
 pub(super) fn invents_a_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();

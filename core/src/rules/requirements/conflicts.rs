@@ -11,7 +11,11 @@ use crate::rules::findings::Findings;
 /// the message names the entry that leaves no value, but not the one that it contradicts.
 const MOST_COMPARED: usize = 10_000;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_CONTRADICTION, &REQUIREMENT_CONTRADICTION_CUSTOM];
+pub(in crate::rules) const RULES: &[&Rule] = &[
+    &REQUIREMENT_CONTRADICTION,
+    &REQUIREMENT_CONTRADICTION_CUSTOM,
+    &REQUIREMENT_CONTRADICTION_DRIFT,
+];
 
 static REQUIREMENT_CONTRADICTION: Rule = Rule {
     id: RuleId::new("requirement-contradiction"),
@@ -80,6 +84,38 @@ spec:
 ",
 };
 
+static REQUIREMENT_CONTRADICTION_DRIFT: Rule = Rule {
+    id: RuleId::new("requirement-contradiction-drift"),
+    title: "Nodes get no value of a custom label that the requirements rule out",
+    severity: Some(Severity::Error),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
+    why: "Karpenter gives each node the custom labels of the template, also those that contradict a \
+          requirement, and overlooks that `NotIn` excludes every number between two bounds. Then it compares \
+          the labels of the node with the requirements: every node has drifted as soon as it is launched, and \
+          is replaced by one that has drifted, too.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: blue
+    spec:
+      requirements:
+        - key: example.com/team
+          operator: NotIn
+          values: [blue]
+",
+    good: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: blue
+",
+};
+
 /// Returns whether the entries of one label can be satisfied together; reports those that contradict each other.
 pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let sources = &group.sources;
@@ -120,14 +156,7 @@ fn finding(
         (_, Some(other)) => (culprit, other),
         (_, None) => (culprit, culprit),
     };
-    let (rule, effect) = if group.is_custom() {
-        (
-            &REQUIREMENT_CONTRADICTION_CUSTOM,
-            "so nodes are launched without this label",
-        )
-    } else {
-        (&REQUIREMENT_CONTRADICTION, "so the pool never launches a node")
-    };
+    let (rule, effect) = consequence(group);
     let place = other.path(scope);
     let reason = if partner.is_some() {
         format!("contradicts {other} at {place}, {effect}")
@@ -140,6 +169,34 @@ fn finding(
     rule.finding(at.path(scope), Problem::showing(at.to_string()), reason)
         .related(place)
         .suggest("remove one, or allow a common value")
+}
+
+/// The rule that the contradiction breaks, and what comes of it.
+fn consequence(group: &Group<'_>) -> (&'static Rule, &'static str) {
+    let sources = &group.sources;
+    if !group.is_custom() {
+        return (&REQUIREMENT_CONTRADICTION, "so the pool never launches a node");
+    }
+    if sources
+        .iter()
+        .any(|source| matches!(source, Source::Label { .. }))
+    {
+        return (
+            &REQUIREMENT_CONTRADICTION_DRIFT,
+            "so every node gets the label from the template, counts as drifted at once, and is replaced without end",
+        );
+    }
+    // Nothing is left, but to Karpenter the bounds still are open: it picks a number between them.
+    if Selection::all(sources.iter().map(Source::selection)).is_open() {
+        return (
+            &REQUIREMENT_CONTRADICTION_DRIFT,
+            "so every node gets a number that is excluded, counts as drifted at once, and is replaced without end",
+        );
+    }
+    (
+        &REQUIREMENT_CONTRADICTION_CUSTOM,
+        "so nodes are launched without this label",
+    )
 }
 
 #[cfg(test)]
@@ -229,13 +286,43 @@ mod tests {
     }
 
     #[test]
-    fn custom_labels_get_only_a_warning() {
-        let object = with_labels(
-            &json!({"example.com/team": "blue"}),
-            &json!([{"key": "example.com/team", "operator": "NotIn", "values": ["blue"]}]),
-        );
+    fn a_custom_label_that_nodes_lack_is_a_warning() {
+        let object = requirements(&json!([
+            {"key": "example.com/team", "operator": "In", "values": ["blue"]},
+            {"key": "example.com/team", "operator": "DoesNotExist"},
+        ]));
         assert_eq!(errors(&object), [""; 0]);
         assert!(warnings(&object)[0].contains("so nodes are launched without this label; remove one"));
+    }
+
+    #[test]
+    fn a_custom_label_that_nodes_get_against_the_requirements_is_denied() {
+        for entry in [
+            json!({"key": "example.com/team", "operator": "NotIn", "values": ["blue"]}),
+            json!({"key": "example.com/team", "operator": "In", "values": ["green"]}),
+            json!({"key": "example.com/team", "operator": "DoesNotExist"}),
+        ] {
+            let denied = errors(&with_labels(
+                &json!({"example.com/team": "blue"}),
+                &json!([entry]),
+            ));
+            assert_eq!(denied.len(), 1, "{denied:?}");
+            assert!(denied[0].contains("so every node gets the label from the template, counts as drifted"));
+            assert!(
+                denied[0].ends_with("[requirement-contradiction-drift]"),
+                "{denied:?}"
+            );
+        }
+        let denied = errors(&requirements(&json!([
+            {"key": "example.com/n", "operator": "Gt", "values": ["5"]},
+            {"key": "example.com/n", "operator": "Lt", "values": ["7"]},
+            {"key": "example.com/n", "operator": "NotIn", "values": ["6"]},
+        ])));
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(
+            denied[0].contains("so every node gets a number that is excluded"),
+            "{denied:?}"
+        );
     }
 
     #[test]
