@@ -54,6 +54,7 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("requirement-label-unknown", launch::becomes_a_custom_label),
     ("requirement-label-foreign", launch::becomes_a_custom_label),
     ("requirement-operator-numeric", launch::launches_nothing),
+    ("requirement-absent", launch::launches_nothing),
     ("requirement-values-ignored", launch::values_change_nothing),
     ("requirement-not-in-nothing", launch::is_exists),
     ("requirement-value-twice", launch::element_changes_nothing),

@@ -81,6 +81,7 @@ pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
         requirements::restricted::RULES,
         requirements::labels::RULES,
         requirements::operators::RULES,
+        requirements::absent::RULES,
         requirements::values::RULES,
         requirements::unused::RULES,
         requirements::twice::RULES,

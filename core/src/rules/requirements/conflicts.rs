@@ -327,14 +327,15 @@ mod tests {
 
     #[test]
     fn a_label_that_may_be_absent_contradicts_nothing() {
+        const BUILD: &str = "node.kubernetes.io/windows-build";
         let object = requirements(&json!([
-            {"key": CPU, "operator": "DoesNotExist"},
-            {"key": CPU, "operator": "NotIn", "values": ["4"]},
+            {"key": BUILD, "operator": "DoesNotExist"},
+            {"key": BUILD, "operator": "NotIn", "values": ["4"]},
         ]));
         assert_eq!(errors(&object), [""; 0]);
         let object = requirements(&json!([
-            {"key": CPU, "operator": "DoesNotExist"},
-            {"key": CPU, "operator": "Exists"},
+            {"key": BUILD, "operator": "DoesNotExist"},
+            {"key": BUILD, "operator": "Exists"},
         ]));
         assert_eq!(errors(&object).len(), 1);
     }

@@ -3,6 +3,7 @@
 //! First each entry is checked by itself. The valid ones are then combined by label, with the labels of the
 //! template, because that is how Karpenter reads it. An entry of which a part cannot be read is left out of that.
 
+pub(super) mod absent;
 pub(super) mod bounds;
 pub(super) mod capacity_type;
 pub(super) mod conflicts;
@@ -158,6 +159,7 @@ fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'
     }
     unused::check(entry, scope, findings);
     slips::check(entry, scope, findings)
+        && absent::check(entry, scope, findings)
         && operators::check_kind(entry, scope, findings)
         && bounds::check(entry, scope, findings)
         && capacity_type::check(entry, scope, findings)

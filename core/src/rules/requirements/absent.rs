@@ -1,0 +1,147 @@
+//! `DoesNotExist` on a label that every instance type carries.
+
+use super::{Entry, Scope};
+use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::karpenter::{
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, Operator, Provider, REGION_LABEL,
+    ZONE_LABEL,
+};
+use crate::rule::{Evidence, Rule};
+use crate::rules::findings::Findings;
+
+/// The labels that the providers with a list give all their instance types, in their own domain. Others, such as
+/// those of GPUs, only some instance types carry.
+const OWN_LABELS: &[&str] = &[
+    "instance-cpu",
+    "instance-family",
+    "instance-memory",
+    "instance-size",
+];
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_ABSENT];
+
+static REQUIREMENT_ABSENT: Rule = Rule {
+    id: RuleId::new("requirement-absent"),
+    title: "`DoesNotExist` is not about a label that every instance type carries",
+    severity: Some(Severity::Error),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
+    why: "Karpenter looks for machines without the label. Every instance type has an architecture, a system, \
+          a zone, a type and a capacity type, so none is left: the pool looks healthy and never launches a \
+          node.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: DoesNotExist
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: Exists
+",
+};
+
+/// Returns whether instance types without the label may exist, if it is one that they must not have.
+pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let may_be_absent =
+        entry.operator != Operator::DoesNotExist || !is_on_every_instance_type(entry, scope.group);
+    if !may_be_absent {
+        let reason = format!(
+            "every instance type carries {}, so no node is ever launched",
+            entry.key
+        );
+        findings.push(
+            REQUIREMENT_ABSENT
+                .finding(
+                    scope.field(entry.index, "operator"),
+                    entry.operator.as_str(),
+                    reason,
+                )
+                .suggest("remove it, or name the values that you do not want with operator NotIn"),
+        );
+    }
+    may_be_absent
+}
+
+/// Whether it is certain that every instance type of the provider carries the label, with a value.
+pub(super) fn is_on_every_instance_type(entry: &Entry<'_>, group: Option<&str>) -> bool {
+    let provider = group.and_then(Provider::of_group);
+    match entry.key {
+        ARCH_LABEL | OS_LABEL | ZONE_LABEL | INSTANCE_TYPE_LABEL | CAPACITY_TYPE_LABEL => true,
+        REGION_LABEL => provider.is_some_and(|provider| provider.group != "karpenter.kwok.sh"),
+        key => provider.is_some_and(|provider| {
+            let own = key.strip_prefix(provider.group);
+            own.and_then(|rest| rest.strip_prefix('/'))
+                .is_some_and(|name| OWN_LABELS.contains(&name) && provider.values_of(key).is_some())
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::requirements::testing::{errors, requirements_of};
+
+    fn without(key: &str, group: &str) -> Vec<String> {
+        errors(&requirements_of(
+            group,
+            &json!([{"key": key, "operator": "DoesNotExist"}]),
+        ))
+    }
+
+    #[test]
+    fn a_label_that_every_instance_type_carries_cannot_be_absent() {
+        for key in [
+            "kubernetes.io/arch",
+            "beta.kubernetes.io/os",
+            "topology.kubernetes.io/zone",
+            "node.kubernetes.io/instance-type",
+            "karpenter.sh/capacity-type",
+            "karpenter.kwok.sh/instance-cpu",
+            "karpenter.kwok.sh/instance-memory",
+            "karpenter.kwok.sh/instance-family",
+            "karpenter.kwok.sh/instance-size",
+        ] {
+            let denied = without(key, "karpenter.kwok.sh");
+            assert_eq!(denied.len(), 1, "{key}: {denied:?}");
+            assert!(denied[0].ends_with("[requirement-absent]"), "{denied:?}");
+        }
+        assert_eq!(
+            without("kubernetes.io/arch", "karpenter.kwok.sh"),
+            [
+                "spec.template.spec.requirements[0].operator: Invalid value: \"DoesNotExist\": every instance type \
+                 carries kubernetes.io/arch, so no node is ever launched; remove it, or name the values that you do not \
+                 want with operator NotIn [requirement-absent]"
+            ]
+        );
+        assert_eq!(
+            without("topology.kubernetes.io/region", "karpenter.k8s.aws").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_label_that_some_instance_types_lack_may_be_absent() {
+        for (key, group) in [
+            ("topology.kubernetes.io/region", "karpenter.kwok.sh"),
+            ("topology.kubernetes.io/region", "karpenter.example.com"),
+            ("node.kubernetes.io/windows-build", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-gpu-count", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-accelerator-name", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-local-nvme", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-cpu", "eks.amazonaws.com"),
+            ("karpenter.example.com/instance-cpu", "karpenter.example.com"),
+            ("example.com/team", "karpenter.kwok.sh"),
+        ] {
+            assert_eq!(without(key, group), [""; 0], "{key}");
+        }
+    }
+}
