@@ -17,8 +17,8 @@ static CAPACITY_TYPE: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
           none of them, or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; \
-          earlier releases silently never launch a node. If another operator leaves fewer than `minValues`, \
-          every release silently never launches a node.",
+          earlier releases silently never launch a node. If another operator leaves none, or fewer than \
+          `minValues`, every release silently never launches a node.",
     seen_in: &["2164"],
     bad: "\
 spec:
@@ -80,7 +80,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     let allowed = Selection::of(entry.operator, &entry.values);
     let good = known.iter().filter(|word| allowed.has(word)).count();
     let least = entry.min_values.map(|least| usize::try_from(least).unwrap_or(1));
-    let least = least.unwrap_or(usize::from(is_list));
+    let least = least.unwrap_or(1);
     let is_dead = good < least;
     let origin = if scope
         .context
@@ -91,7 +91,19 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     } else {
         Origin::Silent
     };
-    if is_dead && (good > 0 || !is_list) {
+    if good == 0 && !is_list {
+        let reason = "this excludes every capacity type, so no node is ever launched";
+        findings.push(
+            CAPACITY_TYPE
+                .finding(
+                    scope.field(entry.index, "values"),
+                    Problem::showing("[…]"),
+                    reason,
+                )
+                .origin(Origin::Silent)
+                .suggest("leave out the one that you want"),
+        );
+    } else if is_dead && good > 0 {
         let problem = Problem::showing(least.to_string());
         let (reason, origin, suggestion) = if is_list {
             let reason = format!("only {good} of the listed capacity types exist");
@@ -107,7 +119,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
                 .suggest(suggestion),
         );
     }
-    let (rule, origin) = if is_dead && good == 0 {
+    let (rule, origin) = if is_list && good == 0 {
         (&CAPACITY_TYPE, origin)
     } else {
         (&CAPACITY_TYPE_UNKNOWN, Origin::Silent)
@@ -198,6 +210,26 @@ mod tests {
             denied[0].ends_with("[requirement-min-values-together]"),
             "{denied:?}"
         );
+    }
+
+    #[test]
+    fn excluding_every_type_is_denied() {
+        let all = json!(["spot", "on-demand", "reserved"]);
+        let expected = "spec.template.spec.requirements[0].values: Invalid value: […]: this excludes every capacity \
+                        type, so no node is ever launched; leave out the one that you want [capacity-type]";
+        assert_eq!(errors(&of("NotIn", &all)), [expected]);
+        let with_least = json!([{
+            "key": CAPACITY_TYPE_LABEL, "operator": "NotIn", "values": all, "minValues": 1,
+        }]);
+        assert_eq!(errors(&requirements(&with_least)), [expected]);
+        let unknown = of("NotIn", &json!(["spot", "on-demand", "reserved", "cheap"]));
+        assert_eq!(errors(&unknown), [expected]);
+        assert!(warnings(&unknown)[0].ends_with("[capacity-type-unknown]"));
+
+        let two = of("NotIn", &json!(["spot", "on-demand"]));
+        assert_eq!(errors(&two), [""; 0]);
+        let old = errors_in(ApiVersion::V1, KarpenterVersion::new(1, 2, 0), &two);
+        assert_eq!(old, [expected]);
     }
 
     #[test]
