@@ -185,7 +185,9 @@ mod tests {
             assert!(denied[0].contains(reason), "{denied:?}");
             assert!(denied[0].ends_with("[label-restricted]"), "{denied:?}");
         }
-        assert_eq!(errors(&label("karpenter.sh/capacity-type")), [""; 0]);
+        let capacity =
+            json!({"spec": {"template": {"metadata": {"labels": {"karpenter.sh/capacity-type": "spot"}}}}});
+        assert_eq!(errors(&capacity), [""; 0]);
     }
 
     #[test]

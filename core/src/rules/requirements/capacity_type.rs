@@ -18,7 +18,8 @@ static CAPACITY_TYPE: Rule = Rule {
     why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
           none of them, or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; \
           earlier releases silently never launch a node. If another operator leaves none, or fewer than \
-          `minValues`, every release silently never launches a node.",
+          `minValues`, every release silently never launches a node, nor does it if a template label is \
+          none of them.",
     seen_in: &["2164"],
     bad: "\
 spec:
@@ -82,11 +83,13 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     let least = entry.min_values.map(|least| usize::try_from(least).unwrap_or(1));
     let least = least.unwrap_or(1);
     let is_dead = good < least;
-    let origin = if scope
-        .context
-        .release
-        .has(KarpenterVersion::CAPACITY_TYPES_CHECKED)
-    {
+    // Karpenter's own check reads only the requirements, not the labels of the template.
+    let is_checked = entry.label.is_none()
+        && scope
+            .context
+            .release
+            .has(KarpenterVersion::CAPACITY_TYPES_CHECKED);
+    let origin = if is_checked {
         by_runtime(scope.template.owner)
     } else {
         Origin::Silent
@@ -134,7 +137,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         };
         let reason = format!("{reason}{}", so_others(unknown.map(|(_, value)| value)));
         findings.push(
-            rule.unsupported(scope.value(entry.index, position), value, known, reason)
+            rule.unsupported(entry.value_path(position, scope), value, known, reason)
                 .origin(origin),
         );
     }

@@ -5,9 +5,7 @@ use std::fmt;
 use super::{Entry, Scope};
 use crate::diagnostic::FieldPath;
 use crate::json::FewMap;
-use crate::json::Json;
 use crate::karpenter::{LabelKind, Operator, Selection, canonical_label};
-use crate::value::label::label_value;
 
 /// How many values a message names; the others are only counted.
 const MOST_SHOWN: usize = 5;
@@ -38,8 +36,8 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Groups valid requirements by label, together with the template labels of the same name.
-    pub(super) fn all(entries: &'a [Entry<'a>], scope: &Scope<'a>) -> Vec<Self> {
+    /// Groups valid requirements by label, together with the valid template labels of the same name.
+    pub(super) fn all(entries: &'a [Entry<'a>], labels: &[(&'a str, &'a str)]) -> Vec<Self> {
         let mut indexes: FewMap<&str, usize> = FewMap::default();
         let mut groups: Vec<Self> = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -52,11 +50,10 @@ impl<'a> Group<'a> {
                 }),
             }
         }
-        for (written, value) in scope.template.labels.present().into_iter().flatten() {
+        for &(written, value) in labels {
             let key = canonical_label(written);
             let group = indexes.get(&key).and_then(|index| groups.get_mut(*index));
-            let value = value_of(value);
-            if let (Some(group), Some(value)) = (group, value) {
+            if let Some(group) = group {
                 group.sources.push(Source::Label { written, key, value });
             }
         }
@@ -75,11 +72,6 @@ impl<'a> Group<'a> {
     pub(super) fn is_custom(&self) -> bool {
         self.kind.is_custom()
     }
-}
-
-/// The value of a label, if it is legal.
-fn value_of<'v>(value: &'v Json<'_>) -> Option<&'v str> {
-    value.as_str().filter(|value| label_value(value).is_ok())
 }
 
 impl<'a> Source<'a> {

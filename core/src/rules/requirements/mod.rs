@@ -29,6 +29,7 @@ use crate::diagnostic::{FieldPath, quoted};
 use crate::karpenter::{
     EnumValues, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
 };
+use crate::value::label::label_value;
 
 /// Where a list of requirements is, and what it is checked against.
 #[derive(Debug)]
@@ -76,6 +77,8 @@ impl<'a> Scope<'a> {
 pub(super) struct Entry<'a> {
     /// Its index in the list.
     index: usize,
+    /// The template label that it is instead, as it is written; it has no index then.
+    label: Option<&'a str>,
     /// The key of the label, by the name that Karpenter uses.
     key: &'a str,
     /// The kind of the label.
@@ -83,6 +86,16 @@ pub(super) struct Entry<'a> {
     operator: Operator,
     values: Vec<&'a str>,
     min_values: Option<i64>,
+}
+
+impl Entry<'_> {
+    /// The path of one of its values.
+    fn value_path(&self, position: usize, scope: &Scope<'_>) -> FieldPath {
+        match self.label {
+            Some(written) => scope.template.labels_path().key(written.to_owned()),
+            None => scope.value(self.index, position),
+        }
+    }
 }
 
 /// Names the other values with the same mistake, after the reason for the first: one finding reports all.
@@ -112,13 +125,43 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 
 /// Checks entries and labels together. In a NodeClaim, Karpenter has already combined them.
 fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    for group in groups::Group::all(entries, scope) {
+    let labels = check_labels(scope, findings);
+    for group in groups::Group::all(entries, &labels) {
         if conflicts::check(&group, scope, findings) {
             min_values_together::check(&group, scope, findings);
             twice::warn_of_entries(&group, scope, findings);
             custom::check(&group, scope, findings);
         }
     }
+}
+
+/// Checks the values of template labels; returns the labels whose values are legal and possible, as they are written.
+fn check_labels<'a>(scope: &Scope<'a>, findings: &mut Findings<'_>) -> Vec<(&'a str, &'a str)> {
+    let labels = scope.template.labels.present().into_iter().flatten();
+    labels
+        .filter_map(|(written, value)| {
+            let value = value.as_str().filter(|value| label_value(value).is_ok())?;
+            check_label(written, value, scope, findings).then_some((written, value))
+        })
+        .collect()
+}
+
+/// Whether nodes can have this value of a label; reports it if they cannot. To Karpenter, the label is a requirement.
+fn check_label<'a>(written: &'a str, value: &'a str, scope: &Scope<'a>, findings: &mut Findings<'_>) -> bool {
+    let kind = scope.context.labels.kind_of(written, scope.group);
+    if !kind.is_well_known() {
+        return true;
+    }
+    let entry = Entry {
+        index: 0,
+        label: Some(written),
+        key: canonical_label(written),
+        kind,
+        operator: Operator::In,
+        values: vec![value],
+        min_values: None,
+    };
+    slips::check(&entry, scope, findings) && capacity_type::check(&entry, scope, findings)
 }
 
 /// Checks one entry by itself; returns it if it is valid.
@@ -143,6 +186,7 @@ fn check_entry<'a>(
     let (key, kind, is_known) = about?;
     let entry = Entry {
         index: requirement.index,
+        label: None,
         key: canonical_label(key),
         kind,
         operator,
@@ -163,4 +207,51 @@ fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'
         && operators::check_kind(entry, scope, findings)
         && bounds::check(entry, scope, findings)
         && capacity_type::check(entry, scope, findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::testing::{errors, requirements};
+
+    fn with(labels: &Value, list: &Value) -> Value {
+        let mut object = requirements(list);
+        object["spec"]["template"]["metadata"] = json!({"labels": labels});
+        object
+    }
+
+    #[test]
+    fn a_template_label_with_a_value_that_no_node_has_is_denied_once() {
+        assert_eq!(
+            errors(&with(&json!({"kubernetes.io/arch": "x86_64"}), &json!([]))),
+            [
+                "spec.template.metadata.labels[kubernetes.io/arch]: Invalid value: \"x86_64\": no node has this value, \
+                 so it matches nothing; did you mean amd64? [requirement-no-value]"
+            ]
+        );
+        assert_eq!(
+            errors(&with(&json!({"karpenter.sh/capacity-type": "Spot"}), &json!([]))),
+            [
+                "spec.template.metadata.labels[karpenter.sh/capacity-type]: Unsupported value: \"Spot\": supported \
+                 values: \"on-demand\", \"spot\", \"reserved\": there is no such capacity type; write spot \
+                 [capacity-type]"
+            ]
+        );
+        let denied = errors(&with(
+            &json!({"kubernetes.io/os": "Windows"}),
+            &json!([{"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]}]),
+        ));
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(
+            denied[0].starts_with("spec.template.metadata.labels[kubernetes.io/os]: "),
+            "{denied:?}"
+        );
+        let fine = json!({
+            "kubernetes.io/os": "windows",
+            "karpenter.sh/capacity-type": "spot",
+            "example.com/arch": "x86_64",
+        });
+        assert_eq!(errors(&with(&fine, &json!([]))), [""; 0]);
+    }
 }

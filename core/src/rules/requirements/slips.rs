@@ -39,7 +39,8 @@ static REQUIREMENT_NO_VALUE: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "No node has any of the listed values, so the pool never launches one. Architectures are `amd64` and \
+    why: "No node has any of the listed values, so the pool never launches one. A template label is a list of \
+          one value. Architectures are `amd64` and \
           `arm64`, operating systems `linux` and `windows`, in lower case. Labels that count something have \
           whole numbers without a unit. An instance category of AWS has only letters, such as `c`; `c5` is a \
           family.",
@@ -134,7 +135,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         .filter_map(|(position, _)| entry.values.get(*position));
     let value = entry.values.get(*position).copied().unwrap_or_default();
     let reason = format!("{}{}", first.reason, so_others(others.copied()));
-    let finding = rule.finding(scope.value(entry.index, *position), value, reason);
+    let finding = rule.finding(entry.value_path(*position, scope), value, reason);
     let suggestion = (!likely.is_empty()).then(|| Suggestion::did_you_mean(likely.join(", ")));
     findings.push(finding.suggest_if_known(suggestion));
     !is_dead
