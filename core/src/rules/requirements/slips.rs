@@ -1,8 +1,10 @@
 //! Values that no node has, because they are written as in other systems or belong to another label.
 
-use super::{Entry, Scope, so_others};
+use super::{Entry, Scope, absent, so_others};
 use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
-use crate::karpenter::{ARCH_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer};
+use crate::karpenter::{
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer,
+};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -42,7 +44,7 @@ static REQUIREMENT_NO_VALUE: Rule = Rule {
     why: "No node has any of the listed values, so the pool never launches one. A template label is a list of \
           one value. Architectures are `amd64` and \
           `arm64`, operating systems `linux` and `windows`, in lower case. Labels that count something have \
-          whole numbers without a unit. An instance category of AWS has only letters, such as `c`; `c5` is a \
+          whole numbers without a unit. An empty value often comes from a variable that is not set. An instance category of AWS has only letters, such as `c`; `c5` is a \
           family.",
     seen_in: &[],
     bad: "\
@@ -148,6 +150,12 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
         likely,
         is_certain: true,
     };
+    // The check of capacity types knows them all.
+    if value.is_empty() && entry.key != CAPACITY_TYPE_LABEL && absent::is_on_every_instance_type(entry, group)
+    {
+        let reason = "on every instance type this label has a value, so the empty one matches nothing";
+        return Some(certain(reason, None));
+    }
     let names = match entry.key {
         ARCH_LABEL => ARCHITECTURES,
         OS_LABEL => SYSTEMS,
@@ -297,6 +305,37 @@ mod tests {
                  karpenter.k8s.aws/instance-family? [requirement-no-value]"
             ]
         );
+    }
+
+    #[test]
+    fn an_empty_value_is_denied_for_labels_that_every_instance_type_has() {
+        let of = |key: &str, group: &str| {
+            errors(&requirements_of(
+                group,
+                &json!([{"key": key, "operator": "In", "values": [""]}]),
+            ))
+        };
+        for key in [
+            "kubernetes.io/arch",
+            "kubernetes.io/os",
+            "topology.kubernetes.io/zone",
+            "node.kubernetes.io/instance-type",
+            "karpenter.sh/capacity-type",
+            "karpenter.kwok.sh/instance-family",
+        ] {
+            let denied = of(key, "karpenter.kwok.sh");
+            assert_eq!(denied.len(), 1, "{key}: {denied:?}");
+        }
+        assert_eq!(
+            of("topology.kubernetes.io/zone", "karpenter.kwok.sh"),
+            [
+                "spec.template.spec.requirements[0].values[0]: Invalid value: \"\": on every instance type this label \
+                 has a value, so the empty one matches nothing [requirement-no-value]"
+            ]
+        );
+        let aws = "karpenter.k8s.aws";
+        assert_eq!(of("karpenter.k8s.aws/instance-hypervisor", aws), [""; 0]);
+        assert_eq!(of("example.com/team", aws), [""; 0]);
     }
 
     #[test]
