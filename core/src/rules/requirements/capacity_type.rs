@@ -1,6 +1,6 @@
 //! The values of `karpenter.sh/capacity-type`.
 
-use super::{Entry, Scope, so_others};
+use super::{Entry, Scope, min_values, so_others};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator, Selection};
 use crate::rule::{Evidence, Rule};
@@ -83,13 +83,17 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     let least = entry.min_values.map(|least| usize::try_from(least).unwrap_or(1));
     let least = least.unwrap_or(1);
     let is_dead = good < least;
+    // Karpenter's own check counts a repeated value again, its scheduler does not.
+    let listed = entry.values.iter().filter(|value| known.contains(value)).count();
+    // The check of `minValues` reports it if only repetitions make up the number.
+    let is_filled_up = is_list && min_values::distinct(entry) < least && listed >= least;
     // Karpenter's own check reads only the requirements, not the labels of the template.
     let is_checked = entry.label.is_none()
         && scope
             .context
             .release
             .has(KarpenterVersion::CAPACITY_TYPES_CHECKED);
-    let origin = if is_checked {
+    let origin = if is_checked && listed < least {
         by_runtime(scope.template.owner)
     } else {
         Origin::Silent
@@ -106,7 +110,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
                 .origin(Origin::Silent)
                 .suggest("leave out the one that you want"),
         );
-    } else if is_dead && good > 0 {
+    } else if is_dead && good > 0 && !is_filled_up {
         let problem = Problem::showing(least.to_string());
         let (reason, origin, suggestion) = if is_list {
             let reason = format!("only {good} of the listed capacity types exist");
@@ -211,6 +215,27 @@ mod tests {
         assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
             denied[0].ends_with("[requirement-min-values-together]"),
+            "{denied:?}"
+        );
+    }
+
+    #[test]
+    fn a_repeated_type_counts_once_and_is_one_error() {
+        let of = |values: &Value| {
+            errors(&requirements(&json!([{
+                "key": CAPACITY_TYPE_LABEL, "operator": "In", "values": values, "minValues": 2,
+            }])))
+        };
+        let denied = of(&json!(["spot", "spot"]));
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(
+            denied[0].ends_with("[requirement-min-values-distinct]"),
+            "{denied:?}"
+        );
+        let denied = of(&json!(["spot", "spot", "cheap"]));
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(
+            denied[0].contains("only 1 of the listed capacity types exist"),
             "{denied:?}"
         );
     }

@@ -174,11 +174,7 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
         return false;
     }
     if entry.operator == Operator::In {
-        let mut values = FewMap::default();
-        for value in &entry.values {
-            values.insert(*value, ());
-        }
-        let distinct = values.len();
+        let distinct = distinct(entry);
         if is_more_than(least, distinct) {
             let reason = format!("the scheduler counts different values, of which there are {distinct}");
             findings.push(found(
@@ -190,6 +186,15 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
         }
     }
     true
+}
+
+/// How many different values an entry lists.
+pub(super) fn distinct(entry: &Entry<'_>) -> usize {
+    let mut values = FewMap::default();
+    for value in &entry.values {
+        values.insert(*value, ());
+    }
+    values.len()
 }
 
 pub(super) fn path(index: usize, scope: &Scope<'_>) -> FieldPath {
