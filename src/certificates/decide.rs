@@ -115,8 +115,9 @@ impl Since {
         let is_trusted = authority.is_some_and(|authority| seen.is_trusted(authority));
         self.trusted = self.trusted.filter(|_| is_trusted).or(is_trusted.then_some(at));
         let leaf = seen.leaf.as_ref().map(|leaf| leaf.certificate.clone());
-        // From now on there is a CA to trust.
-        self.is_first &= leaf.is_none();
+        // From now on there is a CA to trust, or another one that some webhook trusts.
+        let is_alone = seen.present().iter().all(|present| Some(present) == authority);
+        self.is_first &= leaf.is_none() && is_alone;
         keep(&mut self.leaf, leaf, at);
         keep(&mut self.present, Some(seen.present()), at);
     }

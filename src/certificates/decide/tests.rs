@@ -56,6 +56,21 @@ fn from_nothing_a_leaf_is_stored_as_soon_as_the_bundles_are_read_back() {
 }
 
 #[test]
+fn a_first_leaf_waits_if_another_process_has_let_a_lost_authority_be_trusted() {
+    let mut world = World::new();
+    assert_eq!(step(&mut world), Step::MakeAuthority { previous: Vec::new() });
+    world.look(1);
+    world.happens(&Event::EmptyAuthority);
+    assert_eq!(step(&mut world), Step::MakeAuthority { previous: Vec::new() });
+    world.look(0);
+    assert_eq!(world.act(1), Some(Step::Trust(vec![certificate(1)])));
+    let both = vec![certificate(2), certificate(1)];
+    assert_eq!(step(&mut world), Step::Trust(both));
+    assert_eq!(step(&mut world), Step::Wait(SETTINGS.trust_wait));
+    world.settle();
+}
+
+#[test]
 fn an_authority_is_replaced_step_by_step_and_each_wait_is_kept() {
     let mut world = World::new();
     world.settle();
