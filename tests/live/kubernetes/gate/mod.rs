@@ -7,5 +7,6 @@ mod creators;
 mod crowd;
 mod fairness;
 mod faults;
+mod gated;
 mod objects;
 mod replicas;
