@@ -153,14 +153,15 @@ impl<'a> Round<'a> {
         decision: Decision,
     ) -> Result<Option<Needs>, CallError> {
         let Decision { write, answers } = decision;
+        let over = base.as_ref().map(|base| base.stored.version);
         match write {
             Write::Required(ledger) => {
-                let write = self.write(pool, base.as_ref(), ledger);
+                let write = self.counted(base.as_ref(), self.write(pool, over, ledger));
                 self.store(&write).await?;
                 self.answer(pool, &answers, true);
             }
             Write::Useful(ledger) => {
-                let write = self.write(pool, base.as_ref(), ledger);
+                let write = self.counted(base.as_ref(), self.write(pool, over, ledger));
                 self.answer(pool, &answers, false);
                 if answers.is_empty() || !self.releases.is_empty() {
                     self.store_if_unchanged(&write).await?;
@@ -170,9 +171,8 @@ impl<'a> Round<'a> {
             }
             Write::Nothing => {
                 self.answer(pool, &answers, false);
-                if let Some(ledger) = base.as_ref().and_then(|base| base.released.clone()) {
-                    let write = self.write(pool, base.as_ref(), ledger);
-                    self.store_if_unchanged(&write).await?;
+                if let Some(ledger) = base.and_then(|base| base.released) {
+                    self.store_if_unchanged(&self.write(pool, over, ledger)).await?;
                 }
                 self.releases.clear();
             }
@@ -182,17 +182,26 @@ impl<'a> Round<'a> {
         Ok((!self.releases.is_empty()).then_some(NOTHING))
     }
 
-    /// The write that replaces `base` with a ledger.
-    fn write(&self, pool: &LimitedPool, base: Option<&Base>, ledger: Ledger) -> LedgerWrite {
-        let total = |ledger: &Ledger| ledger.denied().map_or(0, |denied| denied.total);
-        let before = base.map(Base::ledger);
+    /// The write that replaces the ledger of version `over`.
+    fn write(&self, pool: &LimitedPool, over: Option<u64>, ledger: Ledger) -> LedgerWrite {
         LedgerWrite {
             pool: self.pool.into(),
             uid: pool.uid.clone(),
-            over: base.map(|base| base.stored.version),
-            denials: total(&ledger).saturating_sub(before.map_or(0, total)),
-            expired: before.map_or(0, |before| self.expired(before, &ledger)),
             ledger,
+            over,
+            denials: 0,
+            expired: 0,
+        }
+    }
+
+    /// The write with what it adds to the ledger before, and removes from it.
+    fn counted(&self, base: Option<&Base>, write: LedgerWrite) -> LedgerWrite {
+        let total = |ledger: &Ledger| ledger.denied().map_or(0, |denied| denied.total);
+        let before = base.map(Base::ledger);
+        LedgerWrite {
+            denials: total(&write.ledger).saturating_sub(before.map_or(0, total)),
+            expired: before.map_or(0, |before| self.expired(before, &write.ledger)),
+            ..write
         }
     }
 

@@ -1,7 +1,7 @@
 //! The values of `karpenter.sh/capacity-type`.
 
 use super::{Entry, Scope, min_values, so_others};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator, Selection};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -80,13 +80,14 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     let known = scope.words(EnumValues::CapacityType);
     let allowed = Selection::of(entry.operator, &entry.values);
     let good = known.iter().filter(|word| allowed.has(word)).count();
-    let least = entry.min_values.map(|least| usize::try_from(least).unwrap_or(1));
-    let least = least.unwrap_or(1);
+    let least = entry
+        .min_values
+        .map_or(1, |least| usize::try_from(least).unwrap_or(1));
     let is_dead = good < least;
     // Karpenter's own check counts a repeated value again, its scheduler does not.
     let listed = entry.values.iter().filter(|value| known.contains(value)).count();
     // The check of `minValues` reports it if only repetitions make up the number.
-    let is_filled_up = is_list && min_values::distinct(entry) < least && listed >= least;
+    let is_filled_up = || is_list && listed >= least && min_values::distinct(entry) < least;
     // Karpenter's own check reads only the requirements, not the labels of the template.
     let is_checked = entry.label.is_none()
         && scope
@@ -99,18 +100,8 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         Origin::Silent
     };
     if good == 0 && !is_list {
-        let reason = "this excludes every capacity type, so no node is ever launched";
-        findings.push(
-            CAPACITY_TYPE
-                .finding(
-                    scope.field(entry.index, "values"),
-                    Problem::showing("[…]"),
-                    reason,
-                )
-                .origin(Origin::Silent)
-                .suggest("leave out the one that you want"),
-        );
-    } else if is_dead && good > 0 && !is_filled_up {
+        findings.push(excludes_all(scope.field(entry.index, "values")));
+    } else if is_dead && good > 0 && !is_filled_up() {
         let problem = Problem::showing(least.to_string());
         let (reason, origin, suggestion) = if is_list {
             let reason = format!("only {good} of the listed capacity types exist");
@@ -146,6 +137,14 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         );
     }
     !is_dead
+}
+
+fn excludes_all(path: FieldPath) -> Diagnostic {
+    let reason = "this excludes every capacity type, so no node is ever launched";
+    CAPACITY_TYPE
+        .finding(path, Problem::showing("[…]"), reason)
+        .origin(Origin::Silent)
+        .suggest("leave out the one that you want")
 }
 
 #[cfg(test)]

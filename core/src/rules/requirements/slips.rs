@@ -42,9 +42,9 @@ static REQUIREMENT_NO_VALUE: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "No node has any of the listed values, so the pool never launches one. A template label is a list of \
-          one value. Architectures are `amd64` and \
-          `arm64`, operating systems `linux` and `windows`, in lower case. Labels that count something have \
-          whole numbers without a unit. An empty value often comes from a variable that is not set. An instance category of AWS has only letters, such as `c`; `c5` is a \
+          one value. Architectures are `amd64` and `arm64`, operating systems `linux` and `windows`, in lower \
+          case. Labels that count something have whole numbers without a unit. An empty value often comes from \
+          a variable that is not set. An instance category of AWS has only letters, such as `c`; `c5` is a \
           family.",
     seen_in: &[],
     bad: "\
