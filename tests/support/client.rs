@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{io, iter};
 
 use hyper::{Method, Request, StatusCode};
+use hyper_util::client::legacy;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Config, Error};
 use serde_json::Value;
@@ -137,7 +139,7 @@ impl Client {
     pub(crate) fn apply(&self, path: &str, manifest: &str) {
         let applied = format!("{path}?fieldManager=kubectl&force=true");
         if let Err(error) = self.send(&Method::PATCH, &applied, APPLY, manifest) {
-            panic!("apply {path}: {error}");
+            panic!("apply {path}: {error:?}");
         }
     }
 
@@ -230,17 +232,34 @@ impl Client {
                 .block_on(answer)
                 .unwrap_or_else(|_| panic!("{method} {path}: no answer in {PATIENCE:?}"));
             match answer {
-                // An API server that has just begun asks for a moment.
-                Err(Error::Api(status))
-                    if status.code == StatusCode::TOO_MANY_REQUESTS.as_u16()
-                        && begun.elapsed() < PATIENCE =>
-                {
+                Err(error) if begun.elapsed() < PATIENCE && may_be_repeated(&error) => {
                     sleep(Duration::from_millis(200));
                 }
                 answer => return answer,
             }
         }
     }
+}
+
+/// Whether an API server has not done what it was asked for, and will: one that has just begun asks for a moment, and on a
+/// busy machine a handshake may take longer than the client waits for it.
+fn may_be_repeated(error: &Error) -> bool {
+    match error {
+        Error::Api(status) => status.code == StatusCode::TOO_MANY_REQUESTS.as_u16(),
+        Error::Service(error) => error
+            .downcast_ref::<legacy::Error>()
+            .is_some_and(|error| error.is_connect() && !is_refused(error)),
+        _ => false,
+    }
+}
+
+/// Whether nobody listens there: a server that is gone does not come back by itself.
+fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = iter::successors(Some(error), |error| error.source());
+    causes.any(|cause| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::ConnectionRefused)
+    })
 }
 
 /// The path of an object whose resource is named after its kind: in lower case, in the plural.
