@@ -3,7 +3,7 @@
 use super::Scope;
 use super::groups::{Group, Source};
 use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
-use crate::karpenter::Selection;
+use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -119,28 +119,36 @@ spec:
 /// Returns whether the entries of one label can be satisfied together; reports those that contradict each other.
 pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let sources = &group.sources;
-    if sources.len() < 2 || !contradict(sources) {
+    let existing = existing(group, scope);
+    if sources.len() < 2 || !contradict(sources, existing) {
         return true;
     }
     // More entries never leave more values, so a binary search finds the first one that leaves none.
     let fine = (1..sources.len())
         .collect::<Vec<_>>()
-        .partition_point(|count| !contradict(sources.get(..*count).unwrap_or_default()));
+        .partition_point(|count| !contradict(sources.get(..*count).unwrap_or_default(), existing));
     let (before, culprit) = (sources.get(..fine).unwrap_or_default(), sources.get(fine));
     if let Some(culprit) = culprit {
         let values: usize = sources.iter().map(Source::count).sum();
         let partner = before
             .iter()
-            .find(|source| values <= MOST_COMPARED && contradict(&[**source, *culprit]));
+            .find(|source| values <= MOST_COMPARED && contradict(&[**source, *culprit], existing));
         findings.push(finding(group, culprit, before, partner, scope));
     }
     false
 }
 
+/// The only values that a label can have, if they are known and every node has one of them.
+fn existing(group: &Group<'_>, scope: &Scope<'_>) -> Option<&'static [&'static str]> {
+    let entry = group.entries().next()?;
+    (entry.key == CAPACITY_TYPE_LABEL).then(|| scope.words(EnumValues::CapacityType))
+}
+
 /// Whether no value is left although a node must carry the label.
-fn contradict(sources: &[Source<'_>]) -> bool {
-    sources.iter().any(Source::demands_label)
-        && Selection::all(sources.iter().map(Source::selection)).is_empty()
+fn contradict(sources: &[Source<'_>], existing: Option<&[&str]>) -> bool {
+    let existing = existing.map(|values| Selection::of(Operator::In, values));
+    let is_demanded = existing.is_some() || sources.iter().any(Source::demands_label);
+    is_demanded && Selection::all(sources.iter().map(Source::selection).chain(existing)).is_empty()
 }
 
 fn finding(
@@ -203,6 +211,7 @@ fn consequence(group: &Group<'_>) -> (&'static Rule, &'static str) {
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::karpenter::CAPACITY_TYPE_LABEL;
     use crate::rules::requirements::testing::{errors, requirements, warnings};
 
     const CPU: &str = "karpenter.kwok.sh/instance-cpu";
@@ -244,6 +253,24 @@ mod tests {
                  never launches a node; remove one, or allow a common value [requirement-contradiction]"
             ]
         );
+    }
+
+    #[test]
+    fn capacity_types_that_do_not_exist_are_not_left() {
+        let of = |first: &Value, second: &Value| {
+            errors(&requirements(&json!([
+                {"key": CAPACITY_TYPE_LABEL, "operator": "NotIn", "values": first},
+                {"key": CAPACITY_TYPE_LABEL, "operator": "NotIn", "values": second},
+            ])))
+        };
+        let denied = of(&json!(["spot"]), &json!(["on-demand", "reserved"]));
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(
+            denied[0].contains("so the pool never launches a node"),
+            "{denied:?}"
+        );
+        assert!(denied[0].ends_with("[requirement-contradiction]"), "{denied:?}");
+        assert_eq!(of(&json!(["spot"]), &json!(["on-demand"])), [""; 0]);
     }
 
     #[test]
