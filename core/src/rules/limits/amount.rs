@@ -127,15 +127,18 @@ spec:
 ",
 };
 
-/// Less memory or storage, in bytes, than any node has.
-const LEAST_BYTES: i64 = 1 << 20;
+/// Less memory, in bytes, than any machine has: the smallest ones of the clouds have twice as much.
+const LEAST_MEMORY: i64 = 256 << 20;
+/// Less storage, in bytes, than any node has.
+const LEAST_STORAGE: i64 = 1 << 20;
 /// More cores than any cluster has.
 const MOST_CORES: i64 = 1_000_000;
 
 /// Whether no node has so little of a resource, or no cluster so much.
 fn is_unlikely(resource: &str, quantity: &Quantity) -> bool {
     match resource {
-        "memory" | "ephemeral-storage" => quantity.rounded_up() < LEAST_BYTES,
+        "memory" => quantity.rounded_up() < LEAST_MEMORY,
+        "ephemeral-storage" => quantity.rounded_up() < LEAST_STORAGE,
         "cpu" => quantity.rounded_down() < 1 || quantity.rounded_down() >= MOST_CORES,
         _ => false,
     }
@@ -325,6 +328,11 @@ mod tests {
             ),
             ("memory", json!("1000m"), "this is 1 bytes, less"),
             ("memory", json!(64), "did you mean 64Gi?"),
+            (
+                "memory",
+                json!("100Mi"),
+                "this is 104857600 bytes, less than any node has, so the pool never launches one; did you mean 100Gi?",
+            ),
             ("ephemeral-storage", json!("500"), "did you mean 500Gi?"),
             ("memory", json!("1e3"), "write it with a unit, such as 1000Gi"),
             ("cpu", json!("1000Gi"), "so it limits nothing; did you mean 1000?"),
