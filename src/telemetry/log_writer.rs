@@ -3,11 +3,14 @@
 
 use std::io::{self, Write};
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::metrics::counter::Counter;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
+#[cfg(target_os = "linux")]
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 
 /// How many bytes a writable pipe takes at once without blocking (POSIX: `PIPE_BUF`).
 const PIECE: usize = 4096;
@@ -41,6 +44,8 @@ pub(super) struct LogStream<S> {
     stream: S,
     pending: Mutex<Pending>,
     dropped: Counter,
+    /// Whether the system had to be asked first if the stream takes more: then it has to be each time.
+    is_polled: AtomicBool,
 }
 
 /// The lines for the thread that writes.
@@ -57,6 +62,7 @@ impl<S> LogStream<S> {
             stream,
             pending: Mutex::default(),
             dropped: Counter::default(),
+            is_polled: AtomicBool::new(false),
         }
     }
 
@@ -106,12 +112,20 @@ where
 
     /// Writes as much of a line as can be written at once.
     fn write_line(&self, line: &[u8]) {
-        let mut pieces = line.chunks(PIECE);
-        let is_written =
-            pieces.all(|piece| takes_more(&self.stream) && (&self.stream).write_all(piece).is_ok());
-        if !is_written {
+        if !line.chunks(PIECE).all(|piece| self.write_piece(piece)) {
             self.dropped.inc();
         }
+    }
+
+    /// Whether a piece could be written at once.
+    fn write_piece(&self, piece: &[u8]) -> bool {
+        if !self.is_polled.load(Ordering::Relaxed) {
+            if let Some(is_written) = written_at_once(&self.stream, piece) {
+                return is_written;
+            }
+            self.is_polled.store(true, Ordering::Relaxed);
+        }
+        takes_more(&self.stream) && (&self.stream).write_all(piece).is_ok()
     }
 }
 
@@ -144,6 +158,30 @@ where
     }
 }
 
+/// Writes a piece with one system call, and returns whether there was space for it. `None` if the stream has no such call:
+/// Linux has it for pipes, but not for all files.
+#[cfg(target_os = "linux")]
+fn written_at_once(stream: &impl AsFd, piece: &[u8]) -> Option<bool> {
+    const AT_ITS_END: u64 = u64::MAX;
+    let written = pwritev2(
+        stream,
+        &[io::IoSlice::new(piece)],
+        AT_ITS_END,
+        ReadWriteFlags::NOWAIT,
+    );
+    match written {
+        Ok(count) => Some(count == piece.len()),
+        // Some files say this, too: no write to them goes without waiting, and they always take more.
+        Err(Errno::AGAIN) if !takes_more(stream) => Some(false),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn written_at_once(_: &impl AsFd, _: &[u8]) -> Option<bool> {
+    None
+}
+
 fn takes_more(stream: &impl AsFd) -> bool {
     let mut polled = [PollFd::new(stream, PollFlags::OUT)];
     let ready = poll(&mut polled, Some(&Timespec::default()));
@@ -152,15 +190,22 @@ fn takes_more(stream: &impl AsFd) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Read, Seek};
     use std::thread;
 
     use super::*;
 
     #[test]
     fn lines_are_dropped_and_counted_while_the_pipe_is_full() {
+        for is_polled in [false, true] {
+            lines_are_dropped_and_counted(is_polled);
+        }
+    }
+
+    fn lines_are_dropped_and_counted(is_polled: bool) {
         let (mut reader, stream) = io::pipe().expect("a pipe");
         let log = LogStream::new(stream);
+        log.is_polled.store(is_polled, Ordering::Relaxed);
         let write = |line: &[u8]| (&log).write_all(line).expect("a line");
         let line = [b'x'; 1000];
         let mut written = 0;
@@ -192,6 +237,20 @@ mod tests {
         let mut read = Vec::new();
         reader.read_to_end(&mut read).expect("the line");
         assert_eq!(read, line);
+    }
+
+    #[test]
+    fn lines_follow_each_other_in_a_file() {
+        let mut file = tempfile::tempfile().expect("a file");
+        let log = LogStream::new(file.try_clone().expect("the same file"));
+        for line in ["first\n", "second\n"] {
+            (&log).write_all(line.as_bytes()).expect("a line");
+        }
+        file.rewind().expect("the start");
+        let mut read = String::new();
+        file.read_to_string(&mut read).expect("lines");
+        assert_eq!(read, "first\nsecond\n");
+        assert_eq!(log.dropped.get(), 0);
     }
 
     #[test]
