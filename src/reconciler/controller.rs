@@ -226,10 +226,11 @@ impl Controller {
         if let Some(victims) = &plan.victims {
             self.list_victims(&snapshot, victims).await?;
         }
-        if !plan.terminate.is_empty() {
-            let (mut snapshot, mut memory) = (snapshot.clone(), memory);
-            while self.terminate(&mut snapshot, &mut memory).await? {}
-        }
+        let terminated = if plan.terminate.is_empty() {
+            Ok(())
+        } else {
+            self.terminate_victims(snapshot.clone(), memory).await
+        };
         self.events
             .publish(&self.writer, &snapshot.pool, &plan.events)
             .await?;
@@ -239,7 +240,7 @@ impl Controller {
         }
         let again_at = self.again_at(&plan, now.clock);
         self.memories.insert(Arc::clone(pool), plan.memory);
-        Ok(Some(again_at))
+        terminated.map(|()| Some(again_at))
     }
 
     async fn mark(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<(), WriteError> {

@@ -48,6 +48,11 @@ impl Pace {
     pub(super) fn terminated(&mut self, now: Instant) {
         self.deleted.push_back(now);
     }
+
+    /// The last one was not deleted.
+    pub(super) fn refused(&mut self) {
+        self.deleted.pop_back();
+    }
 }
 
 #[cfg(test)]
@@ -68,6 +73,13 @@ mod tests {
         );
         assert_eq!(pace.left(start + Duration::from_mins(1)), 1);
         assert_eq!(pace.next_at(start + Duration::from_mins(1)), None);
+        pace.terminated(start + Duration::from_mins(1));
+        pace.refused();
+        assert_eq!(
+            pace.left(start + Duration::from_mins(1)),
+            1,
+            "the other one counts"
+        );
         assert_eq!(Pace::new(0).left(start), 0);
     }
 }

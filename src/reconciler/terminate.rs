@@ -2,6 +2,7 @@
 //! everything the decision depends on is read again, so that a watch that lags, or another replica that decided
 //! otherwise, does not lead to a wrong deletion.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{Memory, Pool, plan};
@@ -10,6 +11,17 @@ use tokio::time::Instant;
 use super::apply::WriteError;
 use super::controller::Controller;
 use super::index::Snapshot;
+
+/// After so many refusals the other pools come first: a refusal may take as long as a webhook.
+const MOST_REFUSALS: usize = 10;
+
+/// The victims that the API server refused to delete.
+#[derive(Debug, Default)]
+struct Undeleted {
+    uids: HashSet<Arc<str>>,
+    /// Why the first of them was refused.
+    first: Option<WriteError>,
+}
 
 impl Controller {
     /// Writes the victims into the pool's ledger.
@@ -37,16 +49,33 @@ impl Controller {
         Ok(())
     }
 
+    /// Deletes victims one by one. One that the API server refuses to delete does not save the others; the first error is
+    /// returned.
+    pub(super) async fn terminate_victims(
+        &mut self,
+        mut snapshot: Snapshot,
+        mut memory: Memory,
+    ) -> Result<(), WriteError> {
+        let mut undeleted = Undeleted::default();
+        while undeleted.uids.len() < MOST_REFUSALS
+            && self.terminate(&mut snapshot, &mut memory, &mut undeleted).await?
+        {}
+        undeleted.first.map_or(Ok(()), Err)
+    }
+
     /// Deletes the next victim, if there still is one: the state is read again and a new plan must still want it.
-    /// Returns whether it did.
-    pub(super) async fn terminate(
+    /// Returns whether there may be another one.
+    async fn terminate(
         &mut self,
         snapshot: &mut Snapshot,
         memory: &mut Memory,
+        undeleted: &mut Undeleted,
     ) -> Result<bool, WriteError> {
         if !self.read_again(snapshot).await? {
             return Ok(false);
         }
+        let is_open = |victim: &Arc<str>| !undeleted.uids.contains(victim);
+        snapshot.ledger.victims.retain(is_open);
         let inputs = self.inputs(snapshot);
         let plan = plan(&snapshot.state(inputs), memory, self.now());
         *memory = plan.memory;
@@ -57,7 +86,16 @@ impl Controller {
         };
         // Counted before it is known to have succeeded: better one too few in this minute.
         self.pace.terminated(Instant::now());
-        let is_deleted = self.writer.terminate(&claim).await?;
+        let is_deleted = match self.writer.terminate(&claim).await {
+            Err(error) if error.is_refusal() => {
+                tracing::warn!(nodeclaim = &*claim.name, %error, "not terminated");
+                self.pace.refused();
+                undeleted.uids.insert(claim.uid);
+                undeleted.first.get_or_insert(error);
+                return Ok(true);
+            }
+            answer => answer?,
+        };
         if is_deleted {
             self.writer.metrics.terminated(&snapshot.pool.name);
             tracing::info!(

@@ -59,6 +59,11 @@ impl WriteError {
         }
     }
 
+    /// Whether the API server answered, and did not do it.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.status().is_some()
+    }
+
     /// Whether the object to write to no longer exists.
     fn is_gone(&self) -> bool {
         self.status() == Some(NOT_FOUND)
