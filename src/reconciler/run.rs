@@ -57,8 +57,9 @@ async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
         observe: false,
     };
     let failed = |error| anyhow!("not every mark could be removed: {error}");
-    let nodes = unhold_all(&writer).await.map_err(failed)?;
-    let limits = restore_limits(&writer).await.map_err(failed)?;
+    // A node that keeps its mark does not keep the limits low.
+    let (nodes, limits) = (unhold_all(&writer).await, restore_limits(&writer).await);
+    let (nodes, limits) = (nodes.map_err(failed)?, limits.map_err(failed)?);
     tracing::info!(
         nodes,
         limits,

@@ -42,24 +42,28 @@ impl Writer {
 }
 
 /// Writes the full limit into every pool that leaves it to poolgate, because no reconciler is left to raise it
-/// again. Returns the number of pools written.
+/// again. Returns the number of pools written. After an error the other pools are still written; the first error is returned.
 pub(in crate::reconciler) async fn restore_limits(writer: &Writer) -> Result<usize, WriteError> {
     let pools = Collection::<PoolObject>::new(writer.client.clone(), NODE_POOLS);
     let mut params = ListParams::default().limit(PAGE);
-    let mut count = 0;
+    let (mut count, mut first) = (0, Ok(()));
     loop {
-        let page = writer.call(pools.list(&params)).await?;
+        let page = match writer.call(pools.list(&params)).await {
+            // Karpenter's definitions are deleted, and the pools with them.
+            Err(error) if error.is_gone() => return first.map(|()| count),
+            page => page?,
+        };
         for object in page.items {
             let object = object.kept();
             let limit = NodePool::view(ApiVersion::V1, &Json::from(&object)).annotated_node_limit();
             let pool = Pool::of(&object, &Policy::default());
             if let Some(limit) = limit.filter(|limit| pool.written_nodes != Some(*limit)) {
-                writer.limit_nodes(&pool, limit).await?;
+                first = first.and(writer.limit_nodes(&pool, limit).await);
                 count += 1;
             }
         }
         if !turn_page(&mut params, page.metadata.continue_) {
-            return Ok(count);
+            return first.map(|()| count);
         }
     }
 }

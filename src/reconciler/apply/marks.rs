@@ -162,11 +162,12 @@ impl Writer {
     }
 }
 
-/// Removes every mark. Returns how many nodes had one.
+/// Removes every mark. Returns how many nodes had one. After an error the other nodes are still written; the first error is
+/// returned.
 pub(in crate::reconciler) async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
     let nodes = Collection::<NodeObject>::new(writer.client.clone(), NODES);
     let mut params = ListParams::default().limit(PAGE);
-    let mut count = 0;
+    let (mut count, mut first) = (0, Ok(()));
     loop {
         let page = writer.call(nodes.list_metadata(&params)).await?;
         let nodes = page.items.into_iter().map(|node| node.metadata);
@@ -183,9 +184,9 @@ pub(in crate::reconciler) async fn unhold_all(writer: &Writer) -> Result<usize, 
             })
             .collect();
         count += marked.len();
-        Marker::default().unhold(writer, &marked).await?;
+        first = first.and(Marker::default().unhold(writer, &marked).await);
         if !turn_page(&mut params, page.metadata.continue_) {
-            return Ok(count);
+            return first.map(|()| count);
         }
     }
 }

@@ -7,6 +7,7 @@ mod leaders;
 mod observe;
 mod over;
 mod over_limit;
+mod protected;
 mod rights;
 
 use std::sync::LazyLock;
