@@ -1,10 +1,10 @@
 //! The list of budgets as a whole: how many there are, and whether one always blocks drift.
 
 use super::reading::ReadBudget;
-use crate::budget::Reason;
+use crate::budget::{Budgets, Reason};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::shape::MOST_BUDGETS;
-use crate::karpenter::{Budget, Disruption};
+use crate::karpenter::{Budget, Disruption, NodePool};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -94,12 +94,21 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
     budgets.len() <= MOST_BUDGETS
 }
 
-/// Reports the first budget that always blocks drift.
-pub(super) fn check_blocked(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
-    let blocking = readings.iter().find(|reading| {
-        reading.nodes.is_zero() && reading.reasons.has(Reason::Drifted) && reading.budget.schedule.is_absent()
-    });
-    let Some(blocking) = blocking else { return };
+/// Reports the first budget that always blocks drift, or several that do so together.
+pub(super) fn check_blocked(pool: &NodePool<'_>, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
+    let mut blocking = readings
+        .iter()
+        .filter(|reading| reading.nodes.is_zero() && reading.reasons.has(Reason::Drifted));
+    let Some(blocking) = blocking
+        .clone()
+        .find(|reading| reading.budget.schedule.is_absent())
+    else {
+        // Another rule reports a schedule that makes one of them active at all times.
+        if blocking.clone().count() > 1 && !blocking.any(ReadBudget::is_always_active) {
+            check_blocked_together(pool, findings);
+        }
+        return;
+    };
     let text = blocking.budget.nodes.present().unwrap_or_default();
     findings.push(
         BUDGET_BLOCKS_DRIFT
@@ -109,6 +118,26 @@ pub(super) fn check_blocked(readings: &[ReadBudget<'_>], findings: &mut Findings
                 "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
             )
             .suggest("write 1 to replace them one by one, or add the schedule of a freeze"),
+    );
+}
+
+/// Reports budgets whose windows leave no minute of the week.
+fn check_blocked_together(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    if !Budgets::of(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted)) {
+        return;
+    }
+    let shown = Problem::Legal {
+        value: "[…]".into()
+    };
+    findings.push(
+        BUDGET_BLOCKS_DRIFT
+            .finding(
+                path(),
+                shown,
+                "the budgets of 0 together cover the whole week, so drifted nodes are never replaced, and no new image or \
+                 fix reaches them before they expire",
+            )
+            .suggest("leave some hours open"),
     );
 }
 
@@ -159,5 +188,25 @@ mod tests {
             json!({"nodes": "0", "schedule": "@daily", "duration": "8h"})
         ));
         assert!(!noted(json!({"nodes": "1%"})));
+    }
+
+    #[test]
+    fn budgets_that_block_drift_all_week_together_are_reported_once() {
+        let noted = |first: Value, second: Value| infos(&budgets(&json!([{"nodes": "5"}, first, second])));
+        let zero = |schedule: &str, duration: &str| json!({"nodes": "0", "schedule": schedule, "duration": duration});
+        let infos = noted(zero("0 0 * * mon-fri", "24h"), zero("0 0 * * sat,sun", "24h"));
+        assert_eq!(
+            infos,
+            [
+                "spec.disruption.budgets: […]: the budgets of 0 together cover the whole week, so drifted nodes are never \
+                 replaced, and no new image or fix reaches them before they expire; leave some hours open \
+                 [budget-blocks-drift]"
+            ]
+        );
+        assert_eq!(
+            noted(zero("0 0 * * mon-fri", "24h"), zero("0 0 * * sat", "24h")),
+            [""; 0]
+        );
+        assert_eq!(noted(zero("0 0 * * *", "12h"), json!({"nodes": "0"})).len(), 1);
     }
 }

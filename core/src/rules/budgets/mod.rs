@@ -28,7 +28,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         .collect();
     // Budgets are compared with each other only if the list has a legal length.
     if few_enough {
-        list::check_blocked(&readings, findings);
+        list::check_blocked(pool, &readings, findings);
         redundant::check(&readings, findings);
         check_coverage(pool, disruption, budgets.len(), &readings, findings);
     }
