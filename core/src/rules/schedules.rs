@@ -114,7 +114,8 @@ static SCHEDULE_EITHER_DAY: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "If both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first \
           seven days of each month and on every Monday, not on the first Monday. Unlike in other cron \
-          implementations, `*/2` counts as restricted, too.",
+          implementations, `*/2` counts as restricted, too, and so do `1-31` and `0-6`: `0 0 1 * 0-6` fires every \
+          day.",
     seen_in: &[],
     bad: r#"spec:
   disruption:
@@ -193,8 +194,14 @@ pub(super) fn check(
         findings.push(found(&SCHEDULE_EVERY, &reason).suggest("write five fields"));
         return None;
     }
-    if schedule.fires_on_either_day() {
-        let reason = "both day fields are restricted, and either of them is enough for it to fire";
+    let reason = if schedule.fires_on_either_day() {
+        Some("both day fields are restricted, and either of them is enough for it to fire")
+    } else if Schedule::restricts_days_in_vain(text) {
+        Some("one day field has every day, and either of them is enough, so it fires every day")
+    } else {
+        None
+    };
+    if let Some(reason) = reason {
         findings.push(
             found(&SCHEDULE_EITHER_DAY, reason)
                 .suggest("write * in one of them, or a budget for each if either should match"),
@@ -286,7 +293,17 @@ mod tests {
                 "{schedule}"
             );
         }
-        for schedule in ["0 0 */2 * *", "0 0 ? * mon", "0 0 */1 * mon", "0 0 1-31 * mon"] {
+        for schedule in ["0 0 1 * 0-6", "0 0 1 * sun-sat", "0 0 1-31 * mon", "0 0 31 2 0-6"] {
+            let warned = warnings_of(schedule);
+            assert!(warned[0].contains("so it fires every day; write *"), "{warned:?}");
+        }
+        for schedule in [
+            "0 0 */2 * *",
+            "0 0 ? * mon",
+            "0 0 */1 * mon",
+            "0 0 1-31 * 0-6",
+            "@weekly",
+        ] {
             assert_eq!(warnings_of(schedule), [""; 0], "{schedule}");
         }
     }

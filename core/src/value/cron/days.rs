@@ -45,6 +45,14 @@ impl Days {
         }
     }
 
+    /// Whether one of the fields has every day without a star: either of them is enough, so the other one means nothing.
+    pub(super) fn overrule(dates: Set, weekdays: Set) -> bool {
+        let every_date = dates.bits == Set::all(CronField::DayOfMonth).bits;
+        let every_weekday = weekdays.bits == Set::all(CronField::DayOfWeek).bits;
+        let is_either_enough = !dates.star && !weekdays.star && dates.bits != 0 && weekdays.bits != 0;
+        is_either_enough && every_date != every_weekday
+    }
+
     /// Whether none of these months ever has such a day. Every month has every day of the week.
     pub(super) fn none_in(self, months: u64) -> bool {
         match self {

@@ -83,6 +83,12 @@ impl Schedule {
         matches!(self.0, Kind::Calendar(fields) if matches!(fields.days, Days::Either { .. }))
     }
 
+    /// Whether a text that can be parsed restricts one day field in vain: the other one has every day without a star, as in
+    /// `0 0 1 * 0-6`, so that it fires every day.
+    pub fn restricts_days_in_vain(text: &str) -> bool {
+        parse::day_fields(text).is_some_and(|(dates, weekdays)| Days::overrule(dates, weekdays))
+    }
+
     /// Computes its fire times. Keep it if you need more than one.
     pub fn fire_times(&self) -> FireTimes {
         FireTimes::of(self)

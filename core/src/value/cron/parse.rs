@@ -65,6 +65,14 @@ fn fields(text: &str) -> Result<Fields, ScheduleError> {
     })
 }
 
+/// The day fields of a text that [`schedule`] accepts; `None` if it has none.
+pub(super) fn day_fields(text: &str) -> Option<(Set, Set)> {
+    let mut words = text.split_whitespace();
+    let dates = field(words.nth(2)?, CronField::DayOfMonth).ok()?;
+    let weekdays = field(words.nth(1)?, CronField::DayOfWeek).ok()?;
+    Some((dates, weekdays))
+}
+
 /// The error for a text of more or fewer than five fields.
 fn field_count(text: &str) -> ScheduleError {
     let found = text.split_whitespace().count();
