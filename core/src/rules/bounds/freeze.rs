@@ -6,7 +6,7 @@ use crate::policy::FreezeWindow;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
-use crate::value::cron::Schedule;
+use crate::value::cron::{Schedule, WeekMinutes};
 use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;
 
@@ -21,7 +21,7 @@ static FREEZE_WINDOW: Rule = Rule {
     why: "Some hours are a bad time to move workloads: trading hours, a sale, the night of the batch run. In \
           each window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and \
           without `reasons` must hold: one that begins whenever the window begins and lasts at least as long, \
-          or one that always holds. A pool without budgets gets the policy's default budgets, which include \
+          one that always holds, or several that together leave no minute of a weekly window. A pool without budgets gets the policy's default budgets, which include \
           the windows.",
     seen_in: &[],
     bad: "\
@@ -48,7 +48,7 @@ pub(super) fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: 
     }
     let frozen: Vec<Frozen> = budgets.iter().filter_map(Frozen::of).collect();
     for window in windows {
-        if frozen.iter().any(|frozen| frozen.covers(window)) {
+        if frozen.iter().any(|frozen| frozen.covers(window)) || cover_together(&frozen, window) {
             continue;
         }
         let (schedule, duration) = (&window.schedule.text, &window.duration.text);
@@ -63,6 +63,23 @@ pub(super) fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: 
                 .suggest(suggestion),
         );
     }
+}
+
+/// Whether every minute of a window is one of these. Only for windows that are the same every week.
+fn cover_together(frozen: &[Frozen], window: &FreezeWindow) -> bool {
+    let week = |schedule: &Schedule, duration: BudgetDuration| schedule.week(duration.as_duration());
+    let Some(wanted) = week(&window.schedule.value, window.duration.value) else {
+        return false;
+    };
+    let mut closed = WeekMinutes::NONE;
+    for one in frozen {
+        if let Frozen::For(schedule, duration) = one
+            && let Some(minutes) = week(schedule, *duration)
+        {
+            closed.add(&minutes);
+        }
+    }
+    closed.has_all_of(&wanted)
 }
 
 /// When a budget blocks all disruption, for every reason.
@@ -139,6 +156,21 @@ mod tests {
         ] {
             assert_eq!(denied(&json!([{"nodes": "10%"}, budget])), [""; 0], "{budget}");
         }
+    }
+
+    #[test]
+    fn budgets_of_zero_that_hold_all_the_time_together_are_enough() {
+        let zero = |schedule: &str, duration: &str| json!({"nodes": "0", "schedule": schedule, "duration": duration});
+        for fine in [
+            json!([zero("0 8 * * mon-fri", "5h"), zero("0 13 * * mon-fri", "5h")]),
+            json!([zero("0 8-17 * * mon-fri", "1h")]),
+            json!([zero("0 7 * * *", "12h")]),
+            json!([zero("0 6 * * sat", "164h")]),
+        ] {
+            assert_eq!(denied(&fine), [""; 0], "{fine}");
+        }
+        let gap = json!([zero("0 8 * * mon-fri", "5h"), zero("1 13 * * mon-fri", "5h")]);
+        assert_eq!(denied(&gap).len(), 1);
     }
 
     #[test]

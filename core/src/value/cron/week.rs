@@ -30,6 +30,14 @@ impl WeekMinutes {
         }
     }
 
+    /// Whether it holds every minute of another set.
+    pub fn has_all_of(&self, other: &Self) -> bool {
+        self.0
+            .iter()
+            .zip(other.0)
+            .all(|(mine, theirs)| theirs & !mine == 0)
+    }
+
     /// Whether it holds every minute of the week.
     pub fn is_whole_week(&self) -> bool {
         self.0 == [u32::MAX; WORDS]
