@@ -14,6 +14,7 @@ const ARCHITECTURES: &[(&str, &str)] = &[
     ("x86_64", "amd64"),
     ("x86-64", "amd64"),
     ("x64", "amd64"),
+    ("x86", "amd64"),
     ("amd", "amd64"),
     ("intel", "amd64"),
     ("arm64", "arm64"),
