@@ -29,7 +29,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::StoredArgs;
 use crate::commands::nodepools::{self, Found};
-use crate::files::{self, Excluded, FileIdentity};
+use crate::files::{self, Excluded, FileIdentity, Patches, Whole};
 use crate::review_args::ReviewArgs;
 use clock::{Clock, Moment};
 use live::Live;
@@ -127,6 +127,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
         }
         None => inputs = files::find(&args.paths, None, &Excluded::nothing()).files,
     }
+    let patches = Patches::among(&inputs);
     for input in &inputs {
         let name = input.name.as_str();
         match input.read() {
@@ -134,6 +135,14 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
                 let found = nodepools::find(&text);
                 others += found.others;
                 complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
+                for (line, reason) in &found.left {
+                    complaints.push(format!("{name}:{line}: its budgets are not known: {reason}"));
+                }
+                if patches.whole(input) == Whole::Part {
+                    files::remark(&format!("{name}: left out: a kustomization names it as a patch"));
+                    others += found.pools.len();
+                    continue;
+                }
                 let found = found.pools.into_iter();
                 pools.extend(found.map(|found| Pool::of(name, found, policy.as_ref())));
             }
