@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Taint};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::reconciler::Reconciler;
 use crate::cluster::ledgers::Stored;
 use crate::cluster::webhooks::Webhook;
 use crate::objects::{Metadata, NodeClaim, Object, PoolObject, Texts};
@@ -75,7 +75,8 @@ pub(super) struct Facts {
     pub(super) asked_of_claims: BTreeMap<String, Read<Asked>>,
     /// The text of the policy, if there is one.
     pub(super) policy: Read<Option<String>>,
-    pub(super) lease: Read<Option<Lease>>,
+    /// The holder of the reconcilers' Lease; `None` if there is no Lease.
+    pub(super) reconciler: Read<Option<Reconciler>>,
     pub(super) pools: Read<Vec<PoolObject>>,
     pub(super) claims: Read<Vec<ClaimObject>>,
     pub(super) nodes: Read<Vec<NodeObject>>,

@@ -2,26 +2,38 @@
 
 use serde_json::{Value, json};
 
-use super::report::{Answers, Report, WebhookReport};
+use super::report::{Answers, PolicyReport, Report, WebhookReport};
 
-/// The report as one object.
+/// The report as one object; what is not known is null.
 pub(super) fn of(report: &Report) -> Value {
-    let reconciler = report.reconciler.as_ref().map(|reconciler| {
+    let reconciler = report.reconciler.iter().flatten().next();
+    let reconciler = reconciler.map(|reconciler| {
         json!({
             "holder": reconciler.holder,
             "leads": reconciler.leads,
             "renewedSecondsAgo": reconciler.renewed.map(|renewed| renewed.as_secs()),
         })
     });
+    let webhooks = report.webhooks.as_ref();
+    let webhooks = webhooks.map(|webhooks| webhooks.iter().map(of_webhook).collect::<Value>());
     json!({
         "at": report.now.to_string(),
         "namespace": report.namespace,
-        "webhooks": report.webhooks.iter().map(of_webhook).collect::<Value>(),
-        "policy": report.policy,
+        "webhooks": webhooks,
+        "policy": of_policy(&report.policy),
         "reconciler": reconciler,
         "nodePools": report.pools,
         "problems": report.problems,
         "unread": report.unread,
+    })
+}
+
+fn of_policy(policy: &PolicyReport) -> Value {
+    let stored = policy.stored.as_ref();
+    json!({
+        "stored": stored.and_then(|stored| stored.sha256.as_ref()),
+        "enforcement": stored.and_then(|stored| stored.enforcement),
+        "inForce": policy.in_force,
     })
 }
 

@@ -8,6 +8,7 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use hyper::{Request, header};
 use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::ListParams;
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::facts::{Asked, Facts, Read, SelfReport};
+use super::reconciler::Reconciler;
 use crate::admission::inquiry;
 use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, Webhook, WebhookConfiguration};
 use crate::cluster::{Collection, LEDGER_LABEL, RawObject, described, ledgers, ledgers_path, turn_page};
@@ -63,9 +65,9 @@ impl Look<'_> {
         let of_ledgers = ListParams::default().labels(LEDGER_LABEL);
         let of_events = ListParams::default().fields("involvedObject.kind=NodePool");
         let (own, ledgers) = (ledgers_path(&namespace), ledgers_path(ledgers));
-        let (policy, lease, pools, claims, nodes, stored, events) = tokio::join!(
+        let (policy, reconciler, pools, claims, nodes, stored, events) = tokio::join!(
             self.get::<ConfigMap>(&own, "poolgate-policy"),
-            self.get(&leases, "poolgate-reconciler"),
+            Reconciler::look(|| self.get::<Lease>(&leases, "poolgate-reconciler")),
             self.list(NODE_POOLS, ListParams::default()),
             self.list(NODE_CLAIMS, of_pools.clone()),
             self.list(NODES, of_pools),
@@ -79,7 +81,7 @@ impl Look<'_> {
             asked: None,
             asked_of_claims: BTreeMap::new(),
             policy: policy.map(|map| map?.data?.remove("policy.yaml")),
-            lease,
+            reconciler,
             pools,
             claims,
             nodes,

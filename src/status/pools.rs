@@ -4,19 +4,21 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use poolgate_core::nodelimit::ClaimCounts;
-use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL, Pool};
-use poolgate_core::policy::Policy;
+use poolgate_core::json::Json;
+use poolgate_core::karpenter::{ApiVersion, NODEPOOL_LABEL, NodeLimitMode, NodePool};
+use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL};
+use poolgate_core::nodelimit::{ClaimCounts, NodeLimit};
+use poolgate_core::policy::{OverLimit, Policy};
 use serde::Serialize;
 
 use super::facts::{Asked, ClaimObject, Facts, NodeObject};
-use super::reconciler::Reconciler;
 use crate::cluster::ledgers::Stored;
+use crate::objects::PoolObject;
 
 /// The component whose events are reported.
 const COMPONENT: &str = "poolgate";
 
-/// The report on a NodePool.
+/// The report on a NodePool. A number is `None` if something that it is made of could not be read.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PoolReport {
@@ -24,9 +26,9 @@ pub(super) struct PoolReport {
     /// For a pool without a limit only the number of NodeClaims is reported.
     pub(super) limit: Option<LimitReport>,
     /// How many NodeClaims there are.
-    pub(super) node_claims: usize,
+    pub(super) node_claims: Option<usize>,
     /// How many of its nodes poolgate holds.
-    pub(super) held_nodes: usize,
+    pub(super) held_nodes: Option<usize>,
     /// What the gate would decide on a creation.
     pub(super) next: Option<String>,
     pub(super) denied: Option<DenialReport>,
@@ -37,16 +39,16 @@ pub(super) struct PoolReport {
     pub(super) problems: Vec<String>,
 }
 
-/// A limit, and how much of it is taken.
+/// A limit, and how much of it is taken, each as far as it is known.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LimitReport {
     pub(super) nodes: u32,
-    pub(super) mode: &'static str,
+    pub(super) mode: Option<&'static str>,
     /// How many count.
-    pub(super) taken: usize,
-    pub(super) free: usize,
-    pub(super) over_limit: &'static str,
+    pub(super) taken: Option<usize>,
+    pub(super) free: Option<usize>,
+    pub(super) over_limit: Option<&'static str>,
 }
 
 /// The last denial that was recorded.
@@ -58,130 +60,196 @@ pub(super) struct DenialReport {
     pub(super) at: Option<Timestamp>,
 }
 
-/// The reports on all pools, by name.
+/// The reports on all pools, by name; `None` if the pools could not be read.
 pub(super) fn of_pools(
     facts: &Facts,
-    policy: &Policy,
-    has_gate: bool,
-    reconciler: Option<&Reconciler>,
-) -> Vec<PoolReport> {
-    let nodes = facts.nodes.iter().flatten();
-    let nodes: BTreeMap<&str, &NodeObject> = nodes.map(|node| (&*node.metadata.name, node)).collect();
-    let leads = reconciler.is_some_and(|reconciler| reconciler.leads);
-    let mut pools: Vec<PoolReport> = facts
-        .pools
-        .iter()
-        .flatten()
-        .map(|object| {
-            let pool = Pool::of(&object.kept(), policy);
-            let mut ledgers = facts.ledgers.iter().flatten();
-            let seen = Seen {
-                claims: of_pool(facts, &pool.name),
-                ledger: ledgers.find(|ledger| *ledger.pool == *pool.name),
-                pool,
-                nodes: &nodes,
-                facts,
-            };
-            seen.report(has_gate, leads)
-        })
-        .collect();
-    pools.sort_by(|one, other| one.name.cmp(&other.name));
-    pools
+    policy: Option<&Policy>,
+    has_gate: Option<bool>,
+) -> Option<Vec<PoolReport>> {
+    let nodes = facts.nodes.as_ref().ok().map(|nodes| {
+        let named = nodes.iter().map(|node| (&*node.metadata.name, node));
+        named.collect::<BTreeMap<_, _>>()
+    });
+    let objects = facts.pools.as_ref().ok()?;
+    let reports = objects.iter().map(|object| {
+        let seen = Seen {
+            facts,
+            object,
+            limit: KnownLimit::of(object, policy),
+            claims: claims_of(facts, &object.metadata.name),
+            nodes: nodes.as_ref(),
+        };
+        seen.report(has_gate)
+    });
+    let mut reports: Vec<PoolReport> = reports.collect();
+    reports.sort_by(|one, other| one.name.cmp(&other.name));
+    Some(reports)
 }
 
-fn of_pool<'f>(facts: &'f Facts, pool: &str) -> Vec<&'f ClaimObject> {
-    let claims = facts.claims.iter().flatten();
-    claims
-        .filter(|claim| claim.metadata.labels.pool.as_deref() == Some(pool))
-        .collect()
+fn claims_of<'f>(facts: &'f Facts, pool: &str) -> Option<Vec<&'f ClaimObject>> {
+    let claims = facts.claims.as_ref().ok()?.iter();
+    let claims = claims.filter(|claim| claim.metadata.labels.pool.as_deref() == Some(pool));
+    Some(claims.collect())
+}
+
+/// A node limit. What the NodePool leaves to the policy is known only if the policy is.
+#[derive(Debug, Clone, Copy)]
+struct KnownLimit {
+    nodes: u32,
+    mode: Option<NodeLimitMode>,
+    over_limit: Option<OverLimit>,
+}
+
+impl KnownLimit {
+    fn of(object: &PoolObject, policy: Option<&Policy>) -> Option<Self> {
+        let object = object.kept();
+        let object = Json::from(&object);
+        let view = NodePool::view(ApiVersion::V1, &object);
+        if let Some(policy) = policy {
+            let limit = NodeLimit::of(&view, policy)?;
+            return Some(Self {
+                nodes: limit.nodes,
+                mode: Some(limit.mode),
+                over_limit: Some(limit.over_limit),
+            });
+        }
+        Some(Self {
+            nodes: NodeLimit::of(&view, &Policy::default())?.nodes,
+            mode: view.node_limit_mode(),
+            over_limit: OverLimit::annotated(&view),
+        })
+    }
 }
 
 /// What was seen of a pool.
 struct Seen<'f> {
     facts: &'f Facts,
-    pool: Pool,
-    claims: Vec<&'f ClaimObject>,
-    nodes: &'f BTreeMap<&'f str, &'f NodeObject>,
-    ledger: Option<&'f Stored>,
+    object: &'f PoolObject,
+    limit: Option<KnownLimit>,
+    /// Its NodeClaims, if they could be read.
+    claims: Option<Vec<&'f ClaimObject>>,
+    /// All nodes by name, if they could be read.
+    nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
 }
 
 impl Seen<'_> {
-    fn report(&self, has_gate: bool, leads: bool) -> PoolReport {
+    fn report(&self, has_gate: Option<bool>) -> PoolReport {
+        let name = &*self.object.metadata.name;
         let mut notes: Vec<String> = self.drains().into_iter().collect();
-        let outstanding = self.outstanding();
-        let limit = self.pool.limit.map(|limit| {
-            let taken = self.counts().counted(limit.mode) + outstanding;
-            LimitReport {
-                nodes: limit.nodes,
-                mode: limit.mode.as_str(),
-                taken,
-                free: (limit.nodes as usize).saturating_sub(taken),
-                over_limit: limit.over_limit.as_str(),
-            }
-        });
-        if outstanding > 0 {
+        if let Some(outstanding @ 1..) = self.outstanding() {
             notes.push(format!("{outstanding} admitted and not created yet"));
         }
         notes.extend(self.ledger_says());
         notes.extend(self.events());
-        let held = self
-            .nodes
-            .values()
-            .filter(|node| {
-                let label = |key| node.metadata.label(key);
-                label(HELD_LABEL).is_some()
-                    && label(poolgate_core::karpenter::NODEPOOL_LABEL) == Some(&self.pool.name)
-            })
-            .count();
-        let mut problems = Vec::new();
-        if limit.is_some() && !has_gate && self.facts.webhooks.is_ok() {
+        if self.limit.is_some() && has_gate == Some(false) {
             notes.push("no gate is registered: more nodes may come than the limit allows".into());
         }
-        if held > 0 && !leads && self.facts.lease.is_ok() {
+        let held = self.held();
+        let mut problems = Vec::new();
+        if let Some(held @ 1..) = held
+            && self.has_no_leader()
+        {
             problems.push(format!(
-                "NodePool {}: nodes are held ({held}), and no reconciler is the leader to unhold them",
-                self.pool.name
+                "NodePool {name}: nodes are held ({held}), and no reconciler is the leader to unhold them"
             ));
         }
         PoolReport {
-            name: self.pool.name.to_string(),
-            next: limit.as_ref().and_then(|_| self.next()),
-            limit,
-            node_claims: self.claims.len(),
+            name: name.to_owned(),
+            limit: self.limit.map(|limit| self.limit_report(limit)),
+            node_claims: self.claims.as_ref().map(Vec::len),
             held_nodes: held,
+            next: self.limit.and_then(|_| self.next()),
             denied: self.denied(),
             notes,
             problems,
         }
     }
 
-    fn counts(&self) -> ClaimCounts {
-        let undeleted = || {
-            let claims = self.claims.iter();
-            claims.filter(|claim| claim.metadata.deletion_timestamp.is_none())
-        };
-        let is_disrupted = |claim: &&&ClaimObject| {
-            let name = claim.status.node_name.as_deref().unwrap_or_default();
-            let taints = self.nodes.get(name).and_then(|node| node.spec.taints.as_ref());
-            taints.is_some_and(|taints| taints.iter().any(|taint| taint.key == DISRUPTED_TAINT))
-        };
-        ClaimCounts {
-            existing: self.claims.len(),
-            undeleted: undeleted().count(),
-            staying: undeleted().filter(|claim| !is_disrupted(claim)).count(),
+    fn limit_report(&self, limit: KnownLimit) -> LimitReport {
+        let counted = limit.mode.and_then(|mode| self.counted(mode));
+        let taken = counted.and_then(|counted| Some(counted + self.outstanding()?));
+        LimitReport {
+            nodes: limit.nodes,
+            mode: limit.mode.map(NodeLimitMode::as_str),
+            taken,
+            free: taken.map(|taken| (limit.nodes as usize).saturating_sub(taken)),
+            over_limit: limit.over_limit.map(OverLimit::as_str),
         }
     }
 
+    /// Whether it is known that no reconciler leads.
+    fn has_no_leader(&self) -> bool {
+        let reconciler = self.facts.reconciler.as_ref();
+        reconciler.is_ok_and(|reconciler| reconciler.as_ref().is_none_or(|reconciler| !reconciler.leads))
+    }
+
+    /// How many of its nodes poolgate holds.
+    fn held(&self) -> Option<usize> {
+        let held = self.nodes?.values().filter(|node| {
+            let label = |key| node.metadata.label(key);
+            label(HELD_LABEL).is_some() && label(NODEPOOL_LABEL) == Some(&*self.object.metadata.name)
+        });
+        Some(held.count())
+    }
+
+    /// How many existing NodeClaims a limit of this mode counts.
+    fn counted(&self, mode: NodeLimitMode) -> Option<usize> {
+        let claims = self.claims.as_ref()?;
+        // Only their nodes tell which of them Karpenter is disrupting.
+        if mode == NodeLimitMode::Soft && self.nodes.is_none() {
+            return None;
+        }
+        let undeleted = || {
+            let claims = claims.iter();
+            claims.filter(|claim| claim.metadata.deletion_timestamp.is_none())
+        };
+        let counts = ClaimCounts {
+            existing: claims.len(),
+            undeleted: undeleted().count(),
+            staying: undeleted().filter(|claim| !self.is_disrupted(claim)).count(),
+        };
+        Some(counts.counted(mode))
+    }
+
+    fn is_disrupted(&self, claim: &ClaimObject) -> bool {
+        let name = claim.status.node_name.as_deref().unwrap_or_default();
+        let node = self.nodes.and_then(|nodes| nodes.get(name));
+        let mut taints = node.iter().flat_map(|node| node.spec.taints.iter().flatten());
+        taints.any(|taint| taint.key == DISRUPTED_TAINT)
+    }
+
+    /// Its ledger, if it has one; or why that is not known.
+    fn ledger(&self) -> Result<Option<&Stored>, &String> {
+        let ledgers = self.facts.ledgers.as_ref()?;
+        Ok(ledgers
+            .iter()
+            .find(|ledger| ledger.pool == self.object.metadata.name))
+    }
+
+    /// The UIDs of its NodeClaims.
+    fn uids(&self) -> Option<BTreeSet<&str>> {
+        let claims = self.claims.as_ref()?.iter();
+        Some(claims.map(|claim| &*claim.metadata.uid).collect())
+    }
+
     /// How many were admitted and do not exist yet.
-    fn outstanding(&self) -> usize {
-        let known: BTreeSet<&str> = self.claims.iter().map(|claim| &*claim.metadata.uid).collect();
-        let reservations = self.ledger.iter().flat_map(|stored| stored.ledger.reservations());
-        reservations.filter(|uid| !known.contains(uid.as_str())).count()
+    fn outstanding(&self) -> Option<usize> {
+        let known = self.uids()?;
+        let Some(stored) = self.ledger().ok()? else {
+            return Some(0);
+        };
+        // What the lost one held is not known.
+        if stored.ledger.is_closed() {
+            return None;
+        }
+        let reservations = stored.ledger.reservations();
+        Some(reservations.filter(|uid| !known.contains(uid.as_str())).count())
     }
 
     /// NodeClaims that are being deleted keep their places.
     fn drains(&self) -> Option<String> {
-        let drains = self.claims.iter().filter_map(|claim| {
+        let claims = self.claims.iter().flatten();
+        let drains = claims.filter_map(|claim| {
             let since = claim.metadata.deleted()?;
             let node = claim.status.node_name.as_deref();
             Some((since, node.unwrap_or(&claim.metadata.name)))
@@ -189,7 +257,8 @@ impl Seen<'_> {
         let mut drains: Vec<_> = drains.collect();
         drains.sort();
         let (since, node) = drains.first()?;
-        let places = if self.pool.limit.is_some_and(|limit| limit.mode.as_str() == "Hard") {
+        let mode = self.limit.and_then(|limit| limit.mode);
+        let places = if mode == Some(NodeLimitMode::Hard) {
             "; each keeps its place until it is gone"
         } else {
             ""
@@ -201,7 +270,7 @@ impl Seen<'_> {
     }
 
     fn ledger_says(&self) -> Vec<String> {
-        let Some(stored) = self.ledger else {
+        let Ok(Some(stored)) = self.ledger() else {
             return Vec::new();
         };
         let mut says = Vec::new();
@@ -210,8 +279,7 @@ impl Seen<'_> {
         } else if stored.ledger.is_closed() {
             says.push("its ledger was lost: it is full until its NodeClaims are counted again".into());
         }
-        if let Some(termination) = stored.ledger.termination() {
-            let known: BTreeSet<&str> = self.claims.iter().map(|claim| &*claim.metadata.uid).collect();
+        if let (Some(termination), Some(known)) = (stored.ledger.termination(), self.uids()) {
             let left = termination
                 .victims()
                 .iter()
@@ -226,7 +294,7 @@ impl Seen<'_> {
         let events = self.facts.events.iter().flatten();
         let mut events: Vec<_> = events
             .filter(|event| {
-                event.involved_object.uid.as_deref() == Some(&*self.pool.uid)
+                event.involved_object.uid.as_deref() == Some(&*self.object.metadata.uid)
                     && event.reporting_component.as_deref() == Some(COMPONENT)
             })
             .map(|event| (event.last_timestamp.as_ref().map(|at| at.0), event))
@@ -246,7 +314,7 @@ impl Seen<'_> {
     }
 
     fn denied(&self) -> Option<DenialReport> {
-        let denied = self.ledger?.ledger.denied()?;
+        let denied = self.ledger().ok()??.ledger.denied()?;
         Some(DenialReport {
             total: denied.total,
             last_claim: denied.claim.to_string(),
@@ -258,7 +326,7 @@ impl Seen<'_> {
 
     /// What the gate would decide on a creation.
     fn next(&self) -> Option<String> {
-        match self.facts.asked_of_claims.get(&*self.pool.name)? {
+        match self.facts.asked_of_claims.get(&*self.object.metadata.name)? {
             Ok(Asked { reports, error }) => {
                 let decided = reports.iter().find_map(|report| report.get("decision"));
                 let error = error.as_deref();

@@ -2,7 +2,6 @@
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::policy::Policy;
-use serde::Serialize;
 
 use super::facts::{Asked, Facts, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
@@ -16,15 +15,15 @@ use crate::sha256::sha256;
 /// How long before its end a certificate is a problem.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The report.
-#[derive(Debug, Default)]
+/// The report. What is `None` could not be read.
+#[derive(Debug)]
 pub(super) struct Report {
     pub(super) now: Timestamp,
     pub(super) namespace: String,
-    pub(super) webhooks: Vec<WebhookReport>,
+    pub(super) webhooks: Option<Vec<WebhookReport>>,
     pub(super) policy: PolicyReport,
-    pub(super) reconciler: Option<Reconciler>,
-    pub(super) pools: Vec<PoolReport>,
+    pub(super) reconciler: Read<Option<Reconciler>>,
+    pub(super) pools: Option<Vec<PoolReport>>,
     /// What is wrong, a sentence each.
     pub(super) problems: Vec<String>,
     /// What could not be read, and why.
@@ -56,90 +55,106 @@ pub(super) enum Answers {
 }
 
 /// The policy that is stored, and those that servers report as in force.
-#[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(super) struct PolicyReport {
-    /// The SHA-256 of the stored policy; `None` for the built-in one.
-    pub(super) stored: Option<String>,
-    /// What the stored policy does with mistakes.
-    pub(super) enforcement: &'static str,
+    /// `None` if it could not be read.
+    pub(super) stored: Option<StoredPolicy>,
     /// The policies in force, each once.
     pub(super) in_force: Vec<String>,
+}
+
+/// The policy that is stored.
+#[derive(Debug)]
+pub(super) struct StoredPolicy {
+    /// Its SHA-256; `None` for the built-in one.
+    pub(super) sha256: Option<String>,
+    /// What it does with mistakes; `None` if it cannot be used.
+    pub(super) enforcement: Option<&'static str>,
 }
 
 impl Report {
     /// Makes the report from what is known.
     pub(super) fn of(facts: &Facts) -> Self {
+        let webhooks = facts.webhooks.as_ref().ok();
+        let has_gate = webhooks.map(|webhooks| {
+            let mut paths = webhooks.iter().map(|webhook| called(webhook).1);
+            paths.any(|path| path.starts_with("/gate"))
+        });
         let mut report = Self {
             now: facts.now,
             namespace: facts.namespace.clone(),
+            webhooks: webhooks.map(|webhooks| {
+                webhooks
+                    .iter()
+                    .map(|webhook| of_webhook(webhook, facts))
+                    .collect()
+            }),
+            policy: PolicyReport::default(),
+            reconciler: facts.reconciler.clone(),
+            pools: None,
+            problems: registration_problems(facts, has_gate),
             unread: unread(facts),
-            ..Self::default()
         };
-        let webhooks = facts.webhooks.as_deref().unwrap_or_default();
-        let mut paths = webhooks.iter().map(|webhook| called(webhook).1);
-        let has_gate = paths.any(|path| path.starts_with("/gate"));
-        if facts.webhooks.is_ok() {
-            let served = Served {
-                reviews: true,
-                gate: has_gate,
-                chain: None,
-                now: facts.now.as_second(),
-            };
-            let problems = compare(&webhooks.iter().collect::<Vec<_>>(), &served).problems;
-            report.problems.extend(problems.into_iter().map(|(_, text)| text));
-        }
-        for webhook in webhooks {
-            let webhook = of_webhook(webhook, facts);
+        for webhook in report.webhooks.iter().flatten() {
             report.problems.extend(webhook.problems(facts.now));
-            report.webhooks.push(webhook);
         }
         let policy = report.check_policy(facts);
-        let lease = facts.lease.iter().flatten().next();
-        report.reconciler = lease.map(|lease| Reconciler::of(lease, facts.now));
-        report.pools = of_pools(facts, &policy, has_gate, report.reconciler.as_ref());
-        report
-            .problems
-            .extend(report.pools.iter().flat_map(|pool| pool.problems.clone()));
+        report.pools = of_pools(facts, policy.as_ref(), has_gate);
+        for pool in report.pools.iter().flatten() {
+            report.problems.extend(pool.problems.iter().cloned());
+        }
         report
     }
 
-    /// Reports problems of the policy, and returns the stored one.
-    fn check_policy(&mut self, facts: &Facts) -> Policy {
-        let mut in_force: Vec<String> = self
-            .webhooks
-            .iter()
+    /// Reports on the policy, and returns the stored one if it is known.
+    fn check_policy(&mut self, facts: &Facts) -> Option<Policy> {
+        let webhooks = self.webhooks.iter().flatten();
+        let mut in_force: Vec<String> = webhooks
             .filter_map(|webhook| Some(webhook.report.as_ref()?.get("policy")?.to_owned()))
             .collect();
         in_force.sort();
         in_force.dedup();
-        let text = facts.policy.as_ref().ok().and_then(Option::as_deref);
-        let read = text.map(policy_file::read);
-        let policy = match read {
-            Some(Ok(read)) => read.policy,
+        self.policy.in_force = in_force;
+        let text = facts.policy.as_ref().ok()?.as_deref();
+        let policy = match text.map(policy_file::read) {
+            Some(Ok(read)) => Some(read.policy),
             Some(Err(mistakes)) => {
                 self.problems
                     .push(format!("the policy that is stored cannot be used: {mistakes}"));
-                Policy::default()
+                None
             }
-            None => Policy::default(),
+            None => Some(Policy::default()),
         };
-        let stored = text.map(|text| sha256(text.as_bytes()));
-        let expected = stored.as_deref().unwrap_or("built-in");
-        if facts.policy.is_ok() && in_force.iter().any(|one| one != expected) {
+        let checksum = text.map(|text| sha256(text.as_bytes()));
+        let expected = checksum.as_deref().unwrap_or("built-in");
+        if self.policy.in_force.iter().any(|one| one != expected) {
             self.problems.push(format!(
                 "a server uses another policy than the stored one: {} instead of {expected}; a change \
                  takes about a minute",
-                in_force.join(" and ")
+                self.policy.in_force.join(" and ")
             ));
         }
-        self.policy = PolicyReport {
-            stored,
-            enforcement: policy.enforcement.as_str(),
-            in_force,
-        };
+        self.policy.stored = Some(StoredPolicy {
+            sha256: checksum,
+            enforcement: policy.as_ref().map(|policy| policy.enforcement.as_str()),
+        });
         policy
     }
+}
+
+/// What is wrong with how the webhooks are registered.
+fn registration_problems(facts: &Facts, has_gate: Option<bool>) -> Vec<String> {
+    let (Ok(webhooks), Some(gate)) = (&facts.webhooks, has_gate) else {
+        return Vec::new();
+    };
+    let served = Served {
+        reviews: true,
+        gate,
+        chain: None,
+        now: facts.now.as_second(),
+    };
+    let compared = compare(&webhooks.iter().collect::<Vec<_>>(), &served);
+    compared.problems.into_iter().map(|(_, text)| text).collect()
 }
 
 impl WebhookReport {
@@ -237,7 +252,7 @@ fn unread(facts: &Facts) -> Vec<String> {
     [
         part("webhook configurations", facts.webhooks.as_ref().err()),
         part("policy", facts.policy.as_ref().err()),
-        part("reconcilers' Lease", facts.lease.as_ref().err()),
+        part("reconcilers' Lease", facts.reconciler.as_ref().err()),
         part("NodePools", facts.pools.as_ref().err()),
         part("NodeClaims", facts.claims.as_ref().err()),
         part("Nodes", facts.nodes.as_ref().err()),
