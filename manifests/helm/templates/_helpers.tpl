@@ -85,7 +85,7 @@ clientConfig:
 {{- with .Values.image }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end -}}
 {{- end }}
 
-{{- /* What every pod has. Of (root, account, critical: whether requests wait for it). */ -}}
+{{- /* What every pod has. Of (root, account, readsSecret, leaving: whether it runs after the release is deleted). */ -}}
 {{- define "poolgate.pod" -}}
 {{- with .root.Values -}}
 serviceAccountName: {{ $.account }}
@@ -97,8 +97,8 @@ enableServiceLinks: false
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .priorityClassName }}
-priorityClassName: {{ . }}
+{{- if and .priorityClassName (not $.leaving) }}
+priorityClassName: {{ .priorityClassName }}
 {{- end }}
 {{- if .hostNetwork.enabled }}
 hostNetwork: true
@@ -405,7 +405,7 @@ webhooks:
     && request.userInfo.username.endsWith(':{{ . }}')
 {{- end }}
 
-{{- /* A pod that removes the marks from nodes, and ends. Of (root, account, args). */ -}}
+{{- /* A pod that removes the marks from nodes, and ends. Of (root, account, backoffLimit, args, leaving). */ -}}
 {{- define "poolgate.unhold" -}}
 backoffLimit: {{ .backoffLimit }}
 activeDeadlineSeconds: 240
@@ -414,7 +414,7 @@ template:
     labels:
       app.kubernetes.io/name: poolgate-unhold
   spec:
-    {{- include "poolgate.pod" (dict "root" .root "account" .account "readsSecret" false) | nindent 4 }}
+    {{- include "poolgate.pod" (dict "root" .root "account" .account "readsSecret" false "leaving" .leaving) | nindent 4 }}
     restartPolicy: Never
     containers:
       - {{ include "poolgate.container" .root | indent 8 | trim }}
