@@ -82,11 +82,13 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
         .await?;
     let lines = Lines::new(args.observe);
     process.details.extend(lines.details());
+    let metrics = ReconcileMetrics::register(&mut process.registry);
+    metrics.observing(args.observe);
     let work = Work {
         cluster: required_cluster(&args.cluster).await?,
         args,
         policy,
-        metrics: ReconcileMetrics::register(&mut process.registry),
+        metrics,
         watches: WatchMetrics::register(&mut process.registry),
         lines,
         readiness: Arc::clone(&readiness),

@@ -33,9 +33,14 @@ fn promtool(arguments: &[&str]) -> Outcome {
     run(Command::new(program("promtool")).args(arguments), "")
 }
 
-/// What a Prometheus has seen, by the name of each series.
+/// What a Prometheus has seen.
 #[derive(Default)]
-struct Recording(BTreeMap<String, f64>);
+struct Recording {
+    /// By the name of each series.
+    series: BTreeMap<String, f64>,
+    /// Whether all processes are gone after ten minutes.
+    ends: bool,
+}
 
 impl Recording {
     /// Scrapes a process that has seen what it watches.
@@ -61,7 +66,7 @@ impl Recording {
                 Some((name, labels)) => format!("{name}{{instance=\"{instance}\",{labels}"),
                 None => format!("{name}{{instance=\"{instance}\"}}"),
             };
-            self.0.insert(name, value);
+            self.series.insert(name, value);
         }
     }
 
@@ -69,12 +74,17 @@ impl Recording {
     #[track_caller]
     fn expect_firing(&self, expected: &[&str]) {
         let series: Vec<Value> = self
-            .0
+            .series
             .iter()
             .map(|(name, value)| {
                 let is_counter = name.contains("_total{") || name.contains("_count{");
                 let before = if is_counter { 0.0 } else { *value };
-                json!({"series": name, "values": format!("{before}+0x10 {value}+0x50")})
+                let after = if self.ends {
+                    "stale".to_owned()
+                } else {
+                    format!("{value}+0x50")
+                };
+                json!({"series": name, "values": format!("{before}+0x10 {after}")})
             })
             .collect();
         let samples: Vec<Value> = expected
@@ -127,7 +137,7 @@ fn prometheus_takes_the_alerts_and_on_a_good_day_none_fires() {
     let server = Poolgate::start(&["--no-cluster", &certificate, &key]);
     let mut day = Recording::default();
     day.scrape("poolgate-1", &server);
-    assert!(day.0.len() > 30, "{:?}", day.0);
+    assert!(day.series.len() > 30, "{:?}", day.series);
     day.expect_firing(&[]);
 }
 
@@ -149,6 +159,32 @@ fn prometheus_takes_every_question_of_the_dashboard() {
     let rules = files.path().join("rules.yaml");
     let checked = promtool(&["check", "rules", rules.to_str().expect("a path")]);
     assert!(checked.status.success(), "{}{}", checked.stdout, checked.stderr);
+}
+
+#[test]
+fn an_alert_fires_if_no_reconciler_is_left_and_not_because_of_those_that_observe() {
+    let plane = ControlPlane::start();
+    let _fleet = Fleet::in_cluster(&plane);
+    plane
+        .kubectl(&["apply", "-k", &format!("{MANIFESTS}/overlays/gate")], "")
+        .success();
+    let account = plane.kubeconfig_of("poolgate-system", "poolgate-reconciler");
+    let mut day = Recording::default();
+    for instance in ["observing-1", "observing-2"] {
+        let observing = Reconciler::start(&account, &[LEDGERS, "--observe"]);
+        wait_for("a leader", || observing.leads().then_some(()));
+        day.scrape(instance, &observing);
+    }
+    day.expect_firing(&[]);
+    let leader = Reconciler::start(&account, &[LEDGERS]);
+    wait_for("a leader", || leader.leads().then_some(()));
+    day.scrape("poolgate-reconciler-1", &leader);
+    day.expect_firing(&[]);
+    day.read("poolgate-reconciler-1", "poolgate_leader 0");
+    day.expect_firing(&["PoolgateReconcilersLead"]);
+    day.read("poolgate-reconciler-1", "poolgate_leader 1");
+    day.ends = true;
+    day.expect_firing(&["PoolgateReconcilersLead"]);
 }
 
 #[test]

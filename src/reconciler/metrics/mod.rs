@@ -23,6 +23,7 @@ pub(super) struct ReconcileMetrics {
     errors: Counter,
     time: Histogram,
     leader: Gauge,
+    observing: Gauge,
     queue: Gauge,
     marked: Gauge,
 }
@@ -42,6 +43,10 @@ impl ReconcileMetrics {
                 Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
             ),
             leader: registry.metric("leader", "1 while this replica leads"),
+            observing: registry.metric(
+                "observing",
+                "1 if this replica writes nothing, because of --observe",
+            ),
             queue: registry.metric("queue_depth", "NodePools that wait to be reconciled"),
             marked: registry.metric("marked_nodes", "Nodes with marks of poolgate"),
         }
@@ -66,6 +71,10 @@ impl ReconcileMetrics {
             self.errors.inc();
         }
         self.time.observe(took.as_secs_f64());
+    }
+
+    pub(super) fn observing(&self, observing: bool) {
+        self.observing.set(observing.into());
     }
 
     pub(super) fn leading(&self, leading: bool) {
