@@ -88,9 +88,11 @@ impl Baseline {
         Ok(Self { known })
     }
 
-    /// How many findings it holds.
-    pub(super) fn len(&self) -> usize {
-        self.known.values().sum()
+    /// How many findings it holds in the files that are counted.
+    pub(super) fn count(&self, is_counted: impl Fn(&str) -> bool) -> usize {
+        let known = self.known.iter();
+        let counted = known.filter(|(entry, _)| is_counted(&entry.file));
+        counted.map(|(_, count)| count).sum()
     }
 
     /// Removes the known findings from those of a file. Returns how many it removed.

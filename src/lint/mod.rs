@@ -171,13 +171,19 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     if outputs.has_summary() {
         files::remark(&tally.to_string());
     }
-    let gone = work.baseline.len().saturating_sub(tally.known);
+    let gone = expected(&work.baseline, &files).saturating_sub(tally.known);
     if gone > 0 && args.write_baseline.is_none() {
         files::remark(&format!(
             "{gone} of the baseline were not found any more: write it again with --write-baseline"
         ));
     }
     Ok(exit_code(&tally, args).into())
+}
+
+/// How many findings of the baseline should be found in these files, or in files that are gone.
+fn expected(baseline: &Baseline, files: &[Input]) -> usize {
+    let checked: HashSet<&str> = files.iter().map(|input| &*input.name).collect();
+    baseline.count(|file| checked.contains(file) || !Path::new(file).exists())
 }
 
 /// 2 if the run itself is not reliable, whatever was found; 1 for findings; otherwise 0.

@@ -162,6 +162,9 @@ fn a_baseline_holds_what_was_there_and_lets_new_findings_through() {
         "{}",
         fixed.stderr
     );
+    let arguments = ["--baseline", "known.json", "b.yaml"];
+    let other = lint_in(directory.path(), &arguments, "");
+    assert!(!other.stderr.contains("of the baseline"), "{}", other.stderr);
 }
 
 #[test]
