@@ -1,11 +1,10 @@
 //! The NodePools of a text, alone, among other documents or in a List.
 
-use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, GROUP};
 use serde_json::Value;
 
-use poolgate_core::manifest::{self, LeftAlone, Limits, Lines};
+use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};
 
 /// A NodePool as it was found.
 #[derive(Debug)]
@@ -52,20 +51,20 @@ pub(in crate::commands) fn find(text: &str) -> Input {
             input.broken.push(format!("{position}: {problem}"));
             continue;
         }
-        for Item { path, object, pool } in objects(document.value()) {
-            let span = document.span_of(&path).unwrap_or(document.span());
+        for (object, version) in objects(document.value()) {
+            let span = document.span_of(&object.path).unwrap_or(document.span());
             let line = lines.position(span.start()).line;
-            let Some(version) = pool else {
+            let Some(version) = version else {
                 input.others += 1;
                 continue;
             };
-            let disruption = object.get("spec").and_then(|spec| spec.get("disruption"));
+            let disruption = object.value.get("spec").and_then(|spec| spec.get("disruption"));
             match LeftAlone::by_additions(document.value(), disruption.unwrap_or(&Json::Null)) {
                 Some(reason) => input.left.push((line, reason)),
                 None => input.pools.push(Found {
                     line,
                     version,
-                    object: object.into(),
+                    object: object.value.into(),
                 }),
             }
         }
@@ -73,95 +72,27 @@ pub(in crate::commands) fn find(text: &str) -> Input {
     input
 }
 
-/// An object in a document.
-#[derive(Debug)]
-pub(in crate::commands) struct Item<'d> {
-    /// Its path from the root of the document.
-    pub(in crate::commands) path: FieldPath,
-    /// The object.
-    pub(in crate::commands) object: &'d Json<'d>,
-    /// Its version if it is a NodePool.
-    pub(in crate::commands) pool: Option<ApiVersion>,
-}
-
-/// The objects in a document: itself, or the elements of a List. Empty if the document is.
-pub(in crate::commands) fn objects<'d>(document: &'d Json<'d>) -> Vec<Item<'d>> {
+/// The objects of a document, each with its version if it is a NodePool.
+pub(in crate::commands) fn objects<'d>(
+    document: &'d Json<'d>,
+) -> Vec<(ManifestObject<'d>, Option<ApiVersion>)> {
     let mut objects = Vec::new();
-    if !document.is_null() {
-        collect(document, FieldPath::root(), (None, None), &mut objects);
-    }
+    manifest::each_object(document, &mut |object| {
+        let version = pool_version(&object);
+        objects.push((object, version));
+    });
     objects
 }
 
-/// Lists may contain lists; the depth of the document limits the recursion. `listed` are the version and the kind that a list
-/// says its elements have.
-fn collect<'d>(
-    object: &'d Json<'d>,
-    path: FieldPath,
-    listed: (Option<&'d str>, Option<&'d str>),
-    objects: &mut Vec<Item<'d>>,
-) {
-    // The elements of a NodePoolList need not say what they are.
-    let (version, kind) = match (text(object, "apiVersion"), text(object, "kind")) {
-        (None, None) => listed,
-        own => own,
-    };
-    let items = object.get("items").and_then(Json::as_array);
-    let Some((element, items)) = kind.and_then(|kind| kind.strip_suffix("List")).zip(items) else {
-        let pool = pool_version(version, kind);
-        objects.push(Item { path, object, pool });
-        return;
-    };
-    let element = (!element.is_empty()).then_some(element);
-    for (index, item) in items.iter().enumerate() {
-        let path = path.clone().key("items").index(index);
-        collect(
-            item,
-            path,
-            (version.filter(|_| element.is_some()), element),
-            objects,
-        );
-    }
-}
-
-/// The version of a NodePool; `None` for any other object.
-fn pool_version(version: Option<&str>, kind: Option<&str>) -> Option<ApiVersion> {
-    let (group, version) = version?.split_once('/')?;
-    let is_pool = group == GROUP && kind == Some("NodePool");
+fn pool_version(object: &ManifestObject<'_>) -> Option<ApiVersion> {
+    let (group, version) = object.version?.split_once('/')?;
+    let is_pool = group == GROUP && object.kind == Some("NodePool");
     ApiVersion::parse(version).filter(|_| is_pool)
-}
-
-fn text<'j>(object: &'j Json<'_>, field: &str) -> Option<&'j str> {
-    object.get(field)?.as_str()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn nodepools_are_found_in_lists_of_lists_and_in_lists_that_say_what_they_hold() {
-        let pool = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool"});
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": [
-            {"apiVersion": "v1", "kind": "List", "items": [pool, {"apiVersion": "v1", "kind": "Service"}]},
-            {"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePoolList", "items": [{"spec": {}}]},
-            {"spec": {}},
-        ]});
-        let list = Json::from(&list);
-        let found: Vec<_> = objects(&list)
-            .into_iter()
-            .map(|found| (found.path.to_string(), found.pool))
-            .collect();
-        let expected = [
-            ("items[0].items[0]", Some(ApiVersion::V1)),
-            ("items[0].items[1]", None),
-            ("items[1].items[0]", Some(ApiVersion::V1Beta1)),
-            ("items[2]", None),
-        ];
-        assert_eq!(found, expected.map(|(path, pool)| (path.to_owned(), pool)));
-    }
 
     #[test]
     fn a_nodepool_whose_budgets_another_program_writes_is_left_out() {

@@ -3,6 +3,7 @@
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter, ReleaseSource, SERVED_KINDS};
+use poolgate_core::manifest::{ManifestObject, each_object};
 use poolgate_core::review::Subject;
 
 use super::finding::Object;
@@ -36,13 +37,12 @@ impl<'v> Subjects<'v> {
         let mut subjects = Self::default();
         let is_karpenters = |item: &Json<'_>| {
             let mut inner = Self::default();
-            inner.visit(item, FieldPath::root(), None, whole, karpenter);
+            inner.add_all(item, whole, karpenter);
             !inner.checked.is_empty() || !inner.unserved.is_empty()
         };
         match unserved::list(document, is_karpenters) {
             Some(list) => subjects.unserved.push(list),
-            None if document.is_null() => {}
-            None => subjects.visit(document, FieldPath::root(), None, whole, karpenter),
+            None => subjects.add_all(document, whole, karpenter),
         }
         subjects
     }
@@ -52,29 +52,17 @@ impl<'v> Subjects<'v> {
         self.checked.is_empty() && self.unserved.is_empty()
     }
 
-    /// Lists may contain lists; the depth of the document limits the recursion.
-    fn visit(
-        &mut self,
-        value: &'v Json<'v>,
-        path: FieldPath,
-        list: Option<(&'v str, &'v str)>,
-        whole: Whole,
-        karpenter: &Karpenter,
-    ) {
-        // The elements of a NodePoolList need not say what they are.
-        let (version, kind) = match (text(value, "apiVersion"), text(value, "kind")) {
-            (None, None) => list.unzip(),
-            own => own,
-        };
-        let items = value.get("items").and_then(Json::as_array);
-        if let (Some(element), Some(items)) = (kind.and_then(|kind| kind.strip_suffix("List")), items) {
-            let element = (!element.is_empty()).then_some((version.unwrap_or_default(), element));
-            for (index, item) in items.iter().enumerate() {
-                let path = path.clone().key("items").index(index);
-                self.visit(item, path, element, whole, karpenter);
-            }
-            return;
-        }
+    fn add_all(&mut self, document: &'v Json<'v>, whole: Whole, karpenter: &Karpenter) {
+        each_object(document, &mut |object| self.add(object, whole, karpenter));
+    }
+
+    fn add(&mut self, object: ManifestObject<'v>, whole: Whole, karpenter: &Karpenter) {
+        let ManifestObject {
+            path,
+            version,
+            kind,
+            value,
+        } = object;
         let subject = version.zip(kind).and_then(|(version, kind)| {
             let (group, version) = version.split_once('/')?;
             Subject::of(group, version, kind)
@@ -131,10 +119,6 @@ impl Checked<'_> {
             name: name.and_then(Json::as_str).map(str::to_owned),
         }
     }
-}
-
-fn text<'v>(value: &'v Json<'_>, key: &str) -> Option<&'v str> {
-    value.get(key).and_then(Json::as_str)
 }
 
 #[cfg(test)]

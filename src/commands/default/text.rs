@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::Defaults;
 use super::complete::{Addition, additions, completed, lacking};
 use crate::commands::insertion::{self, Entry, Insertion, Order};
-use crate::commands::nodepools::{Item, objects};
+use crate::commands::nodepools::objects;
 use crate::files::Whole;
 use crate::files::yaml;
-use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
+use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestObject, NodeRef};
 
 /// A text with defaults.
 #[derive(Debug, Default)]
@@ -41,8 +41,14 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
             done.troubles.push(at(problem.span.start(), &problem.to_string()));
             continue;
         }
-        for Item { path, object, pool } in objects(document.value()) {
-            let Some(version) = pool else { continue };
+        for (
+            ManifestObject {
+                path, value: object, ..
+            },
+            version,
+        ) in objects(document.value())
+        {
+            let Some(version) = version else { continue };
             done.pools += 1;
             let start = document.span_of(&path).unwrap_or(document.span()).start();
             if let Some(reason) = reason_to_leave(whole, document.value(), object) {
@@ -148,8 +154,14 @@ fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> boo
             return false;
         }
         let mut expected = Value::from(old.value());
-        for Item { path, object, pool } in objects(old.value()) {
-            if let Some(version) = pool
+        for (
+            ManifestObject {
+                path, value: object, ..
+            },
+            version,
+        ) in objects(old.value())
+        {
+            if let Some(version) = version
                 && path.find(new.value()).is_some_and(|is| is != object)
                 && let Some(place) = expected.pointer_mut(&path.to_pointer())
             {
