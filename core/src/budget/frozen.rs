@@ -2,13 +2,19 @@
 
 use super::list::{Budgets, Timing};
 use super::reasons::Reason;
+use crate::karpenter::NodePool;
 use crate::value::cron::WeekMinutes;
+
+/// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read.
+pub fn never_allows_drift(pool: &NodePool<'_>) -> bool {
+    Budgets::of(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
+}
 
 impl Budgets {
     /// Whether no node may ever be disrupted for a reason, whatever the size of the pool: some budget of 0 applies
     /// at every minute of every week. Windows of dates and months count as open, because the rest is not the same
     /// every week.
-    pub fn never_allows(&self, reason: Reason) -> bool {
+    fn never_allows(&self, reason: Reason) -> bool {
         let mut closed = WeekMinutes::NONE;
         for entry in self.entries() {
             let is_zero = entry.nodes.is_zero() && entry.reasons.has(reason);

@@ -23,6 +23,7 @@ mod tests;
 
 pub use allowance::{Allowance, value};
 pub use change::Change;
+pub use frozen::never_allows_drift;
 pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budgets, DEFAULT_NODES, Entry, Timing, UnreadableBudget};
 pub use plan::{Closed, LocalHours, Variant, Wish};

@@ -1,7 +1,7 @@
 //! Clusters in which the budgets of all pools always block drift.
 
 use super::AcrossFinding;
-use crate::budget::{Budgets, Reason};
+use crate::budget::never_allows_drift;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Disruption, NodePool};
 use crate::rule::{Evidence, Rule};
@@ -81,7 +81,7 @@ pub(super) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
         return;
     }
     let all: Vec<&NodePool<'_>> = indexes.iter().filter_map(|index| pools.get(*index)).collect();
-    if !all.iter().all(|pool| is_frozen(pool)) {
+    if !all.iter().all(|pool| never_allows_drift(pool)) {
         return;
     }
     let never_expire = |pool: &&NodePool<'_>| pool.expire_after.present() == Some("Never");
@@ -109,11 +109,6 @@ pub(super) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
             .suggest("leave some hours in which a pool may replace drifted nodes"),
         others: others.to_vec(),
     });
-}
-
-/// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read.
-fn is_frozen(pool: &NodePool<'_>) -> bool {
-    Budgets::of(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ static FREEZE_WINDOW: Rule = Rule {
     why: "Some hours are a bad time to move workloads: trading hours, a sale, the night of the batch run. In \
           each window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and \
           without `reasons` must hold: one that begins whenever the window begins and lasts at least as long, \
-          one that always holds, or several that together leave no minute of a weekly window. A pool without budgets gets the policy's default budgets, which include \
-          the windows.",
+          one that always holds, or several that together leave no minute of a weekly window. A pool \
+          without budgets gets the policy's default budgets, which include the windows.",
     seen_in: &[],
     bad: "\
 spec:

@@ -1,7 +1,7 @@
 //! The list of budgets as a whole: how many there are, and whether one always blocks drift.
 
 use super::reading::ReadBudget;
-use crate::budget::{Budgets, Reason};
+use crate::budget::{Reason, never_allows_drift};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::shape::MOST_BUDGETS;
 use crate::karpenter::{Budget, Disruption, NodePool};
@@ -62,7 +62,8 @@ static BUDGET_BLOCKS_DRIFT: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "A budget of 0 without a schedule permanently blocks the replacement of drifted nodes: a new image, \
           a security fix or a changed template never reaches the running nodes. They are removed only when \
-          they expire, which no budget limits.",
+          they expire, which no budget limits. Several budgets of 0 whose windows leave no minute of the week do the \
+          same.",
     seen_in: &["1750", "1590"],
     bad: r#"spec:
   disruption:
@@ -123,7 +124,7 @@ pub(super) fn check_blocked(pool: &NodePool<'_>, readings: &[ReadBudget<'_>], fi
 
 /// Reports budgets whose windows leave no minute of the week.
 fn check_blocked_together(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    if !Budgets::of(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted)) {
+    if !never_allows_drift(pool) {
         return;
     }
     let shown = Problem::Legal {

@@ -29,8 +29,8 @@ impl Days {
     /// A day must match both fields if one of them has a star, either of them if neither has. As a field with a
     /// star is full, the other one decides alone.
     pub(super) fn of(dates: Set, weekdays: Set) -> Self {
-        let every_date = dates.bits == Set::all(CronField::DayOfMonth).bits;
-        let every_weekday = weekdays.bits == Set::all(CronField::DayOfWeek).bits;
+        let every_date = dates.is_all_of(CronField::DayOfMonth);
+        let every_weekday = weekdays.is_all_of(CronField::DayOfWeek);
         let both_needed = dates.star || weekdays.star;
         match (every_date, every_weekday) {
             (true, false) if both_needed => Self::Weekdays(weekdays.bits),
@@ -45,10 +45,10 @@ impl Days {
         }
     }
 
-    /// Whether one of the fields has every day without a star: either of them is enough, so the other one means nothing.
-    pub(super) fn overrule(dates: Set, weekdays: Set) -> bool {
-        let every_date = dates.bits == Set::all(CronField::DayOfMonth).bits;
-        let every_weekday = weekdays.bits == Set::all(CronField::DayOfWeek).bits;
+    /// Whether one of the fields has every day without a star: either of them is enough, so the other one restricts nothing.
+    pub(super) fn restrict_in_vain(dates: Set, weekdays: Set) -> bool {
+        let every_date = dates.is_all_of(CronField::DayOfMonth);
+        let every_weekday = weekdays.is_all_of(CronField::DayOfWeek);
         let is_either_enough = !dates.star && !weekdays.star && dates.bits != 0 && weekdays.bits != 0;
         is_either_enough && every_date != every_weekday
     }

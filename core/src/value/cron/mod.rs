@@ -86,7 +86,7 @@ impl Schedule {
     /// Whether a text that can be parsed restricts one day field in vain: the other one has every day without a star, as in
     /// `0 0 1 * 0-6`, so that it fires every day.
     pub fn restricts_days_in_vain(text: &str) -> bool {
-        parse::day_fields(text).is_some_and(|(dates, weekdays)| Days::overrule(dates, weekdays))
+        parse::day_fields(text).is_some_and(|(dates, weekdays)| Days::restrict_in_vain(dates, weekdays))
     }
 
     /// Computes its fire times. Keep it if you need more than one.

@@ -35,6 +35,11 @@ impl Set {
     pub(super) fn all(field: CronField) -> Self {
         Self::stepped(field.lowest().into(), field.highest().into(), 1)
     }
+
+    /// Whether these are all values of a field.
+    pub(super) fn is_all_of(self, field: CronField) -> bool {
+        self.bits == Self::all(field).bits
+    }
 }
 
 impl BitOr for Set {
