@@ -1,5 +1,7 @@
 //! `poolgate budgets` as a user runs it: real files, the real program, and the examples of the documentation.
 
+mod inputs;
+
 use serde_json::Value;
 
 use crate::support::program;
@@ -225,32 +227,6 @@ fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_t
 }
 
 #[test]
-fn several_files_are_read_and_pools_picked_by_name() {
-    let files = "docs/examples/budgets";
-    let (code, said, complaints) = budgets(&[MONDAY, files], "");
-    assert_eq!((code, complaints.as_str()), (Some(0), ""));
-    assert!(
-        said.contains("NodePool general (docs/examples/budgets/business-hours.yaml), 10 nodes"),
-        "{said}"
-    );
-    assert!(
-        said.contains("NodePool stopped (docs/examples/budgets/misunderstood.yaml), 10 nodes"),
-        "{said}"
-    );
-    let (code, said, _) = budgets(&[MONDAY, "--pool=closed", "--pool=general", files], "");
-    assert_eq!((code, said.matches("NodePool ").count()), (Some(0), 2), "{said}");
-    let (code, said, complaints) = budgets(&[MONDAY, "--pool=close", files], "");
-    assert_eq!((code, said.as_str()), (Some(1), ""));
-    assert_eq!(
-        complaints,
-        "no NodePool is called close: there are general, window, closed, stopped\n"
-    );
-    let (code, said, complaints) = budgets(&[MONDAY, "--pool=closed", files, "missing.yaml"], "");
-    assert_eq!(code, Some(2), "{complaints}");
-    assert!(said.contains("NodePool closed"), "{said}");
-}
-
-#[test]
 fn a_pool_without_budgets_has_those_of_the_policy() {
     let directory = tempfile::tempdir().expect("a directory");
     let policy = directory.path().join("policy.yaml");
@@ -346,21 +322,6 @@ fn json_says_the_same_and_holds_every_hour_of_the_week() {
 }
 
 #[test]
-fn lists_and_json_are_read_and_other_objects_passed_over() {
-    let list = r#"{"apiVersion": "v1", "kind": "List", "items": [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}},
-        {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "kept"}, "status": {"nodes": 40}}
-    ]}"#;
-    let (code, said, complaints) = budgets(&[MONDAY, "-"], list);
-    assert_eq!((code, complaints.as_str()), (Some(0), ""));
-    assert!(said.starts_with("NodePool kept, 40 nodes\n"), "{said}");
-    assert!(said.contains("4 nodes may go at once, by the default"), "{said}");
-    let (code, said, complaints) = budgets(&[MONDAY], "kind: Pod\n");
-    assert_eq!((code, said.as_str()), (Some(0), ""));
-    assert_eq!(complaints, "no NodePool among 1 objects\n");
-}
-
-#[test]
 fn one_reason_can_be_asked_for() {
     let only_empty = pool(r#"[{nodes: "2", reasons: [Empty]}]"#);
     let (_, said, _) = budgets(&[MONDAY, "--reason=drifted"], &only_empty);
@@ -369,44 +330,6 @@ fn one_reason_can_be_asked_for() {
         "{said}"
     );
     assert!(!said.contains("Underutilized"), "{said}");
-}
-
-#[test]
-fn what_cannot_be_explained_is_named_with_its_place_beside_what_can() {
-    let text = [pool("[{nodes: 5}]"), "a: [\n".to_owned(), pool("[]")].join("---\n");
-    let (code, said, complaints) = budgets(&[MONDAY], &text);
-    assert_eq!(code, Some(1));
-    assert!(
-        said.contains("all nodes may go at once; no budget is active"),
-        "{said}"
-    );
-    let complaints: Vec<_> = complaints.lines().collect();
-    assert_eq!(complaints.len(), 2, "{complaints:?}");
-    assert!(complaints[0].starts_with("<stdin>:6:"), "{complaints:?}");
-    assert_eq!(
-        complaints[1],
-        "<stdin>:1: NodePool a: spec.disruption.budgets[0].nodes: it is of the wrong type"
-    );
-}
-
-#[test]
-fn a_run_that_cannot_be_done_says_why() {
-    for (arguments, wanted) in [
-        (&["missing.yaml"][..], "error: missing.yaml: cannot be read: "),
-        (&["--tz=Mars/Base"], "error: --tz: Mars/Base: give a zone such as"),
-        (
-            &["--at=2200-01-01T00:00:00Z"],
-            "error: --at 2200-01-01T00:00:00Z: budgets can be computed",
-        ),
-        (
-            &["--at=tomorrow"],
-            "error: invalid value 'tomorrow' for '--at <TIME>'",
-        ),
-    ] {
-        let (code, said, complaints) = budgets(arguments, "");
-        assert_eq!((code, said.as_str()), (Some(2), ""), "{complaints}");
-        assert!(complaints.starts_with(wanted), "{complaints}");
-    }
 }
 
 /// A name, a path and a schedule may come from anyone, and end up on a terminal.

@@ -130,6 +130,10 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     let patches = Patches::among(&inputs);
     for input in &inputs {
         let name = input.name.as_str();
+        if patches.whole(input) == Whole::Part {
+            files::remark(&format!("{name}: left out: a kustomization names it as a patch"));
+            continue;
+        }
         match input.read() {
             Ok(text) => {
                 let found = nodepools::find(&text);
@@ -137,11 +141,6 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
                 complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
                 for (line, reason) in &found.left {
                     complaints.push(format!("{name}:{line}: its budgets are not known: {reason}"));
-                }
-                if patches.whole(input) == Whole::Part {
-                    files::remark(&format!("{name}: left out: a kustomization names it as a patch"));
-                    others += found.pools.len();
-                    continue;
                 }
                 let found = found.pools.into_iter();
                 pools.extend(found.map(|found| Pool::of(name, found, policy.as_ref())));
