@@ -356,6 +356,22 @@ fn a_policy_file_is_shipped_as_it_is_and_observe_warns_whatever_it_says() {
     );
 }
 
+/// Pods of other programs are in kube-system, too, and the quota is deleted before the last Job runs.
+#[test]
+fn the_quota_counts_only_poolgate_and_is_not_needed_to_leave() {
+    let rendered = |namespace: &str| {
+        let namespace = format!("--namespace={namespace}");
+        template(&["--set=profile=gate", "--set=reconciler.enabled=true", &namespace]).success()
+    };
+    assert!(rendered("poolgate-system").contains("kind: ResourceQuota"));
+    let in_kube_system = rendered("kube-system");
+    assert!(!in_kube_system.contains("kind: ResourceQuota"));
+    let leaving = in_kube_system
+        .split("\n---")
+        .find(|object| object.contains("kind: Job\n") && object.contains("poolgate-leaving"));
+    assert!(!leaving.expect("the Job").contains("priorityClassName"));
+}
+
 #[test]
 fn the_chart_is_of_this_version_and_takes_no_value_that_it_does_not_know() {
     let chart = fs::read_to_string(format!("{CHART}/Chart.yaml")).expect("the chart");
