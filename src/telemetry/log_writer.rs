@@ -44,7 +44,7 @@ pub(super) struct LogStream<S> {
     stream: S,
     pending: Mutex<Pending>,
     dropped: Counter,
-    /// Whether the system had to be asked first if the stream takes more: then it has to be each time.
+    /// Whether there is no write without waiting for this stream, so that poll has to ask before each write.
     is_polled: AtomicBool,
 }
 
