@@ -1,6 +1,5 @@
 //! Which files are read: those given, and those below directories that are given.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -99,45 +98,56 @@ pub(crate) struct Inputs {
 pub(crate) fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
     let mut search = Search {
         excluded,
-        found: BTreeMap::new(),
+        found: Vec::new(),
         template_folders: Arc::default(),
         entries_left: MAX_ENTRIES,
     };
     for path in paths {
         if path.as_os_str() == "-" {
-            search
-                .found
-                .insert(clean(stdin_name.unwrap_or(STDIN)), Source::Stdin);
+            search.add(clean(stdin_name.unwrap_or(STDIN)), Source::Stdin);
             continue;
         }
         match path.metadata() {
             Ok(metadata) if excluded.named(path, metadata.is_dir()) => {}
             Ok(metadata) if metadata.is_dir() => search.directory(path),
-            Ok(_) => search.file(path),
+            Ok(_) => search.file(path.clone()),
             Err(error) => search.nowhere(path, &error.to_string()),
         }
     }
-    let found = search.found.into_iter();
+    let mut files = search.found;
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    files.dedup_by(|later, first| later.name == first.name);
     Inputs {
-        files: found.map(|(name, source)| Input { name, source }).collect(),
+        files,
         template_folders: search.template_folders.load(Ordering::Relaxed),
     }
 }
 
+/// The folders of inputs in their order; one whose files follow each other is named once.
+pub(crate) fn folders<'i>(inputs: impl IntoIterator<Item = &'i Input>) -> impl Iterator<Item = &'i Path> {
+    let mut last = None;
+    let folders = inputs.into_iter().map(Input::folder);
+    folders.filter(move |folder| last.replace(folder.as_os_str()) != Some(folder.as_os_str()))
+}
+
 struct Search<'a> {
     excluded: &'a Excluded,
-    found: BTreeMap<String, Source>,
+    found: Vec<Input>,
     template_folders: Arc<AtomicUsize>,
     entries_left: usize,
 }
 
 impl Search<'_> {
-    fn file(&mut self, path: &Path) {
-        self.found.insert(name(path), Source::File(path.to_owned()));
+    fn add(&mut self, name: String, source: Source) {
+        self.found.push(Input { name, source });
+    }
+
+    fn file(&mut self, path: PathBuf) {
+        self.add(name(&path), Source::File(path));
     }
 
     fn nowhere(&mut self, path: &Path, why: &str) {
-        self.found.insert(name(path), Source::Nowhere(clean(why)));
+        self.add(name(path), Source::Nowhere(clean(why)));
     }
 
     fn directory(&mut self, directory: &Path) {
@@ -167,7 +177,7 @@ impl Search<'_> {
             };
             self.entries_left = left;
             match entry {
-                Ok(entry) if is_manifest(&entry) => self.file(entry.path()),
+                Ok(entry) if is_manifest(&entry) => self.file(entry.into_path()),
                 Ok(_) => {}
                 Err(error) => self.nowhere(path_of(&error).unwrap_or(directory), &why(&error)),
             }

@@ -20,7 +20,7 @@ pub(crate) use columns::columns;
 pub(crate) use diff::diff;
 pub(crate) use excluded::Excluded;
 pub(crate) use identity::FileIdentity;
-pub(crate) use inputs::{Input, Inputs, Source, find};
+pub(crate) use inputs::{Input, Inputs, Source, find, folders};
 pub(crate) use patches::{Patches, Whole};
 pub(crate) use printable::{clean, name, xml};
 pub(crate) use read::read_text;

@@ -38,9 +38,11 @@ impl Patches {
         let mut patches = HashSet::new();
         let mut folders = HashSet::new();
         let mut read = HashSet::new();
-        for input in files {
-            let folder = input.folder();
-            if !matches!(input.source, Source::File(_)) || !folders.insert(folder) {
+        let files = files
+            .iter()
+            .filter(|input| matches!(input.source, Source::File(_)));
+        for folder in super::inputs::folders(files) {
+            if !folders.insert(folder) {
                 continue;
             }
             let from_root = fs::canonicalize(folder).unwrap_or_default();

@@ -10,6 +10,9 @@ pub(crate) fn clean(text: &str) -> String {
     let is_safe = |character: char| {
         !character.is_control() && !matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
+    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return text.to_owned();
+    }
     let mut cleaned = String::with_capacity(text.len());
     for character in text.chars() {
         if is_safe(character) {

@@ -114,7 +114,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         &Excluded::matching(&args.exclude).context("--exclude")?,
     );
     outputs.leave_out(&mut files, &args.paths)?;
-    let policies = args.review_args.policies(files.iter().map(Input::folder))?;
+    let policies = args.review_args.policies(files::folders(&files))?;
     let (settings, patches) = (
         Settings::new(karpenter, args.variables()?),
         Patches::among(&files),

@@ -34,34 +34,35 @@ fn on_threads<I: Sync, O: Send, E>(
     }
     let portion = (items.len() / threads / AHEAD).clamp(1, PORTION);
     let mut portions = items.chunks(portion).enumerate();
+    let count = portions.len();
     let (todo, waiting) = mpsc::channel::<(usize, &[I])>();
     let waiting = &Mutex::new(waiting);
+    let worked = move |(number, items): (usize, &[I])| {
+        let results = || items.iter().map(work).collect::<Vec<O>>();
+        (number, panic::catch_unwind(AssertUnwindSafe(results)))
+    };
     // An error or a panic that ends this closure also ends the threads: they get no more items.
     thread::scope(move |scope| {
         let (done, finished) = mpsc::channel();
-        for _ in 0..threads {
+        for _ in 1..threads {
             let done = done.clone();
             let next = || waiting.lock().ok()?.recv().ok();
-            scope.spawn(move || {
-                while let Some((number, items)) = next() {
-                    let results = || items.iter().map(work).collect::<Vec<O>>();
-                    let results = panic::catch_unwind(AssertUnwindSafe(results));
-                    if done.send((number, results)).is_err() {
-                        break;
-                    }
-                }
-            });
+            scope.spawn(move || while next().is_some_and(|portion| done.send(worked(portion)).is_ok()) {});
         }
-        let count = portions.len();
         for portion in portions.by_ref().take(threads * AHEAD) {
             let _ = todo.send(portion);
         }
         let mut early = BTreeMap::new();
         for number in 0..count {
-            while !early.contains_key(&number)
-                && let Ok((number, results)) = finished.recv()
-            {
-                early.insert(number, results);
+            while !early.contains_key(&number) {
+                // This thread works too: to wake it for each result would cost more.
+                // A thread that waits for a portion has the lock: then there is none.
+                let portion = waiting
+                    .try_lock()
+                    .ok()
+                    .and_then(|waiting| waiting.try_recv().ok());
+                early.extend(portion.map(worked).or_else(|| finished.recv().ok()));
+                early.extend(finished.try_iter());
             }
             if let Some(portion) = portions.next() {
                 let _ = todo.send(portion);

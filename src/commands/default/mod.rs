@@ -77,9 +77,7 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     let inputs = files::find(&args.paths, None, &Excluded::nothing());
     let work = Work {
         args,
-        policies: args
-            .review_args
-            .policies(inputs.files.iter().map(Input::folder))?,
+        policies: args.review_args.policies(files::folders(&inputs.files))?,
         karpenter: args.review_args.karpenter(),
         patches: Patches::among(&inputs.files),
     };
