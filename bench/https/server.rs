@@ -1,11 +1,12 @@
 //! The measured servers: the release binary, and the peer.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::thread;
 
 use anyhow::{Context, Result};
 use rustls::pki_types::CertificateDer;
@@ -97,14 +98,18 @@ impl Server {
     fn listening(
         child: Child,
         certificate: &Certificate,
-        output: impl Read,
+        output: impl Read + Send + 'static,
         address: impl Fn(&str) -> Option<SocketAddr>,
     ) -> Result<Self> {
-        let address = BufReader::new(output)
+        let mut output = BufReader::new(output);
+        let address = output
+            .by_ref()
             .lines()
             .map_while(Result::ok)
             .find_map(|line| address(&line))
             .context("the server never said where it listens")?;
+        // A log is read as long as the server writes it, as in life.
+        thread::spawn(move || io::copy(&mut output, &mut io::sink()));
         Ok(Self {
             child,
             address,

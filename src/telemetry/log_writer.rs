@@ -173,6 +173,7 @@ fn written_at_once(stream: &impl AsFd, piece: &[u8]) -> Option<bool> {
         Ok(count) => Some(count == piece.len()),
         // Some files say this, too: no write to them goes without waiting, and they always take more.
         Err(Errno::AGAIN) if !takes_more(stream) => Some(false),
+        Err(Errno::PIPE) => Some(false),
         Err(_) => None,
     }
 }

@@ -20,6 +20,9 @@ pub enum Segment {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath(Vec<Segment>);
 
+/// Room for most paths, in bytes, so that their text is allocated once.
+const USUAL_LENGTH: usize = 64;
+
 impl FieldPath {
     /// The object itself.
     pub const fn root() -> Self {
@@ -82,6 +85,34 @@ impl FieldPath {
         })
     }
 
+    /// The path as it is displayed.
+    pub fn text(&self) -> String {
+        if self.0.is_empty() {
+            return "<object>".to_owned();
+        }
+        let mut text = String::with_capacity(USUAL_LENGTH);
+        for segment in &self.0 {
+            match segment {
+                Segment::Key(key) if is_plain(key) => {
+                    if !text.is_empty() {
+                        text.push('.');
+                    }
+                    text.push_str(key);
+                }
+                // A key comes from the manifest: characters that could move the cursor or fake a line are escaped.
+                Segment::Key(key) => {
+                    text.push('[');
+                    text.extend(key.escape_debug());
+                    text.push(']');
+                }
+                Segment::Index(index) => {
+                    let _ = write!(text, "[{index}]");
+                }
+            }
+        }
+        text
+    }
+
     /// The path as a JSON Pointer (RFC 6901), for patches.
     pub fn to_pointer(&self) -> String {
         let mut pointer = String::new();
@@ -114,23 +145,7 @@ fn is_plain(key: &str) -> bool {
 
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("<object>");
-        }
-        for (position, segment) in self.0.iter().enumerate() {
-            match segment {
-                Segment::Key(key) if is_plain(key) => {
-                    if position > 0 {
-                        f.write_str(".")?;
-                    }
-                    f.write_str(key)?;
-                }
-                // A key comes from the manifest: characters that could move the cursor or fake a line are escaped.
-                Segment::Key(key) => write!(f, "[{}]", key.escape_debug())?,
-                Segment::Index(index) => write!(f, "[{index}]")?,
-            }
-        }
-        Ok(())
+        f.write_str(&self.text())
     }
 }
 

@@ -6,6 +6,7 @@
 mod few_map;
 mod object;
 mod read;
+mod weight;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,6 +16,7 @@ use serde_json::{Number, Value};
 pub(crate) use few_map::FewMap;
 pub use object::{Entries, Object};
 pub use read::{Fields, Part, read};
+pub use weight::{MOST_PER_BYTE, weight};
 
 /// A JSON value that borrows what it can.
 #[derive(Debug, Clone, Default, PartialEq)]

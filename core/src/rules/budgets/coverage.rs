@@ -74,17 +74,7 @@ pub(super) fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &
     if at_times == Reasons::NONE {
         return;
     }
-    let weeks: Vec<_> = readings
-        .iter()
-        .filter(|reading| reading.reasons.has_any(at_times))
-        .map(|reading| (reading, week(reading)))
-        .collect();
-    let with_gap = at_times
-        .iter()
-        .filter(|reason| leaves_gap(*reason, &weeks))
-        .fold(Reasons::NONE, |reasons, reason| {
-            reasons.with(Reasons::only(reason))
-        });
+    let with_gap = at_times_with_gap(at_times, readings);
     // None of these always holds: otherwise its reasons would not be in `with_gap`.
     let windows = || {
         readings
@@ -120,25 +110,63 @@ fn week(reading: &ReadBudget<'_>) -> Option<WeekMinutes> {
     }
 }
 
-/// Whether there is certainly a time at which no budget for this reason holds.
-fn leaves_gap(reason: Reason, weeks: &[(&ReadBudget<'_>, Option<WeekMinutes>)]) -> bool {
-    let mut covered = WeekMinutes::NONE;
-    let (mut weekly, mut others) = (0, 0);
-    for (_, week) in weeks.iter().filter(|(reading, _)| reading.reasons.has(reason)) {
-        match week {
-            Some(week) => {
-                covered.add(week);
-                weekly += 1;
-            }
-            None => others += 1,
+/// The budgets for one reason.
+struct Coverage {
+    reason: Reason,
+    /// The minutes of the week at which one holds.
+    covered: WeekMinutes,
+    weekly: usize,
+    /// Budgets that are not the same every week.
+    others: usize,
+}
+
+impl Coverage {
+    /// Whether there is certainly a time at which none of the budgets holds.
+    fn has_gap(&self) -> bool {
+        match (self.weekly, self.others) {
+            (_, 0) => !self.covered.is_whole_week(),
+            // A single window without a gap would be `Window::Always`. Several may fill each other's gaps.
+            (0, 1) => true,
+            _ => false,
         }
     }
-    match (weekly, others) {
-        (_, 0) => !covered.is_whole_week(),
-        // A single window without a gap would be `Window::Always`. Several may fill each other's gaps.
-        (0, 1) => true,
-        _ => false,
+}
+
+/// The reasons, of these, for which there is certainly a time at which no budget holds.
+fn at_times_with_gap(at_times: Reasons, readings: &[ReadBudget<'_>]) -> Reasons {
+    let coverage = |reason| Coverage {
+        reason,
+        covered: WeekMinutes::NONE,
+        weekly: 0,
+        others: 0,
+    };
+    let mut coverages: Vec<_> = at_times.iter().map(coverage).collect();
+    for reading in readings {
+        // A week takes microseconds: none is computed that changes nothing.
+        let mut open = coverages
+            .iter_mut()
+            .filter(|coverage| reading.reasons.has(coverage.reason) && !coverage.covered.is_whole_week())
+            .peekable();
+        if open.peek().is_none() {
+            continue;
+        }
+        let week = week(reading);
+        for coverage in open {
+            match &week {
+                Some(week) => {
+                    coverage.covered.add(week);
+                    coverage.weekly += 1;
+                }
+                None => coverage.others += 1,
+            }
+        }
     }
+    coverages
+        .iter()
+        .filter(|coverage| coverage.has_gap())
+        .fold(Reasons::NONE, |reasons, coverage| {
+            reasons.with(Reasons::only(coverage.reason))
+        })
 }
 
 fn allow_window(reading: &ReadBudget<'_>) -> Diagnostic {

@@ -75,7 +75,9 @@ spec:
 
 /// Reports only the first repetition: a list that is pasted twice is one mistake.
 pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    if entry.values.len() < 2 {
+    let mut sorted = entry.values.clone();
+    sorted.sort_unstable();
+    if sorted.is_sorted_by(|value, next| value < next) {
         return;
     }
     let mut seen = FewMap::default();
