@@ -1,10 +1,15 @@
-//! Log lines on stderr that do not wait for who reads them. One thread writes at a time, and others leave it their lines.
-//! If the other end of the pipe is not read, lines are dropped and counted.
+//! Log lines on stderr that do not wait for who reads them.
+//!
+//! A line is written at once, unless another was written a moment ago: in a flood, each line would wake the reader, which
+//! costs more than a review. Then a thread writes the lines of that moment together. If the other end of the pipe is not
+//! read, lines are dropped and counted.
 
 use std::io::{self, Write};
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::counter::Counter;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,52 +20,66 @@ use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 /// How many bytes a writable pipe takes at once without blocking (POSIX: `PIPE_BUF`).
 const PIECE: usize = 4096;
 
-/// How many bytes may be left to the thread that writes.
+/// How many bytes may be left to the thread.
 const MOST_PENDING: usize = 64 << 10;
 
-/// How often a thread writes what others have left meanwhile. Then they wait, so that it comes to an end.
-const MOST_ROUNDS: usize = 16;
+/// How long after a line the next ones are left to the thread, which waits as long before it writes them.
+const MOMENT: Duration = Duration::from_millis(2);
 
-static STDERR: LazyLock<LogStream<io::Stderr>> = LazyLock::new(|| LogStream::new(io::stderr()));
+/// How long the end of the process waits for a line that is being written.
+const LONGEST_END: Duration = Duration::from_millis(100);
+
+static STDERR: LazyLock<LogStream<io::Stderr>> = LazyLock::new(|| LogStream::new(io::stderr(), MOMENT));
 
 /// The number of lines that were dropped.
 pub(super) fn dropped() -> Counter {
     STDERR.dropped.clone()
 }
 
-/// Standard error.
-pub(super) fn stderr() -> &'static LogStream<io::Stderr> {
-    &STDERR
+/// Standard error, with its thread.
+pub(super) fn stderr() -> io::Result<impl Fn() -> &'static LogStream<io::Stderr>> {
+    thread::Builder::new()
+        .name("log".to_owned())
+        .spawn(|| STDERR.keep_writing())?;
+    Ok(|| &*STDERR)
 }
 
-/// Writes what is left to a thread that may not come to it before the process ends.
+/// Writes what the thread may not come to before the process ends.
 pub(crate) fn finish() {
-    STDERR.write_pending();
+    STDERR.finish();
 }
 
 /// A stream for log lines.
 #[derive(Debug)]
 pub(super) struct LogStream<S> {
     stream: S,
+    /// See [`MOMENT`].
+    moment: Duration,
     pending: Mutex<Pending>,
+    /// Notified when a first line is left to the thread.
+    has_lines: Condvar,
     dropped: Counter,
     /// Whether there is no write without waiting for this stream, so that poll has to ask before each write.
     is_polled: AtomicBool,
 }
 
-/// The lines for the thread that writes.
+/// The lines for the thread.
 #[derive(Debug, Default)]
 struct Pending {
-    /// Whether there is such a thread. A second one could fill the space in the pipe that the first has found.
+    /// Whether something is being written. A second writer could fill the space in the pipe that the first has found.
     is_writing: bool,
+    /// When something was last written.
+    written: Option<Instant>,
     lines: Vec<u8>,
 }
 
 impl<S> LogStream<S> {
-    fn new(stream: S) -> Self {
+    fn new(stream: S, moment: Duration) -> Self {
         Self {
             stream,
+            moment,
             pending: Mutex::default(),
+            has_lines: Condvar::new(),
             dropped: Counter::default(),
             is_polled: AtomicBool::new(false),
         }
@@ -70,27 +89,40 @@ impl<S> LogStream<S> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this thread is the one to write now. If not, the line is left to the one that is.
-    fn becomes_writer(&self, line: &[u8]) -> bool {
+    /// Whether a line is to be written now. If not, it is left to the thread.
+    fn is_written_now(&self, line: &[u8]) -> bool {
         let mut pending = self.pending();
-        if !pending.is_writing {
+        let is_first = pending.lines.is_empty();
+        let is_alone = pending
+            .written
+            .is_none_or(|written| written.elapsed() >= self.moment);
+        if is_first && is_alone && !pending.is_writing {
             pending.is_writing = true;
             return true;
         }
         if pending.lines.len() + line.len() > MOST_PENDING {
             self.dropped.inc();
-        } else {
-            pending.lines.extend_from_slice(line);
+            return false;
+        }
+        pending.lines.extend_from_slice(line);
+        drop(pending);
+        if is_first {
+            self.has_lines.notify_one();
         }
         false
     }
 
-    /// Takes what was left since, in exchange for an empty buffer. If it is nothing, this thread writes no more.
-    fn take(&self, lines: &mut Vec<u8>) -> bool {
+    fn end_writing(&self) {
         let mut pending = self.pending();
-        mem::swap(&mut pending.lines, lines);
-        pending.is_writing = !lines.is_empty();
-        pending.is_writing
+        pending.is_writing = false;
+        pending.written = Some(Instant::now());
+    }
+
+    /// Waits for a line that is left to the thread.
+    fn wait(&self) {
+        let is_empty = |pending: &mut Pending| pending.lines.is_empty();
+        let waited = self.has_lines.wait_while(self.pending(), is_empty);
+        drop(waited);
     }
 }
 
@@ -98,22 +130,47 @@ impl<S: AsFd> LogStream<S>
 where
     for<'s> &'s S: Write,
 {
-    /// Writes what is left to the thread that writes, in its place.
-    fn write_pending(&self) {
+    fn keep_writing(&self) {
+        let mut lines = Vec::new();
+        loop {
+            self.wait();
+            thread::sleep(self.moment);
+            self.write_left(&mut lines);
+        }
+    }
+
+    /// Writes the lines that are left, unless something is being written. `lines` is a buffer that is used again.
+    fn write_left(&self, lines: &mut Vec<u8>) {
+        let mut pending = self.pending();
+        if pending.is_writing {
+            return;
+        }
+        pending.is_writing = true;
+        lines.clear();
+        mem::swap(&mut pending.lines, lines);
+        drop(pending);
+        self.write_lines(lines);
+        self.end_writing();
+    }
+
+    fn finish(&self) {
+        let begun = Instant::now();
+        while self.pending().is_writing && begun.elapsed() < LONGEST_END {
+            thread::sleep(Duration::from_millis(1));
+        }
         let lines = mem::take(&mut self.pending().lines);
         self.write_lines(&lines);
     }
 
-    fn write_lines(&self, lines: &[u8]) {
-        lines
-            .split_inclusive(|byte| *byte == b'\n')
-            .for_each(|line| self.write_line(line));
-    }
-
-    /// Writes as much of a line as can be written at once.
-    fn write_line(&self, line: &[u8]) {
-        if !line.chunks(PIECE).all(|piece| self.write_piece(piece)) {
-            self.dropped.inc();
+    /// Writes as many whole lines with each system call as a pipe takes at once.
+    fn write_lines(&self, mut lines: &[u8]) {
+        while let Some((piece, rest)) = lines.split_at_checked(first_piece(lines))
+            && !piece.is_empty()
+        {
+            if !piece.chunks(PIECE).all(|piece| self.write_piece(piece)) {
+                self.dropped.inc_by(count_of_lines(piece));
+            }
+            lines = rest;
         }
     }
 
@@ -135,27 +192,34 @@ where
 {
     /// Takes a whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if !self.becomes_writer(line) {
-            return Ok(line.len());
+        if self.is_written_now(line) {
+            self.write_lines(line);
+            self.end_writing();
         }
-        self.write_line(line);
-        let mut lines = Vec::new();
-        for _ in 0..MOST_ROUNDS {
-            if !self.take(&mut lines) {
-                return Ok(line.len());
-            }
-            self.write_lines(&lines);
-            lines.clear();
-        }
-        let mut pending = self.pending();
-        self.write_lines(&pending.lines);
-        *pending = Pending::default();
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The length of the whole lines at the beginning that fit into a piece; of the first line if it does not.
+fn first_piece(lines: &[u8]) -> usize {
+    let is_end = |byte: &u8| *byte == b'\n';
+    let most = lines.get(..PIECE).unwrap_or(lines);
+    let last = if most.len() == lines.len() {
+        None
+    } else {
+        most.iter()
+            .rposition(is_end)
+            .or_else(|| lines.iter().position(is_end))
+    };
+    last.map_or(lines.len(), |last| last + 1)
+}
+
+fn count_of_lines(piece: &[u8]) -> u64 {
+    piece.split_inclusive(|byte| *byte == b'\n').map(|_| 1).sum()
 }
 
 /// Writes a piece with one system call, and returns whether there was space for it. `None` if the stream has no such call:
@@ -190,129 +254,4 @@ fn takes_more(stream: &impl AsFd) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Read, Seek};
-    use std::thread;
-
-    use super::*;
-
-    #[test]
-    fn lines_are_dropped_and_counted_while_the_pipe_is_full() {
-        for is_polled in [false, true] {
-            lines_are_dropped_and_counted(is_polled);
-        }
-    }
-
-    fn lines_are_dropped_and_counted(is_polled: bool) {
-        let (mut reader, stream) = io::pipe().expect("a pipe");
-        let log = LogStream::new(stream);
-        log.is_polled.store(is_polled, Ordering::Relaxed);
-        let write = |line: &[u8]| (&log).write_all(line).expect("a line");
-        let line = [b'x'; 1000];
-        let mut written = 0;
-        while log.dropped.get() == 0 {
-            write(&line);
-            written += 1;
-        }
-        assert!(written > 4, "a pipe holds more than one piece");
-        write(&line);
-        assert_eq!(log.dropped.get(), 2);
-
-        let mut read = vec![0; 8 * line.len()];
-        reader.read_exact(&mut read).expect("lines");
-        write(b"heard");
-        assert_eq!(log.dropped.get(), 2);
-        drop(log);
-        read.clear();
-        reader.read_to_end(&mut read).expect("lines");
-        assert!(read.ends_with(b"heard"));
-    }
-
-    #[test]
-    fn a_line_longer_than_a_piece_is_written_whole() {
-        let (mut reader, stream) = io::pipe().expect("a pipe");
-        let log = LogStream::new(stream);
-        let line: Vec<u8> = (0..=u8::MAX).cycle().take(3 * PIECE + 5).collect();
-        (&log).write_all(&line).expect("a line");
-        drop(log);
-        let mut read = Vec::new();
-        reader.read_to_end(&mut read).expect("the line");
-        assert_eq!(read, line);
-    }
-
-    #[test]
-    fn lines_follow_each_other_in_a_file() {
-        let mut file = tempfile::tempfile().expect("a file");
-        let log = LogStream::new(file.try_clone().expect("the same file"));
-        for line in ["first\n", "second\n"] {
-            (&log).write_all(line.as_bytes()).expect("a line");
-        }
-        file.rewind().expect("the start");
-        let mut read = String::new();
-        file.read_to_string(&mut read).expect("lines");
-        assert_eq!(read, "first\nsecond\n");
-        assert_eq!(log.dropped.get(), 0);
-    }
-
-    #[test]
-    fn a_line_that_comes_while_another_is_written_follows_it() {
-        let (mut reader, stream) = io::pipe().expect("a pipe");
-        let log = LogStream::new(stream);
-        assert!(log.becomes_writer(b"first\n"));
-        (&log).write_all(b"second\n").expect("a line");
-        (&log).write_all(&vec![b'x'; MOST_PENDING]).expect("a line");
-        assert_eq!(log.dropped.get(), 1, "too much to be left");
-        log.write_line(b"first\n");
-        let mut lines = Vec::new();
-        assert!(log.take(&mut lines));
-        log.write_line(&lines);
-        lines.clear();
-        assert!(!log.take(&mut lines));
-        (&log).write_all(b"third\n").expect("a line");
-        drop(log);
-        let mut read = String::new();
-        reader.read_to_string(&mut read).expect("lines");
-        assert_eq!(read, "first\nsecond\nthird\n");
-    }
-
-    #[test]
-    fn at_the_end_a_line_is_written_that_is_left_to_another_thread() {
-        let (mut reader, stream) = io::pipe().expect("a pipe");
-        let log = LogStream::new(stream);
-        assert!(log.becomes_writer(b"cut off\n"));
-        (&log).write_all(b"stopped\n").expect("a line");
-        log.write_pending();
-        drop(log);
-        let mut read = String::new();
-        reader.read_to_string(&mut read).expect("lines");
-        assert_eq!(read, "stopped\n");
-    }
-
-    #[test]
-    fn lines_of_many_threads_are_all_written_and_whole() {
-        let (mut reader, stream) = io::pipe().expect("a pipe");
-        let log = LogStream::new(stream);
-        let read = thread::spawn(move || {
-            let mut text = String::new();
-            reader.read_to_string(&mut text).map(|_| text)
-        });
-        thread::scope(|scope| {
-            for name in ["a", "b", "c", "d"] {
-                let mut log = &log;
-                scope.spawn(move || {
-                    for number in 0..200 {
-                        let line = format!("{name}{number}\n");
-                        log.write_all(line.as_bytes()).expect("a line");
-                    }
-                });
-            }
-        });
-        let dropped = log.dropped.get();
-        drop(log);
-        let text = read.join().expect("the reader").expect("text");
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len() as u64 + dropped, 800);
-        let is_whole = |line: &&str| line.get(1..).is_some_and(|number| number.parse::<u32>().is_ok());
-        assert!(lines.iter().all(is_whole), "{text}");
-    }
-}
+mod tests;

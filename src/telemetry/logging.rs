@@ -53,6 +53,9 @@ pub(crate) enum LoggingError {
         /// What is wrong with it.
         cause: ParseError,
     },
+    /// There is no thread for the lines.
+    #[error("logging cannot start: {0}")]
+    Thread(#[from] io::Error),
     /// A subscriber was installed before.
     #[error("logging is already set up: {0}")]
     Installed(Box<dyn std::error::Error + Send + Sync>),
@@ -65,7 +68,7 @@ impl LogArgs {
             filter: self.log_level.clone(),
             cause,
         })?;
-        let lines = fmt::layer().with_writer(log_writer::stderr);
+        let lines = fmt::layer().with_writer(log_writer::stderr()?);
         let lines = match self.log_format {
             LogFormat::Text => lines.with_ansi(stderr_has_colours()).boxed(),
             LogFormat::Json => lines.json().with_span_list(false).boxed(),
