@@ -71,6 +71,11 @@ fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> T
     if to_go.len() > excess {
         return Termination::listing(Some(uids(to_go.iter().take(excess))));
     }
+    let is_better = |claim: &&ClaimState<'_>| !is_listed(claim) && !order::goes_last(claim);
+    if to_go.iter().copied().any(order::goes_last) && standing.iter().any(is_better) {
+        // A user marked it after it was chosen. Others are chosen in its place once the rest of the list is gone.
+        return Termination::listing(Some(uids(to_go.iter().filter(|claim| !order::goes_last(claim)))));
+    }
     if to_go.is_empty() {
         return choose(now, excess, standing, &listed);
     }

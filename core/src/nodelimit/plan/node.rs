@@ -90,6 +90,11 @@ impl Marks {
         self.are_users() || self.keep_held()
     }
 
+    /// The same, whatever poolgate writes: also if it does not hold the node yet, or no more.
+    pub(super) const fn are_a_lasting_wish(self) -> bool {
+        self.are_users() || self.keep
+    }
+
     /// Whether a user has closed the node.
     pub(super) const fn are_users(self) -> bool {
         self.do_not_disrupt && !self.are_ours()

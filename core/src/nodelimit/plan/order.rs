@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use jiff::{SignedDuration, Timestamp};
 
 use super::claim::{Claim, ClaimState};
-use super::pod::{DeletionCost, Pod};
+use super::pod::{DeletionCost, DoNotDisrupt, Pod};
 
 /// The cost of one pod is clamped to the range from minus this to this.
 const DEAREST: f64 = 10.0;
@@ -29,8 +29,18 @@ enum Kind {
     Disrupted,
     /// Only pods that may be disrupted.
     Plain,
-    /// A user wants a pod on it, or the node itself, to stay.
+    /// A user wants a pod on it to stay for some time.
     Wished,
+    /// A user wants a pod on it, or the node itself, never to be disrupted.
+    WishedForever,
+}
+
+/// Whether a user wants a claim never to be disrupted: neither the time nor what poolgate writes changes that, and such
+/// claims are the last to be deleted.
+pub(super) fn goes_last(claim: &ClaimState<'_>) -> bool {
+    let is_wanted = |pod: &&Pod| pod.do_not_disrupt == Some(DoNotDisrupt::Always);
+    let is_marked = claim.node.is_some_and(|node| node.marks.are_a_lasting_wish());
+    claim.claim.is_launched && !claim.is_being_disrupted() && (is_marked || claim.pods.iter().any(is_wanted))
 }
 
 /// Sorts claims by the order in which they are to be deleted.
@@ -70,6 +80,9 @@ impl Rank {
 
 impl Kind {
     fn of(claim: &ClaimState<'_>, now: Timestamp) -> Self {
+        if goes_last(claim) {
+            return Self::WishedForever;
+        }
         let is_wished = claim.node.is_some_and(|node| node.marks.are_a_wish())
             || claim.pods.iter().any(|pod| pod.forbids_disruption(now));
         if !claim.claim.is_launched {

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::super::*;
+use super::machine::USERS;
 use super::world::*;
 use crate::karpenter::NodeLimitMode;
 
@@ -74,6 +75,27 @@ fn a_limit_raised_in_between_spares_victims() {
     world.pool.limit = None;
     let plan = world.step(noon());
     assert_eq!((uids(&plan), going(&plan)), (Some(vec![]), vec![]));
+}
+
+#[test]
+fn a_listed_claim_that_a_user_marks_stays_as_long_as_another_can_go() {
+    let mut world = World::new(5).with_full_nodes(8).terminating();
+    assert_eq!(uids(&world.step(noon())), Some(vec!["uid-0", "uid-1", "uid-2"]));
+    world.claims[1] = world.claims[1].clone().marked(USERS);
+    let plan = world.step(noon());
+    assert_eq!(
+        (uids(&plan), going(&plan)),
+        (Some(vec!["uid-0", "uid-2"]), vec![])
+    );
+    assert_eq!(going(&world.step(noon())), ["uid-0", "uid-2"]);
+    world
+        .claims
+        .retain(|machine| !["uid-0", "uid-2"].contains(&&*machine.claim.uid));
+    assert_eq!(uids(&world.step(noon())), Some(vec!["uid-3"]));
+    for machine in &mut world.claims {
+        *machine = machine.clone().marked(USERS);
+    }
+    assert_eq!(going(&world.step(noon())), ["uid-3"], "no other can go");
 }
 
 #[test]

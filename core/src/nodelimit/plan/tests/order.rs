@@ -106,7 +106,8 @@ fn a_wish_that_has_run_out_is_none() {
     assert_eq!(order(&mut world), ["uid-1", "uid-2", "uid-0", "uid-3"]);
 }
 
-/// Karpenter's rules in the order in which it applies them, each as its own list.
+/// Karpenter's rules in the order in which it applies them, each as its own list. Of the claims that it deletes last,
+/// poolgate deletes those last that users want to stay without an end.
 fn reference(world: &World) -> Vec<String> {
     let forbids = |pod: &Pod| match pod.do_not_disrupt {
         None => false,
@@ -133,8 +134,10 @@ fn reference(world: &World) -> Vec<String> {
     let is_empty = |m: &Machine| m.pods.is_empty() || m.pods.iter().all(|p| p.is_daemon && !forbids(p));
     let empty: Vec<&Machine> = rest.extract_if(.., |m| is_empty(m)).collect();
     order.extend(empty);
+    let is_always = |pod: &Pod| pod.do_not_disrupt == Some(DoNotDisrupt::Always);
+    let forever: Vec<&Machine> = rest.extract_if(.., |m| m.pods.iter().any(is_always)).collect();
     let forbidden: Vec<&Machine> = rest.extract_if(.., |m| m.pods.iter().any(forbids)).collect();
-    for mut machines in [rest, forbidden] {
+    for mut machines in [rest, forbidden, forever] {
         let cost = |m: &Machine| {
             let mut pods: Vec<f64> = Vec::new();
             for pod in &m.pods {
