@@ -75,7 +75,8 @@ static REQUIREMENT_VALUE_SLIP: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "No node has this value, so it matches nothing: it is written as in other systems, or belongs to \
-          another label. On AWS `nano` is a size, `t3.micro` a type and `us-east-1` a region.",
+          another label. On AWS `nano` is a size, `m5` a family, `t3.micro` a type and `us-east-1` a region, and \
+          values are in lower case.",
     seen_in: &[],
     bad: "\
 spec:
@@ -173,10 +174,14 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
         let reason = "the values of this label are whole numbers, so it matches nothing";
         return Some(certain(reason, None));
     }
-    if let Some(domain) = entry.key.strip_suffix("/instance-category") {
+    if let Some(domain) = entry.key.strip_suffix("/instance-category")
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+    {
         let reason = "a category is letters only, such as c or m, so it matches nothing";
-        let is_family = value.bytes().any(|byte| byte.is_ascii_digit());
-        return is_family.then(|| certain(reason, Some(format!("the label {domain}/instance-family"))));
+        return Some(certain(
+            reason,
+            Some(format!("the label {domain}/instance-family")),
+        ));
     }
     aws::slip(
         entry.key,
@@ -200,10 +205,20 @@ mod aws {
     /// Why no node has the value in this label, and the probable value.
     pub(super) fn slip(key: &str, value: &str, group: &str) -> Option<(&'static str, String)> {
         let (domain, name) = key.split_once('/')?;
+        let is_own = domain == group && name.starts_with("instance-");
+        let is_lower = is_own || [INSTANCE_TYPE_LABEL, ZONE_LABEL, REGION_LABEL].contains(&key);
         match name {
+            _ if is_lower && value.bytes().any(|byte| byte.is_ascii_uppercase()) => Some((
+                "on AWS the values of this label are in lower case, so it matches nothing",
+                value.to_ascii_lowercase(),
+            )),
             _ if key == INSTANCE_TYPE_LABEL && is_size(value) => Some((
                 "this is the size of an instance, and a type is written as t3.nano, so it matches nothing",
                 format!("the label {group}/instance-size"),
+            )),
+            _ if key == INSTANCE_TYPE_LABEL && !value.contains('.') => Some((
+                "a type is a family and a size, as in m5.large, so it matches nothing",
+                format!("the label {group}/instance-family"),
             )),
             _ if key == ZONE_LABEL && is_region(value) => Some((
                 "this is a region, and a zone ends in a letter, so it matches nothing",
@@ -242,6 +257,30 @@ mod aws {
     #[cfg(test)]
     mod tests {
         use super::*;
+
+        #[test]
+        fn a_family_is_no_type_and_capitals_are_in_no_value() {
+            let likely =
+                |key: &str, value: &str| slip(key, value, "karpenter.k8s.aws").map(|(_, likely)| likely);
+            let family = "the label karpenter.k8s.aws/instance-family";
+            assert_eq!(likely(INSTANCE_TYPE_LABEL, "m5").as_deref(), Some(family));
+            assert_eq!(
+                likely(INSTANCE_TYPE_LABEL, "M5.large").as_deref(),
+                Some("m5.large")
+            );
+            assert_eq!(
+                likely("karpenter.k8s.aws/instance-category", "M").as_deref(),
+                Some("m")
+            );
+            for (key, value) in [
+                (INSTANCE_TYPE_LABEL, "u-6tb1.metal"),
+                ("karpenter.k8s.aws/instance-category", "m"),
+                ("karpenter.k8s.aws/placement-group-id", "PG"),
+                ("example.com/instance-owner", "Anna"),
+            ] {
+                assert_eq!(likely(key, value), None, "{key}: {value}");
+            }
+        }
 
         #[test]
         fn sizes_and_regions_are_distinguished_from_types_and_zones() {
