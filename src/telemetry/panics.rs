@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 use prometheus_client::metrics::counter::Counter;
 
-use super::Registry;
+use super::{Registry, log_writer};
 
 /// Counts and logs every panic of this process from now on.
 pub(crate) fn count_panics(registry: &mut Registry) {
@@ -17,6 +17,8 @@ pub(crate) fn count_panics(registry: &mut Registry) {
             at = info.location().map(tracing::field::display),
             "panic"
         );
+        // The process may end now.
+        log_writer::finish();
     }));
 }
 
