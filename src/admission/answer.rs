@@ -239,7 +239,7 @@ impl Cause {
         Self {
             reason: error.problem.cause_reason(),
             message: error.message(),
-            field: error.path.text(),
+            field: error.path.to_string(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use poolgate_core::json::Json;
 
-use super::{Input, Source};
+use super::{Input, Source, folders};
 use poolgate_core::manifest::{self, Limits};
 
 use super::read::read_text;
@@ -36,13 +36,13 @@ impl Patches {
     /// elsewhere.
     pub(crate) fn among(files: &[Input]) -> Self {
         let mut patches = HashSet::new();
-        let mut folders = HashSet::new();
+        let mut seen = HashSet::new();
         let mut read = HashSet::new();
         let files = files
             .iter()
             .filter(|input| matches!(input.source, Source::File(_)));
-        for folder in super::inputs::folders(files) {
-            if !folders.insert(folder) {
+        for folder in folders(files) {
+            if !seen.insert(folder) {
                 continue;
             }
             let from_root = fs::canonicalize(folder).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Log lines on stderr that do not wait for who reads them.
 //!
-//! A line is written at once, unless another was written a moment ago: to wake the reader for each line takes a quarter
-//! of the time in a flood of denials. Then a thread writes the lines of that moment together. If the other end of the
+//! A line is written at once, unless another was written a moment ago: to wake the reader for each line takes a tenth of
+//! the time in a flood of denials. Then a thread writes the lines of that moment together. If the other end of the
 //! pipe is not read, lines are dropped and counted.
 
 use std::io::{self, Write};

@@ -85,8 +85,8 @@ impl FieldPath {
         })
     }
 
-    /// The path as it is displayed.
-    pub fn text(&self) -> String {
+    /// The path as it is displayed: built at once, because a formatter lets a string grow with each step.
+    fn text(&self) -> String {
         if self.0.is_empty() {
             return "<object>".to_owned();
         }

@@ -1,7 +1,21 @@
-use std::io::{Read, Seek};
+use std::io::{PipeReader, PipeWriter, Read, Seek};
 use std::sync::atomic::AtomicUsize;
 
 use super::*;
+
+/// A log into a pipe, and the end that reads it.
+fn log(moment: Duration) -> (PipeReader, LogStream<PipeWriter>) {
+    let (reader, stream) = io::pipe().expect("a pipe");
+    (reader, LogStream::new(stream, moment))
+}
+
+/// Everything that is written into the log and was not read.
+fn rest((mut reader, log): (PipeReader, LogStream<PipeWriter>)) -> String {
+    drop(log);
+    let mut read = String::new();
+    reader.read_to_string(&mut read).expect("lines");
+    read
+}
 
 #[test]
 fn lines_are_dropped_and_counted_while_the_pipe_is_full() {
@@ -11,8 +25,7 @@ fn lines_are_dropped_and_counted_while_the_pipe_is_full() {
 }
 
 fn lines_are_dropped_and_counted(is_polled: bool) {
-    let (mut reader, stream) = io::pipe().expect("a pipe");
-    let log = LogStream::new(stream, Duration::ZERO);
+    let (mut reader, log) = log(Duration::ZERO);
     log.is_polled.store(is_polled, Ordering::Relaxed);
     let write = |line: &[u8]| (&log).write_all(line).expect("a line");
     let line = [b'x'; 1000];
@@ -37,8 +50,7 @@ fn lines_are_dropped_and_counted(is_polled: bool) {
 
 #[test]
 fn a_line_longer_than_a_piece_is_written_whole() {
-    let (mut reader, stream) = io::pipe().expect("a pipe");
-    let log = LogStream::new(stream, Duration::ZERO);
+    let (mut reader, log) = log(Duration::ZERO);
     let line: Vec<u8> = (0..=u8::MAX).cycle().take(3 * PIECE + 5).collect();
     (&log).write_all(&line).expect("a line");
     drop(log);
@@ -63,8 +75,7 @@ fn lines_follow_each_other_in_a_file() {
 
 #[test]
 fn lines_of_one_moment_are_left_and_written_together() {
-    let (mut reader, stream) = io::pipe().expect("a pipe");
-    let log = LogStream::new(stream, Duration::MAX);
+    let (mut reader, log) = log(Duration::MAX);
     let write = |line: &[u8]| (&log).write_all(line).expect("a line");
     write(b"first\n");
     let mut read = [0; 6];
@@ -79,16 +90,12 @@ fn lines_of_one_moment_are_left_and_written_together() {
     log.write_left(&mut lines);
     write(b"fourth\n");
     log.write_left(&mut lines);
-    drop(log);
-    let mut read = String::new();
-    reader.read_to_string(&mut read).expect("lines");
-    assert_eq!(read, "second\nthird\nfourth\n");
+    assert_eq!(rest((reader, log)), "second\nthird\nfourth\n");
 }
 
 #[test]
 fn a_line_that_comes_while_another_is_written_follows_it() {
-    let (mut reader, stream) = io::pipe().expect("a pipe");
-    let log = LogStream::new(stream, Duration::ZERO);
+    let (reader, log) = log(Duration::ZERO);
     assert!(log.is_written_now(b"first\n"));
     (&log).write_all(b"second\n").expect("a line");
     let mut lines = Vec::new();
@@ -97,23 +104,16 @@ fn a_line_that_comes_while_another_is_written_follows_it() {
     log.end_writing();
     (&log).write_all(b"third\n").expect("a line");
     log.write_left(&mut lines);
-    drop(log);
-    let mut read = String::new();
-    reader.read_to_string(&mut read).expect("lines");
-    assert_eq!(read, "first\nsecond\nthird\n");
+    assert_eq!(rest((reader, log)), "first\nsecond\nthird\n");
 }
 
 #[test]
 fn at_the_end_a_line_is_written_that_is_left_to_the_thread() {
-    let (mut reader, stream) = io::pipe().expect("a pipe");
-    let log = LogStream::new(stream, Duration::ZERO);
+    let (reader, log) = log(Duration::ZERO);
     assert!(log.is_written_now(b"cut off\n"));
     (&log).write_all(b"stopped\n").expect("a line");
     log.finish();
-    drop(log);
-    let mut read = String::new();
-    reader.read_to_string(&mut read).expect("lines");
-    assert_eq!(read, "stopped\n");
+    assert_eq!(rest((reader, log)), "stopped\n");
 }
 
 #[test]
@@ -136,8 +136,7 @@ fn a_piece_ends_with_a_line_and_a_dropped_one_counts_its_lines() {
 
 #[test]
 fn lines_of_many_threads_are_all_written_and_whole() {
-    let (mut reader, stream) = io::pipe().expect("a pipe");
-    let log = LogStream::new(stream, Duration::ZERO);
+    let (mut reader, log) = log(Duration::ZERO);
     let read = thread::spawn(move || {
         let mut text = String::new();
         reader.read_to_string(&mut text).map(|_| text)

@@ -74,7 +74,7 @@ pub(super) fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &
     if at_times == Reasons::NONE {
         return;
     }
-    let with_gap = at_times_with_gap(at_times, readings);
+    let with_gap = reasons_with_gap(at_times, readings);
     // None of these always holds: otherwise its reasons would not be in `with_gap`.
     let windows = || {
         readings
@@ -133,7 +133,7 @@ impl Coverage {
 }
 
 /// The reasons, of these, for which there is certainly a time at which no budget holds.
-fn at_times_with_gap(at_times: Reasons, readings: &[ReadBudget<'_>]) -> Reasons {
+fn reasons_with_gap(at_times: Reasons, readings: &[ReadBudget<'_>]) -> Reasons {
     let coverage = |reason| Coverage {
         reason,
         covered: WeekMinutes::NONE,

@@ -1,5 +1,7 @@
 //! Values that no node has, because they are written as in other systems or belong to another label.
 
+mod aws;
+
 use super::{Entry, Scope, absent, so_others};
 use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::karpenter::{
@@ -193,119 +195,6 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
         likely: Some(likely),
         is_certain: false,
     })
-}
-
-/// Values of AWS that are in the wrong label. Zones and sizes of other providers cannot be told apart.
-mod aws {
-    use crate::karpenter::{INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL};
-
-    /// The API groups of node classes of AWS.
-    pub(super) const GROUPS: &[&str] = &["karpenter.k8s.aws", "eks.amazonaws.com"];
-
-    /// Why no node has the value in this label, and the probable value.
-    pub(super) fn slip(key: &str, value: &str, group: &str) -> Option<(&'static str, String)> {
-        let (domain, name) = key.split_once('/')?;
-        let is_own = domain == group && name.starts_with("instance-");
-        let is_lower = is_own || [INSTANCE_TYPE_LABEL, ZONE_LABEL, REGION_LABEL].contains(&key);
-        match name {
-            _ if is_lower && value.bytes().any(|byte| byte.is_ascii_uppercase()) => Some((
-                "on AWS the values of this label are in lower case, so it matches nothing",
-                value.to_ascii_lowercase(),
-            )),
-            _ if key == INSTANCE_TYPE_LABEL && is_size(value) => Some((
-                "this is the size of an instance, and a type is written as t3.nano, so it matches nothing",
-                format!("the label {group}/instance-size"),
-            )),
-            _ if key == INSTANCE_TYPE_LABEL && !value.contains('.') => Some((
-                "a type is a family and a size, as in m5.large, so it matches nothing",
-                format!("the label {group}/instance-family"),
-            )),
-            _ if key == ZONE_LABEL && is_region(value) => Some((
-                "this is a region, and a zone ends in a letter, so it matches nothing",
-                format!("{value}a, or the label {REGION_LABEL}"),
-            )),
-            "instance-family" if domain == group && value.contains('.') => Some((
-                "this is a type of instance, and its family is what is before the dot, so it matches nothing",
-                format!("the label {INSTANCE_TYPE_LABEL}"),
-            )),
-            _ => None,
-        }
-    }
-
-    fn is_size(value: &str) -> bool {
-        const SIZES: &[&str] = &["nano", "micro", "small", "medium", "large", "metal"];
-        let times = value.strip_suffix("xlarge");
-        SIZES.contains(&value)
-            || value.starts_with("metal-")
-            || times.is_some_and(|times| times.bytes().all(|byte| byte.is_ascii_digit()))
-    }
-
-    /// Whether a text is written like `us-east-1`.
-    fn is_region(value: &str) -> bool {
-        let Some((area, number)) = value.rsplit_once('-') else {
-            return false;
-        };
-        let is_number =
-            !number.is_empty() && number.len() <= 2 && number.bytes().all(|byte| byte.is_ascii_digit());
-        let mut words = area.split('-');
-        let is_area = words.next().is_some_and(|country| country.len() == 2) && words.clone().count() > 0;
-        is_number
-            && is_area
-            && words.all(|word| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase()))
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_family_is_no_type_and_capitals_are_in_no_value() {
-            let likely =
-                |key: &str, value: &str| slip(key, value, "karpenter.k8s.aws").map(|(_, likely)| likely);
-            let family = "the label karpenter.k8s.aws/instance-family";
-            assert_eq!(likely(INSTANCE_TYPE_LABEL, "m5").as_deref(), Some(family));
-            assert_eq!(
-                likely(INSTANCE_TYPE_LABEL, "M5.large").as_deref(),
-                Some("m5.large")
-            );
-            assert_eq!(
-                likely("karpenter.k8s.aws/instance-category", "M").as_deref(),
-                Some("m")
-            );
-            for (key, value) in [
-                (INSTANCE_TYPE_LABEL, "u-6tb1.metal"),
-                ("karpenter.k8s.aws/instance-category", "m"),
-                ("karpenter.k8s.aws/placement-group-id", "PG"),
-                ("example.com/instance-owner", "Anna"),
-            ] {
-                assert_eq!(likely(key, value), None, "{key}: {value}");
-            }
-        }
-
-        #[test]
-        fn sizes_and_regions_are_distinguished_from_types_and_zones() {
-            for size in ["nano", "large", "xlarge", "24xlarge", "metal", "metal-24xl"] {
-                assert!(is_size(size), "{size}");
-            }
-            for other in ["t3.nano", "axlarge", "Standard_D4s_v5", ""] {
-                assert!(!is_size(other), "{other}");
-            }
-            for region in ["us-east-1", "us-gov-west-1", "ap-southeast-12", "eu-isoe-west-1"] {
-                assert!(is_region(region), "{region}");
-            }
-            for other in [
-                "us-east-1a",
-                "us-west-2-lax-1a",
-                "use1-az1",
-                "zone-1",
-                "us-1",
-                "us-east-",
-                "",
-            ] {
-                assert!(!is_region(other), "{other}");
-            }
-        }
-    }
 }
 
 #[cfg(test)]
