@@ -28,7 +28,7 @@ const CERTIFICATES: &str = "certificates";
 pub(crate) fn certificates(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     args.settings()?;
     args.log.install()?;
-    lifecycle::run(1, run(args))
+    lifecycle::run(run(args))
 }
 
 async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {

@@ -10,9 +10,11 @@ mod pace;
 mod server;
 mod slots;
 mod tls;
+mod workers;
 
 pub(crate) use bind::{BindError, Interface, ListenAddr, bind, local_addr};
 pub(crate) use connection::Peer;
 pub(crate) use metrics::HttpMetrics;
 pub(crate) use server::Server;
 pub(crate) use tls::Tls;
+pub(crate) use workers::Workers;

@@ -1,4 +1,5 @@
-//! The accept loop: accepts connections, serves them, and closes them cleanly when the server stops.
+//! The accept loop: accepts connections, hands them to the threads that serve them, and closes them cleanly when the
+//! server stops.
 
 use std::fmt::Display;
 use std::io;
@@ -19,6 +20,7 @@ use super::metrics::HttpMetrics;
 use super::pace::Pace;
 use super::slots::{Grant, Slot, Slots};
 use super::tls::Tls;
+use super::workers::{Load, Workers};
 use crate::lifecycle::Readiness;
 use crate::telemetry::LogLimit;
 
@@ -35,6 +37,8 @@ pub(crate) struct Server {
     pub(crate) name: &'static str,
     /// The socket.
     pub(crate) listener: TcpListener,
+    /// The threads that serve its connections.
+    pub(crate) workers: Workers,
     /// The layer between TCP and HTTP, if there is one.
     pub(crate) tls: Option<Arc<Tls>>,
     /// The answers, by path.
@@ -68,9 +72,14 @@ impl Server {
             () = drain.cancelled() => {}
         }
         accepting.rest().await;
-        drop(self);
+        // The socket closes before the connections do.
+        let Self {
+            workers, listener, ..
+        } = self;
+        drop(listener);
         connections.close();
         connections.wait().await;
+        drop(workers);
     }
 
     /// Serves one connection. The future does not borrow the server.
@@ -78,7 +87,7 @@ impl Server {
         &self,
         stream: TcpStream,
         peer: Peer,
-        (slot, pace): (Slot, Arc<Pace>),
+        (slot, load, pace): (Slot, Load, Arc<Pace>),
         denied: &Arc<LogLimit>,
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -91,7 +100,7 @@ impl Server {
         };
         let denied = Arc::clone(denied);
         async move {
-            let _slot = slot;
+            let _held = (slot, load);
             // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
             // does not take the option is about to fail anyway, which is reported below.
             let _ = stream.set_nodelay(true);
@@ -173,8 +182,9 @@ impl Accepting<'_> {
     /// Begins to serve a connection, if it was accepted without an error.
     async fn take(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
         let (server, name) = (self.server, self.server.name);
-        let (stream, peer) = match accepted {
-            Ok((stream, address)) => (stream, Peer::of(address)),
+        let adopted = accepted.and_then(|(stream, address)| Ok((server.workers.adopt(stream)?, address)));
+        let ((stream, worker, load), peer) = match adopted {
+            Ok((adopted, address)) => (adopted, Peer::of(address)),
             Err(error) => {
                 server.metrics.accept_errors.inc(name);
                 if !std::mem::replace(&mut self.failing, true) {
@@ -200,9 +210,9 @@ impl Accepting<'_> {
                 return self.warn("too many connections, all at work: a new one is refused", peer);
             }
         };
-        let serving = server.serve(stream, peer, (slot, pace), &self.denied, self.drain.clone());
-        self.connections.spawn(serving);
-        // The displaced connection closes before the next one is accepted.
+        let serving = server.serve(stream, peer, (slot, load, pace), &self.denied, self.drain.clone());
+        self.connections.spawn_on(serving, worker);
+        // If it is on this thread, the displaced connection closes before the next one is accepted.
         yield_now().await;
     }
 

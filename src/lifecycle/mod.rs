@@ -16,14 +16,10 @@ pub(crate) use tasks::{PartError, Tasks, on_own_thread};
 #[error("threads or signal handlers cannot be set up")]
 pub(crate) struct SystemError(#[from] io::Error);
 
-/// Runs a process on `threads` threads. Tasks that still run at its end are not waited for: those that matter have
-/// been drained.
-pub(crate) fn run<T, E: From<SystemError>>(
-    threads: usize,
-    process: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
+/// Runs a process on this thread; what takes long is on threads of its own. Tasks that still run at its end are not
+/// waited for: those that matter have been drained.
+pub(crate) fn run<T, E: From<SystemError>>(process: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(SystemError)?;

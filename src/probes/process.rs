@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{MAX_CONNECTIONS, ProbeArgs, Probes, router};
-use crate::http::{self, BindError, HttpMetrics, Interface, Server};
+use crate::http::{self, BindError, HttpMetrics, Interface, Server, Workers};
 use crate::lifecycle::{PartError, Readiness, Signal, Signals, StatusLine, SystemError, Tasks};
 use crate::telemetry::{Registry, count_panics};
 
@@ -66,6 +66,7 @@ impl Process {
         let server = Server {
             name: "probe",
             listener: http::bind("probes", args.probe_listen, otherwise).await?,
+            workers: Workers::here(),
             tls: None,
             router: router(probes),
             max_connections: MAX_CONNECTIONS,

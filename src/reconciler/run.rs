@@ -23,7 +23,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// Reconciles until a signal. Returns the exit code: 0 after a clean stop.
 pub(crate) fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     args.log.install()?;
-    lifecycle::run(1, async {
+    lifecycle::run(async {
         if args.unhold_all {
             unhold(&args).await
         } else {

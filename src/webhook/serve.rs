@@ -19,8 +19,8 @@ use crate::certs::{
 use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::Cluster;
 use crate::gate::Gate;
-use crate::http::{self, Server, Tls};
-use crate::lifecycle::{self, Readiness};
+use crate::http::{self, Server, Tls, Workers};
+use crate::lifecycle::{self, Readiness, SystemError};
 use crate::policy_file::{IfUnusable, PolicyInForce};
 use crate::polled_file::LoadMetrics;
 use crate::probes::Process;
@@ -46,7 +46,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.certificate()?;
     args.gate.settings()?;
     args.log.install()?;
-    lifecycle::run(workers(), run(args, certificate))
+    lifecycle::run(run(args, certificate))
 }
 
 /// How many reviews are done at the same time. A few threads are enough for a cluster, and each may need the memory
@@ -96,6 +96,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
     let admission = Server {
         name: "admission",
         listener: http::bind("admission reviews", args.listen, args.interface()).await?,
+        workers: Workers::start("review", workers()).map_err(SystemError::from)?,
         tls: Some(tls),
         router: webhook.router(),
         max_connections: MAX_ADMISSION_CONNECTIONS,

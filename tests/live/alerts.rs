@@ -206,9 +206,7 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     let account = format!("--kubeconfig={}", account.display());
     let server = Poolgate::start(&[&certificate, &key, &policy, "--policy-optional", &account]);
     let missing = "poolgate_registration_problems{problem=\"no_ca_bundle\"}";
-    wait_for("the registration to be read", || {
-        (server.metric(missing) == Some(2.0)).then_some(())
-    });
+    server.wait_for_metric(missing, 2.0);
     day.scrape("poolgate-1", &server);
 
     // So requests under Ignore are admitted without a review, and those under Fail are not.
@@ -248,15 +246,11 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-reconciler");
     let reconciler = Reconciler::start(&account, &[LEDGERS]);
     let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";
-    wait_for("the excess to be seen", || {
-        (reconciler.metric(excess) == Some(1.0)).then_some(())
-    });
+    reconciler.wait_for_metric(excess, 1.0);
     day.scrape("poolgate-reconciler-1", &reconciler);
     let account = format!("--kubeconfig={}", account.display());
     let keeper = Running::start(Running::directory(), &["certificates", &account]);
-    wait_for("the certificates to fail", || {
-        (keeper.metric("poolgate_certificates_failing") == Some(1.0)).then_some(())
-    });
+    keeper.wait_for_metric("poolgate_certificates_failing", 1.0);
     day.scrape("poolgate-certificates-1", &keeper);
 
     day.expect_firing(&[

@@ -80,6 +80,12 @@ impl Running {
         line.parse().ok()
     }
 
+    /// Waits until a metric has this value: what a client sees may come before it is counted.
+    #[track_caller]
+    pub(crate) fn wait_for_metric(&self, name: &str, value: f64) {
+        wait_for(name, || (self.metric(name) == Some(value)).then_some(()));
+    }
+
     /// What it has written so far.
     pub(crate) fn log(&self) -> String {
         self.process.log()

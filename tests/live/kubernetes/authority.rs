@@ -19,10 +19,7 @@ const DENIED: &str = "the CA file of the API server cannot be used; the previous
 
 /// Waits until a file of authorities that is of no use has been found so.
 fn wait_until_denied(running: &Running) {
-    wait_for("the broken file to be denied", || {
-        let failing = running.metric("poolgate_cluster_ca_load_failing");
-        (failing == Some(1.0)).then_some(())
-    });
+    running.wait_for_metric("poolgate_cluster_ca_load_failing", 1.0);
 }
 
 /// What came of a creation.

@@ -68,9 +68,7 @@ impl Guarded {
     /// A client may learn that it is denied before the denial is counted and logged.
     fn expect_denied(&self, reason: &str, times: f64) {
         let name = format!("poolgate_clients_denied_total{{reason=\"{reason}\"}}");
-        wait_for("the denial to be counted", || {
-            (self.server.metric(&name) == Some(times)).then_some(())
-        });
+        self.server.wait_for_metric(&name, times);
     }
 
     /// The log lines about denials; there must be this many.
@@ -156,9 +154,9 @@ fn a_new_authority_takes_the_place_of_the_old_one_and_a_broken_one_does_not() {
     assert!(!guarded.answers(&by_new));
 
     guarded.mount.swap(&[("ca.crt", "")]);
-    wait_for("the failure to show", || {
-        (guarded.server.metric("poolgate_client_ca_load_failing") == Some(1.0)).then_some(())
-    });
+    guarded
+        .server
+        .wait_for_metric("poolgate_client_ca_load_failing", 1.0);
     assert!(guarded.answers(&by_old));
     let message = "the new client CA cannot be used; the previous one stays in force";
     assert_eq!(

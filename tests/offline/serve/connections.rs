@@ -22,9 +22,9 @@ fn garbage_instead_of_tls_is_closed_and_counted() {
     }
     assert!(answer.len() < 64, "no more than an alert: {answer:?}");
     assert_works(&server);
-    assert_eq!(
-        server.metric(r#"poolgate_handshake_failures_total{reason="not_acceptable"}"#),
-        Some(1.0)
+    server.wait_for_metric(
+        r#"poolgate_handshake_failures_total{reason="not_acceptable"}"#,
+        1.0,
     );
 }
 
@@ -39,10 +39,7 @@ fn a_connection_that_never_speaks_is_closed_by_the_handshake_limit() {
     }
     assert_waited(began, 5);
     assert_works(&server);
-    assert_eq!(
-        server.metric(r#"poolgate_handshake_failures_total{reason="timeout"}"#),
-        Some(1.0)
-    );
+    server.wait_for_metric(r#"poolgate_handshake_failures_total{reason="timeout"}"#, 1.0);
 }
 
 #[test]
@@ -50,10 +47,7 @@ fn a_client_that_leaves_during_the_handshake_is_no_more_than_a_number() {
     let server = Poolgate::serve();
     drop(dial(server.admission()).expect("a connection"));
     assert_works(&server);
-    assert_eq!(
-        server.metric(r#"poolgate_handshake_failures_total{reason="client_left"}"#),
-        Some(1.0)
-    );
+    server.wait_for_metric(r#"poolgate_handshake_failures_total{reason="client_left"}"#, 1.0);
     assert_eq!(server.log().lines().count(), 1, "{}", server.log());
 }
 
@@ -62,13 +56,16 @@ fn a_client_that_does_not_trust_us_is_reported_apart() {
     let (server, other) = (Poolgate::serve(), Poolgate::serve());
     assert!(Connection::negotiate(server.admission(), &other.ca(), &["http/1.1"]).is_err());
     assert_works(&server);
-    let rejected = server.metric(r#"poolgate_handshake_failures_total{reason="client_refused"}"#);
-    let left = server.metric(r#"poolgate_handshake_failures_total{reason="client_left"}"#);
+    let failures = |reason: &str| {
+        server.metric(&format!(
+            r#"poolgate_handshake_failures_total{{reason="{reason}"}}"#
+        ))
+    };
     // The alert may be lost on its way.
-    assert!(
-        matches!((rejected, left), (Some(1.0), None) | (None, Some(1.0))),
-        "{rejected:?} {left:?}"
-    );
+    wait_for("the failure to be counted", || {
+        let counted = (failures("client_refused"), failures("client_left"));
+        matches!(counted, (Some(1.0), None) | (None, Some(1.0))).then_some(())
+    });
 }
 
 #[test]
@@ -95,9 +92,9 @@ fn a_head_that_dribbles_in_is_cut_off_though_bytes_keep_coming() {
     assert!(cut_off, "the whole head was taken");
     assert_waited(began, 5);
     assert_works(&server);
-    assert_eq!(
-        server.metric(r#"poolgate_connection_timeouts_total{server="admission",waiting_for="head"}"#),
-        Some(1.0)
+    server.wait_for_metric(
+        r#"poolgate_connection_timeouts_total{server="admission",waiting_for="head"}"#,
+        1.0,
     );
 }
 
@@ -150,13 +147,10 @@ fn silence_after_the_handshake_is_ended() {
 #[test]
 fn connections_that_have_ended_leave_nothing_behind() {
     let server = Poolgate::serve();
-    let open = r#"poolgate_connections{server="admission"}"#;
     for _ in 0..50 {
         Connection::to(&server);
     }
-    wait_for("the connections to end", || {
-        (server.metric(open) == Some(0.0)).then_some(())
-    });
+    server.wait_for_metric(r#"poolgate_connections{server="admission"}"#, 0.0);
     assert_works(&server);
 }
 

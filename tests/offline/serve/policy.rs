@@ -74,9 +74,7 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
     );
 
     config_map.swap(Some(&AT_MOST_TEN.replace("max:", "most:")));
-    wait_for("the failure to show", || {
-        (server.metric("poolgate_policy_load_failing") == Some(1.0)).then_some(())
-    });
+    server.wait_for_metric("poolgate_policy_load_failing", 1.0);
     assert!(admits_twenty(&server), "the previous policy stays in force");
     let (status, ready) = server.probe("/readyz");
     assert_eq!(status, 200, "a broken file takes no replica away: {ready}");

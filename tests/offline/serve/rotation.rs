@@ -98,9 +98,7 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_fixed() {
     let (server, mut secret, first) = serve();
     let ca = secret.authority.pem();
     let failed = |times| {
-        wait_for("the failure to show", || {
-            (server.metric("poolgate_certificate_load_errors_total") == Some(times)).then_some(())
-        });
+        server.wait_for_metric("poolgate_certificate_load_errors_total", times);
         assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(1.0));
         assert_eq!(Connection::trusting(&server, &ca).leaf(), first);
     };
