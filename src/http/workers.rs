@@ -1,5 +1,5 @@
 //! Threads that serve connections. A connection stays on its thread: where threads share their work, each request wakes
-//! several of them, which costs more than most reviews.
+//! several of them. Knows nothing of what is sent on a connection.
 
 use std::io;
 use std::iter::once;
