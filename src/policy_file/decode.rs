@@ -87,6 +87,7 @@ pub(super) fn decode(document: &Value, notes: &mut Found) -> Policy {
             .text()
             .and_then(OverLimit::parse)
             .unwrap_or_default(),
+        ..Policy::default()
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{Memory, Now, Plan, Settings, Unhold, plan};
+use poolgate_core::nodelimit::plan::{Memory, Now, Plan, Rights, Settings, Unhold, plan};
 use poolgate_core::policy::{OverLimit, Policy};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -272,7 +272,10 @@ impl Controller {
             terminations_left: self.pace.left(Instant::now()),
             settings: Settings {
                 settle: self.settle,
-                may_delete: self.deletion_right.is_granted(),
+                rights: Rights {
+                    terminate: self.deletion_right.is_granted(),
+                    ..Rights::ALL
+                },
                 ..Settings::default()
             },
         }

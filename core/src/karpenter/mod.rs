@@ -38,7 +38,7 @@ pub use labels::{
     REGION_LABEL, WINDOWS_BUILD_LABEL, ZONE_LABEL, canonical_label, is_well_known,
 };
 pub use node_class::{NodeClassKind, NodeClassMismatch, node_class_label};
-pub use node_limit::NODE_LIMIT_ANNOTATION;
+pub use node_limit::{NODE_LIMIT_ANNOTATION, SURGE_ANNOTATION};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;

@@ -3,7 +3,7 @@
 use super::field::child;
 use super::{
     ApiVersion, Disruption, Field, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode,
-    Template, TemplateOwner, node_limit,
+    SURGE_ANNOTATION, Template, TemplateOwner, node_limit,
 };
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
@@ -84,6 +84,13 @@ impl<'a> NodePool<'a> {
     /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate.
     pub fn annotated_node_limit(&self) -> Option<u32> {
         node_limit::parse(self.annotation(NODE_LIMIT_ANNOTATION)?.as_str()?)
+    }
+
+    /// How many nodes more than its limit the pool may have while it replaces nodes; 0 if the annotation is missing or
+    /// is not a number.
+    pub fn surge(&self) -> u32 {
+        let surge = self.annotation(SURGE_ANNOTATION).and_then(Json::as_str);
+        surge.and_then(node_limit::parse).unwrap_or_default()
     }
 
     /// The mode of that limit in the object itself: from the field, else from the annotation. An unknown word

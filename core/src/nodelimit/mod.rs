@@ -8,6 +8,6 @@ pub mod ledger;
 mod limit;
 pub mod plan;
 
-pub use crate::policy::OVER_LIMIT_ANNOTATION;
+pub use crate::policy::{AT_LIMIT_ANNOTATION, OVER_LIMIT_ANNOTATION};
 pub use claim_counts::ClaimCounts;
 pub use limit::NodeLimit;

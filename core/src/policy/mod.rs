@@ -19,14 +19,23 @@ pub use exemption::Exemption;
 pub use glob::Glob;
 pub use levels::{Level, Levels};
 
+use std::time::Duration;
+
 use crate::karpenter::{LabelSets, NodePool};
 use crate::value::words;
 
 /// The annotation by which a NodePool chooses what happens to its nodes above the limit: `Terminate` or `Report`.
 pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
 
+/// The annotation by which a NodePool chooses which of its nodes are replaced at the limit: `Block`, `Repair` or
+/// `Replace`.
+pub const AT_LIMIT_ANNOTATION: &str = "poolgate.dev/at-limit";
+
+/// How long the pods of a broken node may take to leave it, by default, before it is terminated anyway.
+pub const REPAIR_GRACE_PERIOD: Duration = Duration::from_mins(10);
+
 /// The organisation's policy. [`Policy::default`] applies without a policy file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Whether mistakes deny an object at all.
     pub enforcement: Enforcement,
@@ -42,6 +51,26 @@ pub struct Policy {
     pub labels: LabelSets,
     /// What happens to nodes above a limit.
     pub over_limit: OverLimit,
+    /// Which nodes of a pool at its limit are terminated first and then replaced.
+    pub at_limit: AtLimit,
+    /// How long the pods of a broken node may take to leave it before it is terminated anyway.
+    pub repair_grace_period: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            enforcement: Enforcement::default(),
+            levels: Levels::default(),
+            defaults: DefaultValues::default(),
+            bounds: Bounds::default(),
+            exemptions: Vec::new(),
+            labels: LabelSets::default(),
+            over_limit: OverLimit::default(),
+            at_limit: AtLimit::default(),
+            repair_grace_period: REPAIR_GRACE_PERIOD,
+        }
+    }
 }
 
 /// Whether mistakes deny an object, in the words of a policy file.
@@ -79,6 +108,30 @@ impl OverLimit {
     }
 }
 
+/// Which nodes of a Hard pool at its limit are terminated first and then replaced, because there is no place for the
+/// replacement beside them. In the words of a policy file and of the annotation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AtLimit {
+    /// None: they stay until there is room.
+    Block,
+    /// Those that Karpenter wants to repair.
+    #[default]
+    Repair,
+    /// Drifted ones, too, where the pool leaves `spec.limits.nodes` to poolgate.
+    Replace,
+}
+
+words!(AtLimit { Block = "Block", Repair = "Repair", Replace = "Replace" });
+
+impl AtLimit {
+    /// The value of a pool's annotation, ignoring case; `None` if it is missing or says something else.
+    pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
+        let word = pool.annotation(AT_LIMIT_ANNOTATION)?.as_str()?;
+        let is_named = |value: &&&str| value.eq_ignore_ascii_case(word);
+        Self::parse(Self::VALUES.iter().find(is_named)?)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +140,9 @@ mod tests {
     fn words_of_the_file_are_read_back() {
         for word in Enforcement::VALUES {
             assert_eq!(Enforcement::parse(word).map(Enforcement::as_str), Some(*word));
+        }
+        for word in AtLimit::VALUES {
+            assert_eq!(AtLimit::parse(word).map(AtLimit::as_str), Some(*word));
         }
         for word in OverLimit::VALUES {
             assert_eq!(OverLimit::parse(word).map(OverLimit::as_str), Some(*word));

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, PoolState, Settings};
+use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, PoolState, Rights, Settings};
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ const NOTHING: PlanInputs = PlanInputs {
     settings: Settings {
         rotation: Duration::ZERO,
         settle: Duration::ZERO,
-        may_delete: true,
+        rights: Rights::ALL,
     },
 };
 

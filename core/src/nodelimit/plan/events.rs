@@ -124,7 +124,7 @@ fn exceeded(now: &Situation<'_>, termination: &Termination<'_>) -> Option<News> 
     let (then, what) = if !is_termination_wanted(now) {
         let what = format!("{excess} {}", limit.nodes);
         ("none is terminated (over-limit: report)".to_owned(), what)
-    } else if !now.settings.may_delete {
+    } else if !now.settings.rights.may_terminate() {
         let what = format!("forbidden {excess} {}", limit.nodes);
         (
             format!("none is terminated, though over-limit is terminate: {NO_RIGHT}"),

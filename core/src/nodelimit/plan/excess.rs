@@ -91,7 +91,7 @@ fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> T
 
 /// Whether claims above the limit are deleted at all.
 pub(super) fn terminates(now: &Situation<'_>) -> bool {
-    now.settings.may_delete && is_termination_wanted(now)
+    now.settings.rights.may_terminate() && is_termination_wanted(now)
 }
 
 /// Whether the pool asks for that, whether or not poolgate may do it.

@@ -42,7 +42,7 @@ pub use outcome::{Event, EventReason, Numbers, ObjectRef, Plan, Unhold};
 pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod};
 pub use pool::Pool;
 pub use resources::{PODS, Resources};
-pub use state::{LastDenial, LedgerState, PoolState, ROTATION, SETTLE, Settings};
+pub use state::{LastDenial, LedgerState, PoolState, ROTATION, Rights, SETTLE, Settings};
 pub use taints::{Effect, Taint, Toleration};
 
 /// Decides what to do for a pool now.

@@ -70,8 +70,20 @@ pub struct Settings {
     pub rotation: Duration,
     /// How long everything must have been steady before anything is terminated.
     pub settle: Duration,
-    /// Whether poolgate has the right to delete NodeClaims. Without it nothing is terminated, whatever a pool says.
-    pub may_delete: bool,
+    /// What poolgate may do to NodeClaims.
+    pub rights: Rights,
+}
+
+/// What poolgate may do to NodeClaims. What it may not do is reported, whatever a pool says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rights {
+    /// The verb `terminate`: it may delete claims above a limit. The API server knows no such verb; the fence of the
+    /// manifests asks for it.
+    pub terminate: bool,
+    /// The verb `delete`: without it nothing is deleted.
+    pub delete: bool,
+    /// The verb `patch`: it may bound how long a deleted claim is drained.
+    pub patch: bool,
 }
 
 impl Default for Settings {
@@ -79,7 +91,21 @@ impl Default for Settings {
         Self {
             rotation: ROTATION,
             settle: SETTLE,
-            may_delete: true,
+            rights: Rights::ALL,
         }
+    }
+}
+
+impl Rights {
+    /// All of them.
+    pub const ALL: Self = Self {
+        terminate: true,
+        delete: true,
+        patch: true,
+    };
+
+    /// Whether claims above a limit may be deleted.
+    pub const fn may_terminate(self) -> bool {
+        self.terminate && self.delete
     }
 }

@@ -91,7 +91,7 @@ prop_compose! {
         above in -3..6_i64,
         mode in prop::sample::select(vec!["Hard", "Hard", "Hard", "Soft"]),
         budgets in prop::sample::select(vec![json!([]), json!([]), json!([{"nodes": "1"}]), json!([{"nodes": "30%"}, {"nodes": "2", "reasons": ["Drifted"]}])]),
-        (is_terminating, is_static, may_delete) in (any::<bool>(), prop::bool::weighted(0.05), prop::bool::weighted(0.95)),
+        (is_terminating, is_static, may_terminate) in (any::<bool>(), prop::bool::weighted(0.05), prop::bool::weighted(0.95)),
         pending in prop::option::weighted(0.2, Just(needs("1"))),
         denial in prop::option::of(0..300_i64),
         reservations in prop::collection::vec(0..12_usize, 0..3),
@@ -112,7 +112,7 @@ prop_compose! {
             world.claims.push(machine);
         }
         world.pool.is_static = is_static;
-        world.settings.may_delete = may_delete;
+        world.settings.rights.terminate = may_terminate;
         world.pending.extend(pending);
         if let Some(ago) = denial {
             world.denied(noon() - seconds(ago));

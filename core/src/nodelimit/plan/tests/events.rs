@@ -136,12 +136,12 @@ fn nodes_above_the_limit_are_reported() {
 #[test]
 fn a_termination_without_the_right_to_it_is_reported_with_what_gives_it() {
     let mut world = World::new(2).with_full_nodes(5).terminating();
-    world.settings.may_delete = false;
+    world.settings.rights.terminate = false;
     let expected = "NodeLimitExceeded: 3 nodes above the limit of 2; none is terminated, though over-limit is terminate: \
                     poolgate has no right to delete NodeClaims; the component `terminate` gives it (Helm: \
                     reconciler.terminate=true)";
     assert!(reported_at(&mut world, 0).contains(&expected.to_owned()));
-    world.settings.may_delete = true;
+    world.settings.rights.terminate = true;
     let terminating = reported_at(&mut world, 1);
     assert!(terminating[0].contains("terminating claim-"), "{terminating:?}");
 }

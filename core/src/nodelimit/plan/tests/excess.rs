@@ -142,7 +142,7 @@ fn static_pools_pools_that_go_and_a_missing_right_terminate_nothing() {
     let mut worlds = [over(), over(), over()];
     worlds[0].pool.is_static = true;
     worlds[1].pool.is_deleted = true;
-    worlds[2].settings.may_delete = false;
+    worlds[2].settings.rights.delete = false;
     for world in &worlds {
         let plan = world.plan();
         assert_eq!((uids(&plan), going(&plan)), (None, vec![]));

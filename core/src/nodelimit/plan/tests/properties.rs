@@ -94,7 +94,7 @@ proptest! {
             let excess = undeleted.len().saturating_sub(world.pool.limit.unwrap().nodes as usize);
             let plan = world.step(now);
             prop_assert!(plan.terminate.len() <= excess);
-            prop_assert!(world.settings.may_delete || plan.terminate.is_empty());
+            prop_assert!(world.settings.rights.may_terminate() || plan.terminate.is_empty());
             prop_assert!(plan.terminate.len() <= world.terminations_left);
             prop_assert!(plan.terminate.iter().all(|claim| undeleted.contains(&claim.uid)));
             prop_assert!(plan.victims.is_none_or(|victims| victims.len() <= excess));
