@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The path of definitions.
@@ -36,10 +36,17 @@ pub(crate) struct Object<M, S = IgnoredAny, T = IgnoredAny> {
 pub(crate) type NodeClaim<S = IgnoredAny, T = IgnoredAny> = Object<Metadata<PoolLabel>, S, T>;
 
 /// A NodePool. Users write annotations and most fields, so that they may be of any type.
-pub(crate) type NodePool<S> = Object<Metadata<IgnoredAny, Value>, S>;
+pub(crate) type NodePool<S, T = IgnoredAny> = Object<Metadata<IgnoredAny, Value>, S, T>;
 
 /// A NodePool of any shape.
-pub(crate) type PoolObject = NodePool<Value>;
+pub(crate) type PoolObject = NodePool<Value, PoolStatus>;
+
+/// The status of a NodePool, which Karpenter writes.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct PoolStatus {
+    conditions: Conditions,
+}
 
 /// The definition of a custom resource.
 pub(crate) type Definition<S = IgnoredAny> = Object<Metadata, S>;
@@ -121,12 +128,16 @@ impl PoolObject {
             "annotations": meta.annotations,
             "deletionTimestamp": meta.deletion_timestamp,
         });
-        json!({"metadata": metadata, "spec": self.spec})
+        let conditions: Vec<_> = ["Ready", "NodeClassReady"]
+            .iter()
+            .filter_map(|kind| self.status.conditions.get(kind))
+            .collect();
+        json!({"metadata": metadata, "spec": self.spec, "status": {"conditions": conditions}})
     }
 }
 
 /// A condition of an object's status.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Condition {
     r#type: Box<str>,
@@ -135,8 +146,8 @@ pub(crate) struct Condition {
     last_transition_time: Option<Box<str>>,
 }
 
-/// The conditions of an object.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// The conditions of an object. Their hash does not depend on heartbeats and messages.
+#[derive(Debug, Clone, Default, Hash, Deserialize)]
 pub(crate) struct Conditions(Option<Vec<Condition>>);
 
 impl Conditions {

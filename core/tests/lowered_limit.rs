@@ -56,6 +56,7 @@ fn victims(before: &Value, pool: &Value, all: &[Going], policy: &Policy) -> usiz
             .iter()
             .zip(&nodes)
             .map(|(claim, node)| ClaimState {
+                tries: None,
                 claim,
                 node: Some(node),
                 pods: Vec::new(),
@@ -65,6 +66,8 @@ fn victims(before: &Value, pool: &Value, all: &[Going], policy: &Policy) -> usiz
         ledger: LedgerState::default(),
         steady_since: Some(Moment::default()),
         denied_at: None,
+        denied_anywhere_at: None,
+        replaces_elsewhere: false,
         terminations_left: usize::MAX,
         settings: Settings::default(),
     };
@@ -89,6 +92,7 @@ fn claim(number: usize, (deleted, _): Going, now: Timestamp) -> Claim {
         is_launched: true,
         expire_after: None,
         has_grace_period: false,
+        has_deadline: false,
         conditions: Conditions::default(),
     }
 }
@@ -108,6 +112,7 @@ fn node(number: usize, disrupted: bool) -> Node {
         is_ready: true,
         allocatable: Arc::default(),
         marks: Marks::default(),
+        conditions: 0,
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use poolgate_core::nodelimit::ledger::{Ledger, Termination, TooManyVictims, Uid, UnusableUid};
-use poolgate_core::nodelimit::plan::{LastDenial, LedgerState};
+use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, ReplacementState};
 
 use super::clock::{Clock, wall_seconds};
 use super::gate_metrics::GateMetrics;
@@ -56,6 +56,32 @@ impl PoolLedgers {
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored.ledger)))
     }
 
+    /// Writes what the ledger says of replacements. That must still be as `expected`.
+    pub(crate) async fn set_replacement(
+        &self,
+        (pool, uid): (&str, &str),
+        next: ReplacementState,
+        expected: &LedgerState,
+    ) -> Result<(), VictimError> {
+        let (ledger, version) = self.read_for_update(pool).await?;
+        let known = state(&ledger);
+        if (&known.replacement, known.stopped) != (&expected.replacement, expected.stopped) {
+            return Err(StoreError::Conflict.into());
+        }
+        let owner = Owner { name: pool, uid };
+        let ledger = ledger.with_replacement(next.replacement, next.stopped);
+        self.store.write(owner, &ledger, version).await?;
+        Ok(())
+    }
+
+    async fn read_for_update(&self, pool: &str) -> Result<(Ledger, Option<u64>), VictimError> {
+        let stored = self.store.read(pool).await?;
+        Ok(stored.map_or_else(
+            || (Ledger::default(), None),
+            |stored| ((*stored.ledger).clone(), Some(stored.version)),
+        ))
+    }
+
     /// Makes these the victims of the pool's termination, in this order; none cancels it. Everything else in the ledger stays.
     /// The ledger must still be as `expected`, because the victims were chosen by it.
     pub(crate) async fn set_victims(
@@ -64,11 +90,7 @@ impl PoolLedgers {
         victims: &[Arc<str>],
         expected: &[Arc<str>],
     ) -> Result<(), VictimError> {
-        let stored = self.store.read(pool).await?;
-        let (ledger, version) = stored.map_or_else(
-            || (Ledger::default(), None),
-            |stored| ((*stored.ledger).clone(), Some(stored.version)),
-        );
+        let (ledger, version) = self.read_for_update(pool).await?;
         if state(&ledger).victims != expected {
             return Err(StoreError::Conflict.into());
         }
@@ -108,5 +130,7 @@ fn state(ledger: &Ledger) -> LedgerState {
         denial,
         mode: ledger.limit().map(|limit| limit.mode),
         victims: victims.iter().map(text).collect(),
+        replacement: ledger.replacement().cloned(),
+        stopped: ledger.stopped(),
     }
 }

@@ -24,6 +24,9 @@ use crate::policy_file::PolicyInForce;
 /// How often the policy is compared with the one that pools were read under.
 const POLICY_POLL: Duration = Duration::from_secs(1);
 
+/// How soon a pool is reconciled again whose ledger another writer has changed meanwhile.
+const AFTER_CONFLICT: Duration = Duration::from_secs(1);
+
 /// How often a pool is reconciled that has not changed.
 const RESYNC: Duration = Duration::from_mins(10);
 
@@ -226,6 +229,15 @@ impl Controller {
         if let Some(victims) = &plan.victims {
             self.list_victims(&snapshot, victims).await?;
         }
+        if !self.carry_on_replacement(&snapshot, &plan).await? {
+            // Somebody has written the ledger meanwhile.
+            return Ok(Some(Instant::now() + AFTER_CONFLICT));
+        }
+        let replaced = if plan.replace.is_some() {
+            self.delete_to_replace(snapshot.clone(), &plan.memory).await
+        } else {
+            Ok(())
+        };
         let terminated = if plan.terminate.is_empty() {
             Ok(())
         } else {
@@ -240,7 +252,7 @@ impl Controller {
         }
         let again_at = self.again_at(&plan, now.clock);
         self.memories.insert(Arc::clone(pool), plan.memory);
-        terminated.map(|()| Some(again_at))
+        replaced.and(terminated).map(|()| Some(again_at))
     }
 
     async fn mark(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<(), WriteError> {

@@ -15,6 +15,7 @@ mod metrics;
 mod objects;
 mod pace;
 mod queue;
+mod replace;
 mod run;
 mod seen;
 mod terminate;

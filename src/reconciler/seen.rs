@@ -133,6 +133,7 @@ impl Seen {
     /// A watch is down.
     pub(super) fn lost(&self, watch: Watched) {
         self.0.up.borrow_mut().remove(&watch);
+        self.change(Index::forget_tries);
     }
 
     /// The definition of NodePools has changed.

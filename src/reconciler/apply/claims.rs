@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use kube::api::{DeleteParams, ListParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::ObjectRef;
+use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, ObjectRef};
+use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::{Collection, turn_page};
-use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim, PoolObject};
+use crate::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, PoolObject};
+use crate::reconciler::objects::{ClaimObject, NodeObject};
 
 /// The claims of a pool, by UID, and since when each is being deleted.
 pub(in crate::reconciler) type Listed = HashMap<Box<str>, Option<Timestamp>>;
@@ -46,13 +48,79 @@ impl Writer {
 
     /// Deletes a claim, if it is still the one the plan chose. Returns whether it did.
     pub(in crate::reconciler) async fn terminate(&self, claim: &ObjectRef) -> Result<bool, WriteError> {
+        self.delete(claim, None).await
+    }
+
+    /// The same, if it is still this version of it.
+    pub(in crate::reconciler) async fn delete_version(
+        &self,
+        claim: &ObjectRef,
+        version: &str,
+    ) -> Result<bool, WriteError> {
+        self.delete(claim, Some(version)).await
+    }
+
+    /// Bounds the drain of a claim that is being deleted, if nothing bounds it yet.
+    pub(in crate::reconciler) async fn bound_drain(
+        &self,
+        claim: &ObjectRef,
+        at: Timestamp,
+    ) -> Result<(), WriteError> {
+        if self.observe {
+            tracing::info!(nodeclaim = &*claim.name, %at, "would bound the drain");
+            return Ok(());
+        }
+        // What is being deleted stays so: the UID is enough.
+        let patch = json!({"metadata": {
+            "uid": &*claim.uid,
+            "annotations": {DEADLINE_ANNOTATION: format!("{at:.0}")},
+        }});
+        let claims = self.of_kind("NodeClaim");
+        let params = PatchParams::default();
+        let patch = Patch::Merge(&patch);
+        let written = claims.patch_metadata(&claim.name, &params, &patch);
+        if self.write_unless_stale("deadline", written).await?.is_some() {
+            tracing::info!(nodeclaim = &*claim.name, %at, "its drain is bounded");
+        }
+        Ok(())
+    }
+
+    /// The claims of a pool as they are stored now, with all that is read of them.
+    pub(in crate::reconciler) async fn list_whole_claims(
+        &self,
+        pool: &str,
+    ) -> Result<Vec<ClaimObject>, WriteError> {
+        let selector = format!("{NODEPOOL_LABEL}={pool}");
+        let mut params = ListParams::default().labels(&selector).limit(PAGE);
+        let claims = Collection::<ClaimObject>::new(self.client.clone(), NODE_CLAIMS);
+        let mut listed = Vec::new();
+        loop {
+            let page = self.call(claims.list(&params)).await?;
+            listed.extend(page.items);
+            if !turn_page(&mut params, page.metadata.continue_) {
+                return Ok(listed);
+            }
+        }
+    }
+
+    /// A node as it is stored now; `None` if it is gone. The account may list nodes, and not get one.
+    pub(in crate::reconciler) async fn read_node(
+        &self,
+        name: &str,
+    ) -> Result<Option<NodeObject>, WriteError> {
+        let params = ListParams::default().fields(&format!("metadata.name={name}"));
+        let nodes = Collection::<NodeObject>::new(self.client.clone(), NODES);
+        Ok(self.call(nodes.list(&params)).await?.items.pop())
+    }
+
+    async fn delete(&self, claim: &ObjectRef, version: Option<&str>) -> Result<bool, WriteError> {
         if self.observe {
             tracing::info!(nodeclaim = &*claim.name, "would terminate");
             return Ok(false);
         }
         let params = DeleteParams::default().preconditions(Preconditions {
             uid: Some((*claim.uid).into()),
-            resource_version: None,
+            resource_version: version.map(str::to_owned),
         });
         let claims = self.of_kind("NodeClaim");
         let deleted = claims.delete(&claim.name, &params);

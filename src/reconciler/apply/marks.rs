@@ -1,4 +1,4 @@
-//! Marks on nodes: one keeps Karpenter from disrupting them, the others show that it was set by poolgate.
+//! Marks on nodes: some keep Karpenter from disrupting or repairing them, the others show that poolgate has set those.
 //!
 //! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
 //! not taken over: both own it, and only our share is removed.
@@ -12,7 +12,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use poolgate_core::nodelimit::plan::{
-    DO_NOT_DISRUPT_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, Marks, ObjectRef, Unhold,
+    DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, HeldFor, Hold, Marks,
+    ObjectRef, Unhold,
 };
 use serde_json::{Value, json};
 
@@ -26,9 +27,6 @@ const AT_ONCE: usize = 8;
 
 /// How many nodes to remember that cannot be held because of another manager's mark.
 const MOST_LOGGED: usize = 1_000;
-
-/// What is in the annotation: why the node is held.
-const WHY: &str = "node-limit";
 
 /// The names of these writes in metrics and logs.
 const HOLD: &str = "hold";
@@ -46,16 +44,14 @@ impl Marker {
     pub(in crate::reconciler) async fn hold(
         &mut self,
         writer: &Writer,
-        nodes: &[ObjectRef],
+        nodes: &[Hold],
     ) -> Result<(), WriteError> {
-        let metadata = json!({
-            "labels": {HELD_LABEL: "true"},
-            "annotations": {DO_NOT_DISRUPT_ANNOTATION: "true", HELD_ANNOTATION: WHY},
-        });
         let mut answers = stream::iter(nodes)
-            .map(|node| {
-                let metadata = metadata.clone();
-                async move { (node, writer.apply(node, HOLD, metadata).await) }
+            .map(|hold| async move {
+                (
+                    &hold.node,
+                    writer.apply(&hold.node, HOLD, share(hold.reasons)).await,
+                )
             })
             .buffer_unordered(AT_ONCE);
         let mut first = Ok(());
@@ -174,8 +170,8 @@ pub(in crate::reconciler) async fn unhold_all(writer: &Writer) -> Result<usize, 
         let marked: Vec<Unhold> = nodes
             .filter_map(|node| {
                 let marks = Marks::of(|key| node.label(key), |key| node.annotation(key));
-                (marks.held_label || marks.held_annotation).then(|| Unhold {
-                    hand_over: marks.keep && marks.do_not_disrupt,
+                marks.any_is_ours().then(|| Unhold {
+                    hand_over: marks.hands_over(),
                     node: ObjectRef {
                         name: node.name.into(),
                         uid: node.uid.into(),
@@ -189,6 +185,20 @@ pub(in crate::reconciler) async fn unhold_all(writer: &Writer) -> Result<usize, 
             return first.map(|()| count);
         }
     }
+}
+
+/// Poolgate's whole share of the metadata of a node that is held.
+fn share(reasons: HeldFor) -> Value {
+    let mut annotations = json!({HELD_ANNOTATION: reasons.as_str()});
+    for (is_needed, annotation) in [
+        (reasons.node_limit, DO_NOT_DISRUPT_ANNOTATION),
+        (reasons.repair, DO_NOT_REPAIR_ANNOTATION),
+    ] {
+        if is_needed && let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(annotation.into(), "true".into());
+        }
+    }
+    json!({"labels": {HELD_LABEL: "true"}, "annotations": annotations})
 }
 
 /// Whether poolgate's label or annotation is on a node.

@@ -4,19 +4,22 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Moment;
+use poolgate_core::nodelimit::plan::Tries;
 
 use super::{Index, KnownClaim};
-use crate::reconciler::objects::SeenClaim;
+use crate::reconciler::objects::{Key, SeenClaim};
 
 impl Index {
     /// A claim is new or has changed.
     pub(in crate::reconciler) fn put_claim(&mut self, seen: SeenClaim, now: Moment) {
         let uid = Arc::clone(&seen.claim.uid);
         let mut since = now;
+        let mut tries = None;
         match self.claims.get(&uid) {
             Some(known) if known.seen == seen => return,
             Some(known) => {
                 since = known.since;
+                tries = known.tries.clone();
                 self.remove_claim(&uid);
             }
             None => {
@@ -34,8 +37,43 @@ impl Index {
             .entry(Arc::clone(&pool))
             .or_default()
             .insert(Arc::clone(&uid));
-        self.claims.insert(uid, KnownClaim { seen, since });
-        self.note(&pool);
+        let conditions = seen.claim.conditions;
+        if let Some(disruption) = conditions.disruption.filter(|_| !conditions.rebooting) {
+            let before = tries.as_deref().copied();
+            tries = Some(Box::new(Tries::seen(before, disruption.since, now)));
+        }
+        let has_failed =
+            conditions.disruption.is_some() && tries.as_ref().is_some_and(|tries| tries.have_failed());
+        self.claims.insert(uid, KnownClaim { seen, since, tries });
+        if has_failed {
+            // Another pool's limit may be in the way: it need not have one itself.
+            self.changed.insert(pool);
+        } else {
+            self.note(&pool);
+        }
+    }
+
+    /// Forgets the tries to disrupt the node on a machine: what decides whether Karpenter repairs it has changed.
+    pub(super) fn forget_tries_on(&mut self, machine: Key) {
+        let pool = self.pool_of_machine.get(&machine);
+        for uid in pool
+            .and_then(|pool| self.claims_of.get(pool))
+            .into_iter()
+            .flatten()
+        {
+            if let Some(known) = self.claims.get_mut(uid)
+                && known.seen.machine == Some(machine)
+            {
+                known.tries = None;
+            }
+        }
+    }
+
+    /// Forgets all tries: a watch may have missed something.
+    pub(in crate::reconciler) fn forget_tries(&mut self) {
+        for known in self.claims.values_mut() {
+            known.tries = None;
+        }
     }
 
     /// A claim is gone.

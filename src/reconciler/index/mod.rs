@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool};
+use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool, Tries};
 use poolgate_core::policy::Policy;
 
 use super::objects::{Key, PodLocation, SeenClaim, SeenNode};
@@ -76,6 +76,8 @@ pub(super) struct Index {
     relist_nodes: bool,
     /// What each pool's ledger says, by the pool's name.
     ledgers: HashMap<Box<str>, KnownLedger>,
+    /// When the number of denials of any pool was last seen to change.
+    denied_at: Option<Moment>,
     /// Pools that have changed since [`Index::take_changed`].
     changed: BTreeSet<Arc<str>>,
     /// The kinds with more objects than are kept.
@@ -94,6 +96,8 @@ struct KnownClaim {
     seen: SeenClaim,
     /// When it was first seen.
     since: Moment,
+    /// Karpenter's tries to disrupt it.
+    tries: Option<Box<Tries>>,
 }
 
 #[derive(Debug)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use poolgate_core::nodelimit::plan::Node;
+
 use super::Index;
 use crate::reconciler::objects::SeenNode;
 
@@ -12,7 +14,13 @@ impl Index {
         let name = self.node_name(&seen.node.name);
         match self.nodes.get(&name) {
             Some(known) if *known == seen => return,
-            Some(_) => self.remove_node(&name),
+            Some(known) => {
+                let is_news = decides_repair(&known.node) != decides_repair(&seen.node);
+                if let Some(machine) = known.machine.filter(|_| is_news) {
+                    self.forget_tries_on(machine);
+                }
+                self.remove_node(&name);
+            }
             None => {
                 let (count, bound) = (self.nodes.len(), self.bounds.nodes);
                 if !self.has_room("nodes", count, bound) {
@@ -27,7 +35,7 @@ impl Index {
             self.node_of_machine.insert(machine, Arc::clone(&name));
         }
         let marks = seen.node.marks;
-        if marks.held_label || marks.held_annotation {
+        if marks.any_is_ours() {
             let marked = self.marked.entry(Arc::clone(&seen.pool)).or_default();
             marked.insert(Arc::clone(&name));
         }
@@ -91,4 +99,9 @@ impl Index {
             owner.is_none_or(|other| **other != *pool)
         })
     }
+}
+
+/// What of a node decides whether Karpenter repairs it.
+fn decides_repair(node: &Node) -> (&str, u64, bool) {
+    (&node.uid, node.conditions, node.marks.do_not_repair)
 }

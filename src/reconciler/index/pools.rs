@@ -72,6 +72,7 @@ impl Index {
         let is_denied = known.and_then(|known| total(&known.ledger)) != total(&ledger);
         let before = known.and_then(|known| known.denied_at);
         let denied_at = changed_at.filter(|_| is_denied).or(before);
+        self.denied_at = self.denied_at.max(denied_at);
         self.ledgers
             .insert(pool.into(), KnownLedger { ledger, denied_at });
         self.note(&Arc::from(pool));

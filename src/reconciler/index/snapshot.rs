@@ -1,16 +1,17 @@
 //! Everything about one pool at one moment, so that a plan can be made while the index keeps changing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, LedgerState, Needs, Node, ObjectRef, Pod, Pool, PoolState, Settings,
+    Claim, ClaimState, LedgerState, Needs, Node, ObjectRef, Pod, Pool, PoolState, Settings, Tries,
 };
 
 use super::Index;
+use crate::reconciler::objects::{ClaimObject, Interned, NodeKinds, NodeObject};
 
 /// A claim, its node, and the pods on the node.
 #[derive(Debug, Clone)]
@@ -20,6 +21,7 @@ struct WholeClaim {
     pods: Vec<Arc<Pod>>,
     /// When the claim was first seen.
     since: Moment,
+    tries: Option<Tries>,
 }
 
 /// A pool and what belongs to it.
@@ -33,6 +35,7 @@ pub(in crate::reconciler) struct Snapshot {
     /// What its ledger says.
     pub(in crate::reconciler) ledger: LedgerState,
     denied_at: Option<Moment>,
+    denied_anywhere_at: Option<Moment>,
     /// Nodes with poolgate's marks that belong to no claim of the pool.
     pub(in crate::reconciler) strays: Vec<ObjectRef>,
 }
@@ -56,6 +59,7 @@ impl Index {
             let node = node.and_then(|node| self.nodes.get(node));
             WholeClaim {
                 claim: Arc::clone(&known.seen.claim),
+                tries: known.tries.as_deref().copied(),
                 node: node.map(|seen| Arc::clone(&seen.node)),
                 pods: pods.cloned().unwrap_or_default(),
                 since: known.since,
@@ -70,6 +74,7 @@ impl Index {
             pending: self.pending.keys().cloned().collect(),
             ledger: ledger.map(|known| known.ledger.clone()).unwrap_or_default(),
             denied_at: ledger.and_then(|known| known.denied_at),
+            denied_anywhere_at: self.denied_at,
             strays: strays.collect(),
         }
     }
@@ -86,6 +91,7 @@ impl Snapshot {
                 .map(|whole| ClaimState {
                     claim: &whole.claim,
                     node: whole.node.as_deref(),
+                    tries: whole.tries,
                     pods: whole.pods.iter().map(Arc::as_ref).collect(),
                 })
                 .collect(),
@@ -93,6 +99,8 @@ impl Snapshot {
             ledger: self.ledger.clone(),
             steady_since: inputs.steady_since,
             denied_at: self.denied_at,
+            denied_anywhere_at: self.denied_anywhere_at,
+            replaces_elsewhere: false,
             terminations_left: inputs.terminations_left,
             settings: inputs.settings,
         }
@@ -125,5 +133,32 @@ impl Snapshot {
             }
         }
         self.claims.len() == listed.len()
+    }
+
+    /// Applies what was just read: all claims, and the node of one of them. Returns the version of that claim; `None` if
+    /// the claim or its node is not the one that is known here, or there is a claim that is not known yet: then it is
+    /// too early to decide.
+    pub(in crate::reconciler) fn agree_with_whole(
+        &mut self,
+        claims: Vec<ClaimObject>,
+        node: Option<NodeObject>,
+        uid: &str,
+    ) -> Option<String> {
+        let mut version = None;
+        let mut listed = HashMap::new();
+        let known = self.claims.iter().find(|whole| *whole.claim.uid == *uid)?;
+        for claim in claims {
+            listed.insert(claim.metadata.uid.clone(), claim.metadata.deleted());
+            if *claim.metadata.uid == *uid {
+                version = claim.metadata.resource_version.clone();
+                let seen = claim.seen(&mut Interned::default())?;
+                (seen.claim == known.claim).then_some(())?;
+            }
+        }
+        let node = node?.seen(&mut NodeKinds::default(), &BTreeSet::new())?.node;
+        let same = known.node.as_ref().filter(|same| same.uid == node.uid)?;
+        let is_same =
+            (same.conditions, same.marks, &same.taints) == (node.conditions, node.marks, &node.taints);
+        (is_same && self.agree_with(&listed)).then_some(version?.into())
     }
 }

@@ -4,6 +4,8 @@ mod pools;
 
 use std::time::Duration;
 
+use poolgate_core::nodelimit::ledger::ReplacedFor;
+use poolgate_core::nodelimit::plan::ReplacementOutcome;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -18,6 +20,7 @@ pub(super) use pools::PoolMetrics;
 pub(super) struct ReconcileMetrics {
     pub(super) pools: PoolMetrics,
     terminated: Family<[Label<String>; 2], Counter>,
+    replacements: Family<[Label; 2], Counter>,
     writes: Family<[Label; 2], Counter>,
     reconciles: Counters,
     errors: Counter,
@@ -34,6 +37,10 @@ impl ReconcileMetrics {
         Self {
             pools: PoolMetrics::register(registry),
             terminated: registry.metric("nodeclaims_terminated", "NodeClaims that poolgate has deleted"),
+            replacements: registry.metric(
+                "replacements",
+                "Nodes of pools at their limit that were to be terminated first and then replaced, by outcome",
+            ),
             writes: registry.metric("writes", "Writes to the cluster by result"),
             reconciles: registry.counters("reconcile", "Reconciles of NodePools by result", "result"),
             errors: registry.metric("reconcile_errors", "Reconciles of NodePools that failed"),
@@ -56,6 +63,12 @@ impl ReconcileMetrics {
     pub(super) fn terminated(&self, pool: &str) {
         let labels = [("nodepool", pool.into()), ("reason", "over_limit".into())];
         self.terminated.get_or_create(&labels).inc();
+    }
+
+    /// A replacement has ended.
+    pub(super) fn replaced(&self, reason: ReplacedFor, outcome: ReplacementOutcome) {
+        let labels = [("reason", reason.as_str()), ("outcome", outcome.as_str())];
+        self.replacements.get_or_create(&labels).inc();
     }
 
     pub(super) fn written(&self, what: &'static str, result: &'static str) {

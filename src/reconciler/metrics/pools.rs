@@ -25,6 +25,7 @@ pub(in crate::reconciler) struct PoolMetrics {
     remaining: Family<[Label<String>; 1], Gauge>,
     excess: Family<[Label<String>; 1], Gauge>,
     held: Family<[Label<String>; 1], Gauge>,
+    unrepaired: Family<[Label<String>; 1], Gauge>,
     mode: Family<[Label<String>; 2], Gauge>,
     allowed: Family<[Label<String>; 2], Gauge>,
     /// The pools that have metrics.
@@ -49,6 +50,10 @@ impl PoolMetrics {
                 "nodepools_held_nodes",
                 "Nodes that poolgate keeps from disruption",
             ),
+            unrepaired: registry.metric(
+                "nodepools_unrepaired_nodes",
+                "Nodes that Karpenter wants to repair, and whose replacement the gate denied",
+            ),
             mode: registry.metric("nodepools_mode", "1 for the mode of the node limit, Hard or Soft"),
             allowed: registry.metric(
                 "nodepools_allowed_disruptions",
@@ -71,6 +76,7 @@ impl PoolMetrics {
             (&self.remaining, numbers.remaining.unwrap_or_default()),
             (&self.excess, numbers.excess),
             (&self.held, numbers.held),
+            (&self.unrepaired, numbers.unrepaired),
         ] {
             gauge.get_or_create(&[of(pool)]).set(number.into());
         }
@@ -96,6 +102,7 @@ impl PoolMetrics {
             &self.remaining,
             &self.excess,
             &self.held,
+            &self.unrepaired,
         ] {
             gauge.remove(&[of(pool)]);
         }

@@ -3,15 +3,25 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use poolgate_core::nodelimit::plan::{self, Claim};
+use poolgate_core::budget::Reason;
+use poolgate_core::nodelimit::plan::{self, Claim, Disruption};
 use poolgate_core::value::duration::GoDuration;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::{Interned, Key};
-use crate::objects::{Conditions, NodeClaim};
+use crate::objects::{Conditions, Metadata, Object, PoolLabel};
 
 /// The fields of a NodeClaim that are read.
-pub(crate) type ClaimObject = NodeClaim<Spec, Status>;
+pub(crate) type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;
+
+/// The annotations of a NodeClaim that are read.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Annotations {
+    #[serde(rename = "karpenter.sh/nodeclaim-termination-timestamp")]
+    terminated_at: Option<IgnoredAny>,
+}
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -54,6 +64,7 @@ impl ClaimObject {
             is_launched: machine.is_some(),
             expire_after: self.spec.expire_after.as_deref().and_then(finite),
             has_grace_period: self.spec.termination_grace_period.is_some(),
+            has_deadline: self.metadata.annotations.terminated_at.is_some(),
             conditions,
         };
         Some(SeenClaim {
@@ -75,8 +86,15 @@ fn conditions(conditions: &Conditions) -> plan::Conditions {
         drifted: conditions.is_true("Drifted"),
         consolidatable: conditions.is_true("Consolidatable"),
         instance_terminating: conditions.is_true("InstanceTerminating"),
-        disrupted_since: conditions.true_since("DisruptionReason"),
+        rebooting: conditions.is_true("Rebooting"),
+        disruption: disruption(conditions),
     }
+}
+
+fn disruption(conditions: &Conditions) -> Option<Disruption> {
+    let since = conditions.true_since("DisruptionReason")?;
+    let is_repair = conditions.get("DisruptionReason")?.reason.as_ref() == Reason::Unhealthy.as_str();
+    Some(Disruption { since, is_repair })
 }
 
 /// A length of time that is not `Never`.

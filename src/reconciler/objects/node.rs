@@ -1,6 +1,7 @@
 //! Nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Taint as TaintObject;
@@ -83,6 +84,7 @@ impl NodeObject {
             is_ready: self.status.conditions.is_true("Ready"),
             allocatable: kinds.allocatable.share(allocatable),
             marks,
+            conditions: hash(&self.status.conditions),
             name: self.metadata.name.into(),
         };
         Some(SeenNode {
@@ -91,6 +93,12 @@ impl NodeObject {
             machine: machine(&self.spec.provider_id),
         })
     }
+}
+
+fn hash(conditions: &Conditions) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    conditions.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn taint(taint: TaintObject) -> Option<Taint> {

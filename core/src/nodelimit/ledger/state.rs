@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -32,6 +32,10 @@ pub struct Ledger {
     pub(super) denied: Option<DenialRecord>,
     #[serde(default, deserialize_with = "present")]
     pub(super) termination: Option<Termination>,
+    #[serde(default, deserialize_with = "present")]
+    pub(super) replacement: Option<Replacement>,
+    #[serde(default, deserialize_with = "present")]
+    pub(super) stopped: Option<Stopped>,
     /// Fields of a later release, kept unchanged.
     #[serde(flatten)]
     pub(super) unknown: Map<String, Value>,
@@ -77,6 +81,55 @@ pub struct DenialRecord {
 pub struct Termination {
     pub(super) began: u64,
     pub(super) victims: Vec<Uid>,
+}
+
+/// The one claim of a full pool that is deleted so that there is a place for its replacement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replacement {
+    /// Its UID.
+    pub uid: Uid,
+    /// Its name.
+    pub claim: Box<str>,
+    /// The name of its node.
+    pub node: Box<str>,
+    /// Why it is replaced.
+    pub reason: ReplacedFor,
+    /// When the newest claim of the pool was created before it was listed, in seconds since 1970 by the API server's
+    /// clock. What is created later replaces it.
+    pub newest: i64,
+}
+
+/// Why a claim is deleted before there is a replacement for it: one of Karpenter's disruption reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ReplacedFor {
+    /// Its node is broken.
+    Unhealthy,
+    /// Its node no longer matches the NodePool.
+    Drifted,
+}
+
+impl ReplacedFor {
+    /// The word, as in Karpenter's budgets.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unhealthy => "Unhealthy",
+            Self::Drifted => "Drifted",
+        }
+    }
+}
+
+/// Nothing more is replaced: the place of the last one that was deleted was not filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stopped {
+    /// When, in seconds since 1970, by the clock of the replica that stopped. For display, not for computing.
+    pub at: i64,
+    /// A hash of the NodePool's `spec.template`: with another template it goes on.
+    pub template: u64,
+    /// Since when the NodePool's condition `NodeClassReady` was true, in seconds since 1970: if it turns true anew, it
+    /// goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_ready_since: Option<i64>,
 }
 
 /// More victims than a ledger may hold: terminate some first.
@@ -155,6 +208,24 @@ impl Ledger {
     #[must_use]
     pub fn with_termination(mut self, termination: Option<Termination>) -> Self {
         self.termination = termination;
+        self
+    }
+
+    /// The claim that may be deleted to make room for its replacement.
+    pub const fn replacement(&self) -> Option<&Replacement> {
+        self.replacement.as_ref()
+    }
+
+    /// Why nothing more is replaced.
+    pub const fn stopped(&self) -> Option<Stopped> {
+        self.stopped
+    }
+
+    /// The same ledger with this replacement under way, or none, stopped or not.
+    #[must_use]
+    pub fn with_replacement(mut self, replacement: Option<Replacement>, stopped: Option<Stopped>) -> Self {
+        self.replacement = replacement;
+        self.stopped = stopped;
         self
     }
 

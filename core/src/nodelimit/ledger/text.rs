@@ -101,6 +101,12 @@ impl Ledger {
                 json!({"began": termination.began(), "victims": victims}),
             );
         }
+        if let Some(replacement) = &self.replacement {
+            put("replacement", json!(replacement));
+        }
+        if let Some(stopped) = &self.stopped {
+            put("stopped", json!(stopped));
+        }
         Value::Object(fields).to_string()
     }
 }

@@ -6,6 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::node::Node;
 use super::pod::Pod;
+use super::tries::Tries;
+
+/// The annotation by which Karpenter bounds the drain of a NodeClaim that is being deleted: a time in RFC 3339.
+pub const DEADLINE_ANNOTATION: &str = "karpenter.sh/nodeclaim-termination-timestamp";
 
 /// A NodeClaim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +28,8 @@ pub struct Claim {
     pub expire_after: Option<SignedDuration>,
     /// Whether `spec.terminationGracePeriod` is set: then pods cannot keep a drifted node indefinitely.
     pub has_grace_period: bool,
+    /// Whether it has the annotation [`DEADLINE_ANNOTATION`].
+    pub has_deadline: bool,
     /// Its conditions.
     pub conditions: Conditions,
 }
@@ -40,8 +46,20 @@ pub struct Conditions {
     pub consolidatable: bool,
     /// `InstanceTerminating`: budgets no longer count it.
     pub instance_terminating: bool,
-    /// `DisruptionReason`, and since when (`lastTransitionTime`).
-    pub disrupted_since: Option<Timestamp>,
+    /// `Rebooting`: its machine is restarted in place, and nothing replaces it.
+    pub rebooting: bool,
+    /// `DisruptionReason`.
+    pub disruption: Option<Disruption>,
+}
+
+/// Karpenter's condition `DisruptionReason`: it wants to disrupt the node. It is set anew at each try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disruption {
+    /// `lastTransitionTime`.
+    pub since: Timestamp,
+    /// Whether the reason is `Unhealthy`: the node is to be repaired. `karpenter.sh/do-not-repair` keeps Karpenter from
+    /// that, and `karpenter.sh/do-not-disrupt` does not.
+    pub is_repair: bool,
 }
 
 /// A NodeClaim of the pool, with what belongs to it.
@@ -51,6 +69,8 @@ pub struct ClaimState<'s> {
     pub claim: &'s Claim,
     /// Its node: the one with the claim's `providerID`. `None` if it has not registered, or is gone.
     pub node: Option<&'s Node>,
+    /// How often Karpenter was seen to try to disrupt the node.
+    pub tries: Option<Tries>,
     /// All pods bound to the node, finished ones and those of `DaemonSets` included, in any order.
     pub pods: Vec<&'s Pod>,
 }

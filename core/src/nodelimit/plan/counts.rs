@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::claim::ClaimState;
-use super::node::Node;
+use super::claim::{ClaimState, Disruption};
+use super::node::{Marks, Node};
 use super::outcome::Numbers;
 use super::pool::Pool;
 use super::state::PoolState;
@@ -44,7 +44,7 @@ impl Counts {
                 claim.is_budgeted() && claim.uses_up_budget()
             })),
             held: count(state, |claim| {
-                claim.node.is_some_and(|node| node.marks.are_ours())
+                claim.node.is_some_and(|node| node.marks.any_is_ours())
             }),
         }
     }
@@ -86,6 +86,7 @@ impl Counts {
             }),
             held: number(self.held),
             excess: number(excess),
+            unrepaired: 0,
         }
     }
 }
@@ -103,15 +104,32 @@ impl ClaimState<'_> {
         self.claim.deleted.is_some() || self.is_being_disrupted()
     }
 
-    /// Whether Karpenter is disrupting its node or about to.
+    /// Whether Karpenter is disrupting its node or about to. A reboot is not a disruption here: the node stays.
     pub(super) fn is_being_disrupted(&self) -> bool {
-        self.node.is_some_and(Node::is_being_disrupted)
+        self.node.is_some_and(Node::is_being_disrupted) && !self.claim.conditions.rebooting
     }
 
     /// Whether it is not deleted, and Karpenter is disrupting its node, which is not closed.
     pub(super) fn is_openly_disrupted(&self) -> bool {
-        let is_open = |node: &Node| node.is_being_disrupted() && !node.marks.do_not_disrupt;
-        self.claim.deleted.is_none() && self.node.is_some_and(is_open)
+        self.claim.deleted.is_none()
+            && self.is_being_disrupted()
+            && self.node.is_some_and(|node| !self.is_closed(node.marks))
+    }
+
+    /// Whether these marks keep Karpenter from disrupting the node for the reason for which it wants to.
+    fn is_closed(&self, marks: Marks) -> bool {
+        if self.is_to_be_repaired() {
+            marks.do_not_repair
+        } else {
+            marks.do_not_disrupt
+        }
+    }
+
+    /// Whether Karpenter wants to replace the node because it is broken.
+    pub(super) fn is_to_be_repaired(&self) -> bool {
+        let conditions = self.claim.conditions;
+        let is_repair = |disruption: Disruption| disruption.is_repair;
+        self.claim.deleted.is_none() && !conditions.rebooting && conditions.disruption.is_some_and(is_repair)
     }
 
     /// Whether budgets take a percentage of it (`BuildDisruptionBudgetMapping`).
@@ -122,13 +140,13 @@ impl ClaimState<'_> {
 
     /// Whether it uses up budgets.
     fn uses_up_budget(&self) -> bool {
-        self.is_going() || self.node.is_some_and(|node| !node.is_ready)
+        self.is_going() || self.claim.conditions.rebooting || self.node.is_some_and(|node| !node.is_ready)
     }
 }
 
 /// Whether Karpenter requests new nodes when it disrupts for a reason.
 pub(super) const fn asks_for_replacement(reason: Reason) -> bool {
-    matches!(reason, Reason::Underutilized | Reason::Drifted)
+    !matches!(reason, Reason::Empty)
 }
 
 fn count<'s>(state: &PoolState<'s>, which: impl Fn(&ClaimState<'s>) -> bool) -> usize {

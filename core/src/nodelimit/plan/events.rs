@@ -6,8 +6,11 @@ use super::excess::{Termination, is_termination_wanted, terminates};
 use super::holds::Holds;
 use super::memory::{Memory, Topic};
 use super::outcome::{Event, EventReason};
+use super::replacement::Replacements;
 use super::situation::Situation;
 use crate::budget::Reason;
+
+mod replaced;
 
 /// Why nothing is terminated, and what to do about it.
 const NO_RIGHT: &str = "poolgate has no right to delete NodeClaims; the component `terminate` gives it \
@@ -19,8 +22,9 @@ const MOST_NAMES: usize = 5;
 /// The events to write now. Records what is reported.
 pub(super) fn tell(
     now: &Situation<'_>,
-    holds: &Holds,
+    holds: &Holds<'_>,
     termination: &Termination<'_>,
+    replacements: &Replacements<'_>,
     memory: &mut Memory,
 ) -> Vec<Event> {
     let topics = [
@@ -35,7 +39,8 @@ pub(super) fn tell(
     let is_under_way = now.excess() > 0 && termination.chosen.is_empty() && !termination.is_settling;
     let above = (!(terminates(now) && is_under_way)).then(|| (Topic::Exceeded, exceeded(now, termination)));
     let mut events = Vec::new();
-    for (topic, news) in topics.into_iter().chain(above) {
+    let replaced = replaced::topics(now, replacements);
+    for (topic, news) in topics.into_iter().chain(above).chain(replaced) {
         let what = news.as_ref().map(|news| news.what.clone());
         if memory.is_news(topic, what, now.clock) {
             events.extend(news.map(|news| news.event));
@@ -57,7 +62,7 @@ impl News {
     }
 }
 
-fn blocked(now: &Situation<'_>, holds: &Holds, reason: Reason) -> Option<News> {
+fn blocked(now: &Situation<'_>, holds: &Holds<'_>, reason: Reason) -> Option<News> {
     let has_no_place = now.is_governed() && now.counts.remaining(now.pool) == Some(0);
     let is_wanted = holds.keeps(reason) && now.counts.budget(now.pool, reason, now.wall) != Some(0);
     let reason = reason.as_str();
@@ -70,7 +75,7 @@ fn reached(now: &Situation<'_>) -> Option<News> {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
     let is_full = now.counts.remaining(now.pool) == Some(0);
     let replaces = now.claims.iter().any(|claim| claim.is_being_disrupted());
-    let was_denied = now.recent_denial().is_some() && (now.is_awaited || !replaces);
+    let was_denied = now.was_denied_recently() && (now.is_awaited || !replaces);
     let is_missed = now.is_awaited && !now.is_growing;
     (is_full && (was_denied || is_missed)).then_some(())?;
     let mode = limit.mode.as_str();

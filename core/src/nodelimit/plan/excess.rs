@@ -41,8 +41,7 @@ pub(super) fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
     if !terminates(now) {
         return Termination::listing((!listed.is_empty()).then(Vec::new));
     }
-    let steady_since = now.state.steady_since;
-    let settled_at = steady_since.map(|since| since.plus(now.settings.settle));
+    let settled_at = now.settled_at();
     if settled_at.is_none_or(|at| at > now.clock) {
         return Termination {
             is_settling: settled_at.is_some(),

@@ -1,13 +1,13 @@
 //! Which nodes of a Hard pool to close to Karpenter's disruption, and which to open.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::claim::ClaimState;
 use super::fit;
 use super::memory::Memory;
 use super::node::Node;
-use super::outcome::{ObjectRef, Unhold};
 use super::remaining::{DisruptableNodes, RemainingCapacity};
 use super::situation::Situation;
 use super::turns;
@@ -17,11 +17,15 @@ use crate::nodelimit::ledger::Moment;
 /// How often the windows of budgets are checked. They open and close at full minutes.
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Which nodes to close and to open.
+/// How long a node stays closed after a denial if nothing shows when there is room for its replacement: another pool's
+/// limit did not allow it, or this one is not Hard.
+const DENIAL_LASTS: Duration = Duration::from_mins(5);
+
+/// Which nodes to close and to open, by the UIDs of their claims. All others stay as they are.
 #[derive(Debug, Default)]
-pub(super) struct Holds {
-    pub(super) hold: Vec<ObjectRef>,
-    pub(super) unhold: Vec<Unhold>,
+pub(super) struct Holds<'p> {
+    pub(super) hold: HashSet<&'p str>,
+    pub(super) unhold: HashSet<&'p str>,
     /// Whether a node that Karpenter would disrupt because it has drifted stays closed.
     pub(super) keeps_drifted: bool,
     /// Whether a node that Karpenter would consolidate stays closed.
@@ -31,32 +35,50 @@ pub(super) struct Holds {
 }
 
 /// Decides which nodes to close and to open, and records whose turn it was.
-pub(super) fn decide(now: &Situation<'_>, memory: &mut Memory) -> Holds {
+pub(super) fn decide<'p>(now: &Situation<'p>, memory: &mut Memory) -> Holds<'p> {
+    let mut holds = Holds::default();
+    if now.is_acted_upon() {
+        hold_denied(now, memory, &mut holds);
+    }
     if now.is_governed() {
-        govern(now, memory)
+        govern(now, memory, &mut holds);
     } else {
         memory.forget_room();
-        unhold_all(now)
+        let ours = now
+            .claims
+            .iter()
+            .filter(|claim| claim.node.is_some_and(|node| node.marks.are_ours()));
+        holds.unhold.extend(ours.map(|claim| &*claim.claim.uid));
     }
-}
-
-fn unhold_all(now: &Situation<'_>) -> Holds {
-    let mut holds = Holds::default();
-    for node in now.claims.iter().filter_map(|claim| claim.node) {
-        if node.marks.are_ours() {
-            holds.unhold.push(Unhold {
-                node: ObjectRef::to_node(node),
-                hand_over: node.marks.keep && node.marks.do_not_disrupt,
-            });
-        }
-    }
+    keep_denied(now, memory, &mut holds);
     holds
 }
 
-fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
-    let mut holds = Holds::default();
-    hold_denied(now, &mut holds);
-    let candidates: Vec<Candidate<'_>> = now
+/// Closes the nodes that Karpenter was disrupting when the gate denied: there is no place for their replacements. Those
+/// that it wants to repair are none of these: nothing of this would keep it from that.
+fn hold_denied<'p>(now: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
+    let is_denied = |claim: &&&ClaimState<'_>| now.is_denied(claim) && !claim.is_to_be_repaired();
+    for claim in now.claims.iter().filter(is_denied) {
+        if now.is_denied_elsewhere(claim) || !now.is_governed() {
+            memory.denied.insert(Arc::clone(&claim.claim.uid), now.clock);
+        }
+        holds.hold.insert(&claim.claim.uid);
+    }
+}
+
+/// Opens none of the nodes yet that were denied a replacement a short time ago.
+fn keep_denied(now: &Situation<'_>, memory: &mut Memory, holds: &mut Holds<'_>) {
+    let lasts = |seen: Moment| seen.plus(DENIAL_LASTS) > now.clock;
+    memory.denied.retain(|_, seen| lasts(*seen));
+    for (uid, seen) in &memory.denied {
+        if holds.unhold.remove(&**uid) {
+            holds.look_again(Some(seen.plus(DENIAL_LASTS)));
+        }
+    }
+}
+
+fn govern<'p>(now: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
+    let candidates: Vec<Candidate<'p>> = now
         .claims
         .iter()
         .filter_map(|claim| Candidate::of(claim))
@@ -69,7 +91,7 @@ fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
         .clone()
         .any(|candidate| candidate.node.marks.are_ours() && !candidate.node.marks.keep_held());
     let room = RemainingCapacity::of(now, open, needy.count(), holds_any, memory);
-    let free = open_nodes(now, room, &candidates, memory, &mut holds);
+    let free = open_nodes(now, room, &candidates, memory, holds);
     for candidate in candidates {
         let is_free = match room {
             RemainingCapacity::Enough => true,
@@ -80,15 +102,6 @@ fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
     }
     holds.look_again(room.again_at(now, memory));
     holds.look_again(next_window(now));
-    holds
-}
-
-/// Closes the nodes that Karpenter was disrupting when the gate denied: there is no place for their replacements.
-fn hold_denied(now: &Situation<'_>, holds: &mut Holds) {
-    let denied = now.claims.iter().filter(|claim| now.is_denied(claim));
-    holds
-        .hold
-        .extend(denied.filter_map(|claim| claim.node).map(ObjectRef::to_node));
 }
 
 /// The nodes, by the UID of their claims, that may be open if there are not enough places.
@@ -97,7 +110,7 @@ fn open_nodes<'p>(
     room: RemainingCapacity,
     candidates: &[Candidate<'p>],
     memory: &mut Memory,
-    holds: &mut Holds,
+    holds: &mut Holds<'p>,
 ) -> HashSet<&'p str> {
     let (RemainingCapacity::Short(open) | RemainingCapacity::Lingering(open)) = room else {
         return HashSet::new();
@@ -153,7 +166,8 @@ struct Candidate<'p> {
 impl<'p> Candidate<'p> {
     fn of(claim: &'p ClaimState<'p>) -> Option<Self> {
         let node = claim.node?;
-        let may_be_disrupted = claim.claim.conditions.initialized && !claim.is_going();
+        let conditions = claim.claim.conditions;
+        let may_be_disrupted = conditions.initialized && !conditions.rebooting && !claim.is_going();
         may_be_disrupted.then(|| Self {
             claim,
             node,
@@ -166,31 +180,26 @@ impl<'p> Candidate<'p> {
     }
 
     /// Whether its disruption might need a replacement. A node that a user has closed is not disrupted.
-    const fn may_need_replacement(&self, open: DisruptableNodes) -> bool {
+    fn may_need_replacement(&self, open: DisruptableNodes) -> bool {
         let may_need = !self.is_empty || self.claim.claim.conditions.drifted && !open.is_quiet;
         may_need && !self.node.marks.are_users()
     }
 }
 
-impl Holds {
+impl<'p> Holds<'p> {
     /// Records what must change on a node.
-    fn mark(&mut self, candidate: &Candidate<'_>, is_free: bool, now: &Situation<'_>) {
+    fn mark(&mut self, candidate: &Candidate<'p>, is_free: bool, now: &Situation<'p>) {
         let marks = candidate.node.marks;
         if marks.are_users() {
             return;
         }
         if is_free {
             if marks.are_ours() {
-                self.unhold.push(Unhold {
-                    node: ObjectRef::to_node(candidate.node),
-                    hand_over: false,
-                });
+                self.unhold.insert(candidate.uid());
             }
             return;
         }
-        if !marks.hold() {
-            self.hold.push(ObjectRef::to_node(candidate.node));
-        }
+        self.hold.insert(candidate.uid());
         let conditions = candidate.claim.claim.conditions;
         self.keeps_drifted |= conditions.drifted;
         self.keeps_underutilized |= conditions.consolidatable && now.pool.consolidates_underutilized;

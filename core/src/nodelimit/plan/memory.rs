@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::claim::ClaimState;
 use super::recent_limits::RecentLimits;
+use super::replacement::ReplacementMemory;
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 
 /// How long something must be over before it is reported again when it comes back.
@@ -29,6 +31,12 @@ pub struct Memory {
     pub(super) written_mode: Option<NodeLimitMode>,
     /// The limits of the last settle time.
     pub(super) limits: RecentLimits,
+    /// The present limit, and since when it has been the same.
+    pub(super) limit_since: Option<(Option<NodeLimit>, Moment)>,
+    /// Nodes that stay closed for some time after a denial, by the UID of the claim, and when they were last denied.
+    pub(super) denied: BTreeMap<Arc<str>, Moment>,
+    /// Nodes that are replaced at the limit.
+    pub(super) replacements: ReplacementMemory,
     /// The events that were reported, by topic.
     pub(super) reported: BTreeMap<Topic, LastEvent>,
 }
@@ -44,6 +52,14 @@ pub(super) enum Topic {
     Reached,
     /// The pool has more nodes than it may.
     Exceeded,
+    /// A node is terminated first and then replaced.
+    ReplacementStarted,
+    /// Nodes wait for their replacement.
+    ReplacementBlocked,
+    /// A node need not be replaced after all.
+    ReplacementDropped,
+    /// A node was not replaced.
+    ReplacementStopped,
 }
 
 /// What was last reported on a topic.
@@ -71,6 +87,13 @@ impl Memory {
             (Arc::clone(uid), self.disruptions.get(uid).copied().unwrap_or(now))
         });
         self.disruptions = seen.collect();
+    }
+
+    /// Records the limit. Returns since when it has been the same.
+    pub(super) fn see_limit(&mut self, limit: Option<NodeLimit>, now: Moment) -> Moment {
+        let same = self.limit_since.filter(|(before, _)| *before == limit);
+        let (_, since) = *self.limit_since.insert(same.unwrap_or((limit, now)));
+        since
     }
 
     /// Whether a topic is to be reported now; records it. `what` identifies what is reported; `None` while there is

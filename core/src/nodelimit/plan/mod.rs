@@ -9,7 +9,9 @@ mod counts;
 mod events;
 mod excess;
 mod fit;
+mod held_for;
 mod holds;
+mod marks;
 mod memory;
 mod node;
 mod node_template;
@@ -20,6 +22,7 @@ mod pod;
 mod pool;
 mod recent_limits;
 mod remaining;
+mod replacement;
 mod resources;
 mod situation;
 mod spec_limit;
@@ -28,22 +31,28 @@ mod taints;
 
 #[cfg(test)]
 mod tests;
+mod tries;
 mod turns;
 
 use situation::Situation;
 
-pub use claim::{Claim, ClaimState, Conditions};
+pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption};
 pub use excess::MOST_VICTIMS;
+pub use held_for::HeldFor;
 pub use memory::Memory;
-pub use node::{DISRUPTED_TAINT, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, Node};
+pub use node::{
+    DISRUPTED_TAINT, DO_NOT_REPAIR_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, Node,
+};
 pub use node_template::{NodeTemplate, Requirement};
 pub use now::Now;
-pub use outcome::{Event, EventReason, Numbers, ObjectRef, Plan, Unhold};
+pub use outcome::{Event, EventReason, Hold, Numbers, ObjectRef, Plan, Unhold};
 pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod};
 pub use pool::Pool;
+pub use replacement::{Deadline, Ended, ReplacementOutcome, ReplacementState};
 pub use resources::{PODS, Resources};
 pub use state::{LastDenial, LedgerState, PoolState, ROTATION, Rights, SETTLE, Settings};
 pub use taints::{Effect, Taint, Toleration};
+pub use tries::Tries;
 
 /// Decides what to do for a pool now.
 ///
@@ -54,16 +63,28 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
     let situation = Situation::of(state, &mut memory, now);
     let holds = holds::decide(&situation, &mut memory);
     let termination = excess::decide(&situation);
-    let events = events::tell(&situation, &holds, &termination, &mut memory);
+    let replacements = replacement::decide(&situation, &mut memory);
+    let (hold, unhold) = marks::changes(&situation, &holds, &replacements);
+    let events = events::tell(&situation, &holds, &termination, &replacements, &mut memory);
     Plan {
-        hold: holds.hold,
-        unhold: holds.unhold,
+        hold,
+        unhold,
         spec_limit: spec_limit::decide(&situation),
         victims: termination.victims,
         terminate: termination.terminate,
+        replacement: replacements.ledger,
+        replace: replacements.delete,
+        deadline: replacements.deadline,
+        ended: replacements.ended,
         events,
-        numbers: situation.counts.numbers(state.pool, situation.excess(), now.wall),
-        again_at: [holds.again_at, termination.again_at].into_iter().flatten().min(),
+        numbers: Numbers {
+            unrepaired: counts::number(replacements.waiting.len()),
+            ..situation.counts.numbers(state.pool, situation.excess(), now.wall)
+        },
+        again_at: [holds.again_at, termination.again_at, replacements.again_at]
+            .into_iter()
+            .flatten()
+            .min(),
         memory,
     }
 }

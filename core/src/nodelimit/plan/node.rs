@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::held_for::HeldFor;
 use super::pod::DO_NOT_DISRUPT_ANNOTATION;
 use super::resources::Resources;
 use super::taints::Taint;
@@ -10,11 +11,14 @@ use super::taints::Taint;
 /// The taint that Karpenter sets on a node it is about to disrupt.
 pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
 
+/// The annotation that keeps Karpenter (1.15 and newer) from repairing a node.
+pub const DO_NOT_REPAIR_ANNOTATION: &str = "karpenter.sh/do-not-repair";
+
 /// The label of every node that poolgate holds.
 pub const HELD_LABEL: &str = "poolgate.dev/held";
 
-/// The annotation that distinguishes poolgate's own `karpenter.sh/do-not-disrupt` from a user's. Its value is the
-/// reason.
+/// The annotation that distinguishes poolgate's own `karpenter.sh/do-not-disrupt` and `karpenter.sh/do-not-repair` from a
+/// user's. Its value is a [`HeldFor`].
 pub const HELD_ANNOTATION: &str = "poolgate.dev/held-for";
 
 /// The label or annotation by which a user keeps poolgate from unholding a node that it holds.
@@ -39,6 +43,8 @@ pub struct Node {
     pub allocatable: Arc<Resources>,
     /// What keeps Karpenter from disrupting it.
     pub marks: Marks,
+    /// A hash of its conditions, without heartbeats and messages.
+    pub conditions: u64,
 }
 
 /// What keeps Karpenter from disrupting a node, and who put it there.
@@ -49,8 +55,10 @@ pub struct Marks {
     pub do_not_disrupt: bool,
     /// The label [`HELD_LABEL`].
     pub held_label: bool,
+    /// `karpenter.sh/do-not-repair: "true"`.
+    pub do_not_repair: bool,
     /// The annotation [`HELD_ANNOTATION`].
-    pub held_annotation: bool,
+    pub held_annotation: Option<HeldFor>,
     /// A label or annotation [`KEEP_MARK`].
     pub keep: bool,
 }
@@ -65,38 +73,66 @@ impl Marks {
             // On a node, Karpenter ignores every other value.
             do_not_disrupt: annotation(DO_NOT_DISRUPT_ANNOTATION) == Some("true"),
             held_label: label(HELD_LABEL).is_some(),
-            held_annotation: annotation(HELD_ANNOTATION).is_some(),
+            do_not_repair: annotation(DO_NOT_REPAIR_ANNOTATION) == Some("true"),
+            held_annotation: annotation(HELD_ANNOTATION).map(HeldFor::parse),
             keep: label(KEEP_MARK).or_else(|| annotation(KEEP_MARK)).is_some(),
         }
     }
 
     /// Whether any of poolgate's marks is there.
-    pub(super) const fn are_ours(self) -> bool {
-        self.held_label || self.held_annotation
+    pub const fn any_is_ours(self) -> bool {
+        self.held_label || self.held_annotation.is_some()
     }
 
-    /// Whether all of poolgate's marks are there.
-    pub(super) const fn hold(self) -> bool {
-        self.held_label && self.held_annotation && self.do_not_disrupt
+    /// Why poolgate holds the node, if it does.
+    pub(super) fn held_for(self) -> HeldFor {
+        let unsaid = HeldFor {
+            node_limit: self.held_label,
+            repair: false,
+        };
+        self.held_annotation.unwrap_or(unsaid)
+    }
+
+    /// Whether all marks are there that hold the node for these reasons.
+    pub(super) fn hold_for(self, reasons: HeldFor) -> bool {
+        self.held_label
+            && self.held_annotation == Some(reasons)
+            && (self.do_not_disrupt || !reasons.node_limit)
+            && (self.do_not_repair || !reasons.repair)
+    }
+
+    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's, when poolgate unholds the node.
+    pub fn hands_over(self) -> bool {
+        self.keep && self.do_not_disrupt && self.are_ours()
+    }
+
+    /// Whether poolgate keeps Karpenter from disrupting the node.
+    pub(super) fn are_ours(self) -> bool {
+        self.held_for().node_limit
+    }
+
+    /// Whether a user keeps Karpenter from repairing the node.
+    pub(super) fn forbid_repair(self) -> bool {
+        self.do_not_repair && !self.held_for().repair
     }
 
     /// Whether poolgate holds the node and a user wants it to stay held.
-    pub(super) const fn keep_held(self) -> bool {
+    pub(super) fn keep_held(self) -> bool {
         self.keep && self.are_ours()
     }
 
     /// Whether a user wants the node to stay, by any of the marks.
-    pub(super) const fn are_a_wish(self) -> bool {
+    pub(super) fn are_a_wish(self) -> bool {
         self.are_users() || self.keep_held()
     }
 
     /// The same, whatever poolgate writes: also if it does not hold the node yet, or no more.
-    pub(super) const fn are_a_lasting_wish(self) -> bool {
+    pub(super) fn are_a_lasting_wish(self) -> bool {
         self.are_users() || self.keep
     }
 
     /// Whether a user has closed the node.
-    pub(super) const fn are_users(self) -> bool {
+    pub(super) fn are_users(self) -> bool {
         self.do_not_disrupt && !self.are_ours()
     }
 }

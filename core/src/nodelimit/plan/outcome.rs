@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::claim::Claim;
+use super::held_for::HeldFor;
 use super::memory::Memory;
 use super::node::Node;
+use super::replacement::{Deadline, Ended, ReplacementState};
 use crate::budget::Reason;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::Moment;
@@ -12,9 +14,8 @@ use crate::nodelimit::ledger::Moment;
 /// What to do for a pool now, in the order of the fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Nodes to hold, by name: label [`super::HELD_LABEL`], annotation [`super::HELD_ANNOTATION`] and
-    /// `karpenter.sh/do-not-disrupt: "true"`, all in one write.
-    pub hold: Vec<ObjectRef>,
+    /// Nodes to hold.
+    pub hold: Vec<Hold>,
     /// Nodes to unhold, by name.
     pub unhold: Vec<Unhold>,
     /// The new value of `spec.limits.nodes`, if poolgate writes it and it changes.
@@ -24,6 +25,15 @@ pub struct Plan {
     pub victims: Option<Vec<Arc<str>>>,
     /// Claims to delete, with a precondition on the UID, in this order. All of them are in the ledger.
     pub terminate: Vec<ObjectRef>,
+    /// What the ledger says of replacements from now on, if that changes. Such a plan deletes nothing: plan again once it
+    /// is written.
+    pub replacement: Option<ReplacementState>,
+    /// The claim to delete so that it can be replaced. It is in the ledger.
+    pub replace: Option<ObjectRef>,
+    /// The drain to bound.
+    pub deadline: Option<Deadline>,
+    /// The replacements that have ended, to be counted once [`Self::replacement`] is written.
+    pub ended: Vec<Ended>,
     /// Events to write on the NodePool.
     pub events: Vec<Event>,
     /// The numbers to show.
@@ -62,6 +72,16 @@ impl ObjectRef {
     }
 }
 
+/// A node to hold: label [`super::HELD_LABEL`], annotation [`super::HELD_ANNOTATION`] and the annotations of Karpenter that
+/// the reasons need, all in one write. Marks of ours for other reasons are removed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hold {
+    /// The node.
+    pub node: ObjectRef,
+    /// Why.
+    pub reasons: HeldFor,
+}
+
 /// A node to unhold.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unhold {
@@ -90,6 +110,14 @@ pub enum EventReason {
     NodeLimitReached,
     /// The pool has more nodes than it may.
     NodeLimitExceeded,
+    /// A node is terminated first, because the pool is full, and then replaced.
+    ReplacementStarted,
+    /// Nodes that must be replaced are not, and why.
+    ReplacementBlocked,
+    /// A node need not be replaced after all.
+    ReplacementDropped,
+    /// A node that was terminated was not replaced.
+    ReplacementStopped,
 }
 
 impl EventReason {
@@ -99,12 +127,16 @@ impl EventReason {
             Self::DisruptionBlocked => "DisruptionBlocked",
             Self::NodeLimitReached => "NodeLimitReached",
             Self::NodeLimitExceeded => "NodeLimitExceeded",
+            Self::ReplacementStarted => "ReplacementStarted",
+            Self::ReplacementBlocked => "ReplacementBlocked",
+            Self::ReplacementDropped => "ReplacementDropped",
+            Self::ReplacementStopped => "ReplacementStopped",
         }
     }
 
     /// Whether the event is of type `Warning`.
     pub const fn is_warning(self) -> bool {
-        matches!(self, Self::NodeLimitExceeded)
+        matches!(self, Self::NodeLimitExceeded | Self::ReplacementStopped)
     }
 }
 
@@ -126,4 +158,6 @@ pub struct Numbers {
     pub held: u32,
     /// How many NodeClaims are above the limit, not counting those that are going already.
     pub excess: u32,
+    /// How many nodes Karpenter wants to repair, and cannot.
+    pub unrepaired: u32,
 }

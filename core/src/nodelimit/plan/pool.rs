@@ -1,15 +1,19 @@
 //! A NodePool, as far as a plan depends on it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
 
 use super::node_template::NodeTemplate;
-use serde_json::Value;
 
 use crate::budget::Budgets;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::nodelimit::NodeLimit;
-use crate::policy::Policy;
+use crate::policy::{AtLimit, Policy};
 
 /// The consolidation policy under which only empty nodes are removed.
 const WHEN_EMPTY: &str = "WhenEmpty";
@@ -38,6 +42,16 @@ pub struct Pool {
     pub is_deleted: bool,
     /// Whether consolidation may disrupt nodes that are not empty.
     pub consolidates_underutilized: bool,
+    /// Which of its nodes are replaced at the limit.
+    pub at_limit: AtLimit,
+    /// How long a broken node may be drained at most.
+    pub repair_grace_period: Duration,
+    /// Whether its condition `Ready` is true: Karpenter creates nodes for it.
+    pub is_ready: bool,
+    /// Since when its condition `NodeClassReady` has been true.
+    pub class_ready_since: Option<Timestamp>,
+    /// A hash of `spec.template`.
+    pub template_hash: u64,
     /// Which pods its nodes could serve.
     pub template: NodeTemplate,
 }
@@ -45,6 +59,7 @@ pub struct Pool {
 impl Pool {
     /// Reads a NodePool (v1) as it is stored. A field of the wrong type counts as missing.
     pub fn of(object: &Value, policy: &Policy) -> Self {
+        let template = &object["spec"]["template"];
         let object = &Json::from(object);
         let view = NodePool::view(ApiVersion::V1, object);
         let metadata = |field: &str| object.get("metadata").and_then(|metadata| metadata.get(field));
@@ -62,11 +77,34 @@ impl Pool {
             is_static: !view.replicas.is_absent(),
             is_deleted: metadata("deletionTimestamp").is_some_and(|at| !at.is_null()),
             consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
+            at_limit: AtLimit::annotated(&view).unwrap_or(policy.at_limit),
+            repair_grace_period: policy.repair_grace_period,
+            is_ready: condition(object, "Ready").is_some(),
+            class_ready_since: condition(object, "NodeClassReady").flatten(),
+            template_hash: template_hash(template),
             template: NodeTemplate::default(),
         };
         pool.template = NodeTemplate::of(&pool.name, &view.template, &policy.labels);
         pool
     }
+}
+
+/// Since when a condition is true, if it is; the time is `None` if it cannot be read.
+fn condition(pool: &Json<'_>, kind: &str) -> Option<Option<Timestamp>> {
+    let conditions = pool.get("status")?.get("conditions")?.as_array()?;
+    let text =
+        |condition: &Json<'_>, field: &str| condition.get(field).and_then(Json::as_str).map(str::to_owned);
+    let is_it = |condition: &&Json<'_>| text(condition, "type").as_deref() == Some(kind);
+    let condition = conditions.iter().find(is_it)?;
+    let is_true = text(condition, "status").as_deref() == Some("True");
+    let since = || text(condition, "lastTransitionTime").and_then(|time| time.parse().ok());
+    is_true.then(since)
+}
+
+fn template_hash(template: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    template.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {

@@ -103,7 +103,7 @@ fn waiting(now: &Situation<'_>) -> usize {
     let disrupted = now.claims.iter();
     let mut since: Vec<_> = disrupted
         .filter(|claim| claim.is_openly_disrupted() && !now.is_denied(claim))
-        .map(|claim| claim.claim.conditions.disrupted_since)
+        .map(|claim| claim.disrupted_since())
         .collect();
     since.sort_unstable_by_key(|since| since.unwrap_or(Timestamp::MAX));
     let undeleted = now.claims.iter().filter(|claim| claim.claim.deleted.is_none());
@@ -132,6 +132,8 @@ fn at_once(now: &Situation<'_>, disrupting: u32) -> Option<u32> {
     Reason::ALL
         .into_iter()
         .filter(|reason| asks_for_replacement(*reason))
+        // No hold for the node limit keeps Karpenter from repairing a node.
+        .filter(|reason| *reason != Reason::Unhealthy)
         .filter(|reason| *reason != Reason::Underutilized || now.pool.consolidates_underutilized)
         .map(|reason| now.counts.budget(now.pool, reason, now.wall))
         .reduce(|one, other| Some(one?.max(other?)))

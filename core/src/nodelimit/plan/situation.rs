@@ -1,6 +1,6 @@
 //! A pool's state, sorted and evaluated once for all decisions.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,14 +11,18 @@ use super::memory::Memory;
 use super::now::Now;
 use super::pool::Pool;
 use super::state::{PoolState, Settings};
+use super::tries::Tries;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 use crate::policy::OverLimit;
 
-/// How long a denial counts against the nodes that were being disrupted at that time. Karpenter tries again after
-/// half a minute at most.
-const DENIAL_LASTS: Duration = Duration::from_mins(2);
+/// How long a denial counts against the nodes that were being disrupted at that time: Karpenter's longest pause between
+/// two tries (`singleton` controllers of 1.15: 1,000 s), and some time to make the next one.
+const DENIAL_LASTS: Duration = Duration::from_secs(1_060);
+
+/// How long a denial is news.
+const DENIAL_IS_RECENT: Duration = Duration::from_mins(2);
 
 /// The inputs of every decision.
 #[derive(Debug)]
@@ -36,12 +40,15 @@ pub(super) struct Situation<'p> {
     /// The limit above which claims may be terminated: the most lenient combination of those of the last settle
     /// time.
     lenient: Option<NodeLimit>,
+    /// Since when the limit has been the same.
+    limit_since: Moment,
     /// When `lenient` is computed again, if nothing changes before.
     pub(super) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
     pub(super) claims: Vec<&'p ClaimState<'p>>,
-    /// The UIDs of the claims of whose nodes [`is_denied`](Self::is_denied) is true.
-    denied: HashSet<&'p str>,
+    /// The claims, by UID, of whose nodes [`is_denied`](Self::is_denied) is true, and whether this pool was denied a
+    /// claim meanwhile.
+    denied: HashMap<&'p str, bool>,
     /// Whether a pod is pending that the pool could serve.
     pub(super) is_awaited: bool,
     /// Whether a node is being created: admitted, but not ready for pods yet.
@@ -75,10 +82,11 @@ impl<'p> Situation<'p> {
             is_draining: state.claims.iter().any(ClaimState::is_draining),
             written_mode: memory.written_mode,
             lenient: None,
+            limit_since: memory.see_limit(state.pool.limit, now.clock),
             lenient_until: None,
             counts,
             claims,
-            denied: HashSet::new(),
+            denied: HashMap::new(),
         };
         memory.see_disruptions(&situation.claims, now.clock);
         situation.denied = situation.denied_claims(memory);
@@ -132,31 +140,70 @@ impl<'p> Situation<'p> {
     /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its
     /// replacement. False if the node is closed already.
     pub(super) fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
-        self.denied.contains(&*claim.claim.uid)
+        self.denied.contains_key(&*claim.claim.uid)
     }
 
-    fn denied_claims(&self, memory: &Memory) -> HashSet<&'p str> {
-        let Some(denial) = self.recent_denial() else {
-            return HashSet::new();
-        };
-        let was_before = |claim: &ClaimState<'_>| match claim.claim.conditions.disrupted_since {
-            Some(since) => since <= denial,
-            None => memory.disruptions.get(&claim.claim.uid).copied() < self.state.denied_at,
+    /// Whether [`is_denied`](Self::is_denied) is true because of another pool only.
+    pub(super) fn is_denied_elsewhere(&self, claim: &ClaimState<'_>) -> bool {
+        self.denied.get(&*claim.claim.uid) == Some(&false)
+    }
+
+    /// Whether Karpenter tried in vain to disrupt the claim's node while a pool was denied a claim: the replacement may
+    /// have been for that other pool.
+    fn has_tried_in_vain(&self, claim: &ClaimState<'_>) -> bool {
+        let has_failed =
+            |tries: Tries| tries.have_failed() && self.state.denied_anywhere_at >= Some(tries.first);
+        claim.tries.is_some_and(has_failed)
+    }
+
+    fn denied_claims(&self, memory: &Memory) -> HashMap<&'p str, bool> {
+        let denial = self.denial(DENIAL_LASTS);
+        let was_before = |claim: &ClaimState<'_>| match (denial, claim.disrupted_since()) {
+            (None, _) => false,
+            (Some(denial), Some(since)) => since <= denial,
+            (Some(_), None) => memory.disruptions.get(&claim.claim.uid).copied() < self.state.denied_at,
         };
         let disrupted = self.claims.iter().filter(|claim| claim.is_openly_disrupted());
-        let denied = disrupted.filter(|claim| was_before(claim));
-        denied.map(|claim| &*claim.claim.uid).collect()
+        let denied = disrupted.filter_map(|claim| {
+            let is_here = was_before(claim);
+            (is_here || self.has_tried_in_vain(claim)).then_some((&*claim.claim.uid, is_here))
+        });
+        denied.collect()
     }
 
-    /// When the gate last denied a claim, by the gate's wall clock, if this replica saw that recently.
-    pub(super) fn recent_denial(&self) -> Option<Timestamp> {
+    /// Whether the gate has denied the pool a claim just now.
+    pub(super) fn was_denied_recently(&self) -> bool {
+        self.denial(DENIAL_IS_RECENT).is_some()
+    }
+
+    /// When the gate last denied the pool a claim, by the gate's wall clock, if this replica has seen that since.
+    fn denial(&self, within: Duration) -> Option<Timestamp> {
         let denial = self.state.ledger.denial?;
         let seen = self.state.denied_at?;
-        (self.clock.since(seen) < DENIAL_LASTS).then_some(denial.at)
+        (self.clock.since(seen) < within).then_some(denial.at)
+    }
+
+    /// From when on the limit has been the same for long enough.
+    pub(super) fn limit_settled_at(&self) -> Moment {
+        self.limit_since.plus(self.settings.settle)
+    }
+
+    /// From when on everything has been steady for long enough that a claim may be deleted; `None` while it is not
+    /// steady.
+    pub(super) fn settled_at(&self) -> Option<Moment> {
+        Some(self.state.steady_since?.plus(self.settings.settle))
     }
 }
 
 impl ClaimState<'_> {
+    /// Since when Karpenter wants to disrupt the node.
+    pub(super) fn disrupted_since(&self) -> Option<Timestamp> {
+        self.claim
+            .conditions
+            .disruption
+            .map(|disruption| disruption.since)
+    }
+
     /// Older first, then by name.
     pub(super) fn age_key(&self) -> (Timestamp, &str, &str) {
         (self.claim.created, &self.claim.name, &self.claim.uid)

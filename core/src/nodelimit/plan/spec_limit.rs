@@ -3,17 +3,38 @@
 //! Karpenter drops a node from its own count as soon as it is being deleted or disrupted. A Hard limit counts it
 //! until it is gone, so at the limit Karpenter would request a node that must be denied, again and again, and each
 //! error slows down its one provisioner for every pool. If the limit is lower by the number of nodes that are
-//! going, Karpenter does not request one.
+//! going, Karpenter does not request one. A node whose replacement was denied is not going: Karpenter counts it, and
+//! tries again.
 
+use super::claim::ClaimState;
 use super::counts::number;
 use super::situation::Situation;
+use crate::karpenter::NodeLimitMode;
 
 /// The value to write; `None` if it is there already, or the pool does not leave it to poolgate.
 pub(super) fn decide(now: &Situation<'_>) -> Option<u32> {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
-    let claims = now.counts.claims;
-    let going = number(claims.counted(limit.mode).saturating_sub(claims.staying));
+    let is_going = |claim: &&&ClaimState<'_>| {
+        claim.is_going() && !now.is_denied(claim) && !claim.is_held_while_disrupted()
+    };
+    let going = match limit.mode {
+        NodeLimitMode::Hard => number(now.claims.iter().filter(is_going).count()),
+        NodeLimitMode::Soft => 0,
+    };
     let nodes = limit.nodes.saturating_sub(going);
     let is_ours = now.pool.leaves_limit_to_poolgate;
     (is_ours && now.pool.written_nodes != Some(nodes)).then_some(nodes)
+}
+
+impl ClaimState<'_> {
+    /// Whether poolgate has closed the node, after a denial, and Karpenter has yet to see it.
+    fn is_held_while_disrupted(&self) -> bool {
+        let held_for = self.node.map(|node| node.marks.held_for()).unwrap_or_default();
+        let is_closed = if self.is_to_be_repaired() {
+            held_for.repair
+        } else {
+            held_for.node_limit
+        };
+        is_closed && self.claim.deleted.is_none()
+    }
 }

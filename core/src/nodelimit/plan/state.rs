@@ -9,7 +9,7 @@ use super::claim::ClaimState;
 use super::pod::Needs;
 use super::pool::Pool;
 use crate::karpenter::NodeLimitMode;
-use crate::nodelimit::ledger::Moment;
+use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
 
 /// How long a drifted node keeps an open place of a pool at its limit, by default.
 pub const ROTATION: Duration = Duration::from_mins(2);
@@ -34,6 +34,10 @@ pub struct PoolState<'s> {
     pub steady_since: Option<Moment>,
     /// When the number of denials in the ledger was last seen to change.
     pub denied_at: Option<Moment>,
+    /// When the number of denials in any pool's ledger was last seen to change.
+    pub denied_anywhere_at: Option<Moment>,
+    /// Whether a drifted claim of another pool is being replaced.
+    pub replaces_elsewhere: bool,
     /// How many claims may be terminated now, by the configured rate.
     pub terminations_left: usize,
     /// The settings that are the same for every pool.
@@ -51,6 +55,10 @@ pub struct LedgerState {
     pub mode: Option<NodeLimitMode>,
     /// UIDs of the victims of a running termination, in any order.
     pub victims: Vec<Arc<str>>,
+    /// The claim that may be deleted to make room for its replacement.
+    pub replacement: Option<Replacement>,
+    /// Why nothing more is replaced.
+    pub stopped: Option<Stopped>,
 }
 
 /// A claim that the gate denied.

@@ -2,7 +2,7 @@ use proptest::collection::{btree_map, btree_set};
 use proptest::option;
 use proptest::prelude::*;
 
-use super::super::state::{DenialRecord, LimitInForce, MAX_VICTIMS};
+use super::super::state::{DenialRecord, LimitInForce, MAX_VICTIMS, ReplacedFor, Replacement, Stopped};
 use super::super::uid::MAX_UID;
 use super::*;
 use crate::karpenter::NodeLimitMode;
@@ -117,6 +117,18 @@ fn the_largest_ledger_fits_where_it_is_stored() {
             claim: "c".repeat(253).into(),
         }),
         termination: Some(Termination::new(u64::MAX, (0..MAX_VICTIMS).map(uid).collect()).unwrap()),
+        replacement: Some(Replacement {
+            uid: uid(0),
+            claim: "c".repeat(253).into(),
+            node: "n".repeat(253).into(),
+            reason: ReplacedFor::Unhealthy,
+            newest: i64::MAX,
+        }),
+        stopped: Some(Stopped {
+            at: i64::MAX,
+            template: u64::MAX,
+            class_ready_since: Some(i64::MAX),
+        }),
         unknown: Map::new(),
     };
     let text = ledger.write();
@@ -142,6 +154,24 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn replacements()(
+        uid in uids(),
+        (claim, node) in any::<(String, String)>(),
+        is_drifted in any::<bool>(),
+        newest in any::<i64>(),
+    ) -> Replacement {
+        let reason = if is_drifted { ReplacedFor::Drifted } else { ReplacedFor::Unhealthy };
+        Replacement { uid, claim: claim.into(), node: node.into(), reason, newest }
+    }
+}
+
+prop_compose! {
+    fn stops()(at in any::<i64>(), template in any::<u64>(), class_ready_since in option::of(any::<i64>())) -> Stopped {
+        Stopped { at, template, class_ready_since }
+    }
+}
+
+prop_compose! {
     fn ledgers()(
         reservations in btree_map(uids(), 1_u32.., 0..5),
         seen in any::<u64>(),
@@ -149,6 +179,7 @@ prop_compose! {
         limit in option::of(limits()),
         denied in option::of((any::<u64>(), any::<u64>(), any::<String>())),
         termination in option::of((any::<u64>(), btree_set(uids(), 0..5))),
+        (replacement, stopped) in (option::of(replacements()), option::of(stops())),
     ) -> Ledger {
         Ledger {
             reservations,
@@ -157,6 +188,8 @@ prop_compose! {
             limit,
             denied: denied.map(|(at, total, claim)| DenialRecord { at, total, claim: claim.into() }),
             termination: termination.map(|(began, victims)| Termination::new(began, victims.into_iter().collect()).unwrap()),
+            replacement,
+            stopped,
             unknown: Map::new(),
         }
     }

@@ -83,7 +83,12 @@ pub(super) fn places(world: &World) -> usize {
         .claims
         .iter()
         .filter(is_begun)
-        .map(|m| m.claim.conditions.disrupted_since.unwrap_or(jiff::Timestamp::MAX))
+        .map(|m| {
+            m.claim
+                .conditions
+                .disruption
+                .map_or(jiff::Timestamp::MAX, |disruption| disruption.since)
+        })
         .collect();
     begun.sort();
     let mut made: Vec<_> = world

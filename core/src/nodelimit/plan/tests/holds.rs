@@ -151,7 +151,7 @@ fn what_a_user_keeps_is_not_opened_and_is_theirs_in_the_end() {
     let marks = world.claims[0].node.as_ref().unwrap().marks;
     assert_eq!(
         (marks.do_not_disrupt, marks.held_label, marks.held_annotation),
-        (true, false, false)
+        (true, false, None)
     );
     assert_eq!(world.plan().unhold.len(), 0);
 }
@@ -187,7 +187,7 @@ fn a_node_that_a_denial_closes_leaves_its_place_at_once() {
     let plan = world.step(noon());
     assert_eq!(
         names(&plan.hold),
-        ["node-2", "node-1"],
+        ["node-1", "node-2"],
         "one place, for one of the others"
     );
     let again = world.plan();

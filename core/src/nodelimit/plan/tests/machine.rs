@@ -13,6 +13,7 @@ use super::world::{minutes, noon};
 pub(super) struct Machine {
     pub(super) claim: Claim,
     pub(super) node: Option<Node>,
+    pub(super) tries: Option<Tries>,
     pub(super) pods: Vec<Pod>,
 }
 
@@ -33,6 +34,7 @@ impl Machine {
             is_ready: true,
             allocatable: Arc::new(Resources::given([("cpu", "4"), ("memory", "8Gi"), (PODS, "20")])),
             marks: Marks::default(),
+            conditions: 0,
         };
         Self {
             claim: Claim {
@@ -43,6 +45,7 @@ impl Machine {
                 is_launched: true,
                 expire_after: None,
                 has_grace_period: false,
+                has_deadline: false,
                 conditions: Conditions {
                     initialized: true,
                     consolidatable: true,
@@ -50,6 +53,7 @@ impl Machine {
                 },
             },
             node: Some(node),
+            tries: None,
             pods: Vec::new(),
         }
     }
@@ -80,7 +84,8 @@ impl Machine {
 
     /// Karpenter has begun to disrupt it.
     pub(super) fn disrupted(mut self, since: Timestamp) -> Self {
-        self.claim.conditions.disrupted_since = Some(since);
+        let is_repair = false;
+        self.claim.conditions.disruption = Some(Disruption { since, is_repair });
         self.tainted()
     }
 
@@ -113,6 +118,7 @@ impl Machine {
         ClaimState {
             claim: &self.claim,
             node: self.node.as_ref(),
+            tries: self.tries,
             pods: self.pods.iter().collect(),
         }
     }
@@ -128,7 +134,8 @@ impl Node {
 pub(super) const HELD: Marks = Marks {
     do_not_disrupt: true,
     held_label: true,
-    held_annotation: true,
+    do_not_repair: false,
+    held_annotation: Some(HeldFor::NODE_LIMIT),
     keep: false,
 };
 
@@ -136,7 +143,8 @@ pub(super) const HELD: Marks = Marks {
 pub(super) const USERS: Marks = Marks {
     do_not_disrupt: true,
     held_label: false,
-    held_annotation: false,
+    do_not_repair: false,
+    held_annotation: None,
     keep: false,
 };
 

@@ -41,6 +41,7 @@ proptest! {
             if plan.victims.is_none() && plan.terminate.is_empty() {
                 let nothing = Plan {
                     hold: Vec::new(), unhold: Vec::new(), victims: None, terminate: Vec::new(), events: Vec::new(),
+                    replacement: None, replace: None, deadline: None, ended: Vec::new(),
                     ..again.clone()
                 };
                 prop_assert_eq!(again, nothing);
@@ -55,8 +56,8 @@ proptest! {
         let plan = world.plan();
         for machine in &world.claims {
             let Some(node) = &machine.node else { continue };
-            let is_ours = node.marks.held_label || node.marks.held_annotation;
-            let is_held = plan.hold.iter().any(|held| held.name == node.name);
+            let is_ours = node.marks.any_is_ours();
+            let is_held = plan.hold.iter().any(|held| held.node.name == node.name);
             let is_unheld = plan.unhold.iter().any(|unhold| unhold.node.name == node.name);
             prop_assert!(!(is_held && node.marks.do_not_disrupt && !is_ours));
             prop_assert!(!is_unheld || is_ours);

@@ -39,6 +39,17 @@ fn nodes_that_are_going_are_taken_off_a_hard_limit_and_no_other() {
 }
 
 #[test]
+fn a_node_whose_replacement_was_denied_is_not_going() {
+    let mut world = left(5, "Hard", &json!("5")).with_full_nodes(5);
+    world.claims[1] = world.claims[1].clone().disrupted(noon());
+    assert_eq!(written(&world), Some(4));
+    world.denied(noon());
+    assert_eq!(written(&world), None, "Karpenter still counts it");
+    world.step(noon());
+    assert_eq!(written(&world), None, "while it is held, too");
+}
+
+#[test]
 fn a_wrong_value_is_corrected_and_a_right_one_is_not_written() {
     for wrong in [json!(null), json!("7"), json!("4"), json!("4500m"), json!("-5")] {
         assert_eq!(written(&left(5, "Hard", &wrong)), Some(5), "{wrong}");
@@ -62,10 +73,13 @@ proptest! {
         world.pool.leaves_limit_to_poolgate = true;
         world.pool.is_static = false;
         world.pool.written_nodes = None;
+        (world.ledger.denial, world.denied_at) = (None, None);
         let plan = world.plan();
         let limit = world.pool.limit.unwrap();
-        // Karpenter's own count: without claims that are deleted or that it disrupts.
-        let is_tainted = |machine: &&Machine| machine.state().is_being_disrupted();
+        // Karpenter's own count: without claims that are deleted or that it disrupts. One that is held was denied.
+        let is_held = |machine: &&Machine| machine.node.as_ref().is_some_and(|node| node.marks.any_is_ours());
+        let is_hard = world.pool.is_hard();
+        let is_tainted = |machine: &&Machine| machine.state().is_being_disrupted() && !(is_held(machine) && is_hard);
         let counted = world.claims.iter().filter(|machine| machine.claim.deleted.is_none() && !is_tainted(machine)).count();
         let all = match limit.mode {
             NodeLimitMode::Hard => world.claims.len(),

@@ -49,6 +49,7 @@ pub(super) struct World {
     pub(super) ledger: LedgerState,
     pub(super) steady_since: Option<Moment>,
     pub(super) denied_at: Option<Moment>,
+    pub(super) denied_anywhere_at: Option<Moment>,
     pub(super) terminations_left: usize,
     pub(super) settings: Settings,
     pub(super) memory: Memory,
@@ -79,6 +80,7 @@ impl World {
             ledger: LedgerState::default(),
             steady_since: Some(long_ago()),
             denied_at: None,
+            denied_anywhere_at: None,
             terminations_left: usize::MAX,
             settings: Settings::default(),
             memory: Memory::default(),
@@ -141,6 +143,8 @@ impl World {
             ledger: self.ledger.clone(),
             steady_since: self.steady_since,
             denied_at: self.denied_at,
+            denied_anywhere_at: self.denied_anywhere_at.max(self.denied_at),
+            replaces_elsewhere: false,
             terminations_left: self.terminations_left,
             settings: self.settings,
         }
@@ -148,19 +152,38 @@ impl World {
 
     /// Carries out the plan, as the API server would show it. Finalizers keep what is deleted.
     pub(super) fn carry_out(&mut self, plan: Plan, now: Timestamp) {
-        for node in &plan.hold {
+        for Hold { node, reasons } in &plan.hold {
             self.marks(&node.name, |marks| {
+                let before = marks.held_for();
                 marks.held_label = true;
-                marks.held_annotation = true;
-                marks.do_not_disrupt = true;
+                marks.held_annotation = Some(*reasons);
+                marks.do_not_disrupt = reasons.node_limit || marks.do_not_disrupt && !before.node_limit;
+                marks.do_not_repair = reasons.repair || marks.do_not_repair && !before.repair;
             });
         }
         for unhold in &plan.unhold {
             self.marks(&unhold.node.name, |marks| {
+                let before = marks.held_for();
                 marks.held_label = false;
-                marks.held_annotation = false;
-                marks.do_not_disrupt = unhold.hand_over;
+                marks.held_annotation = None;
+                marks.do_not_disrupt = unhold.hand_over || marks.do_not_disrupt && !before.node_limit;
+                marks.do_not_repair &= !before.repair;
             });
+        }
+        if let Some(ReplacementState { replacement, stopped }) = plan.replacement {
+            assert_eq!(plan.replace, None, "nothing is deleted before it is listed");
+            self.ledger.replacement = replacement;
+            self.ledger.stopped = stopped;
+        }
+        if let Some(claim) = &plan.replace {
+            let listed = self.ledger.replacement.as_ref().unwrap();
+            assert_eq!(listed.uid.as_str(), &*claim.uid, "only a listed claim is deleted");
+            self.claim(&claim.uid).deleted = Some(now);
+        }
+        if let Some(deadline) = &plan.deadline {
+            let claim = self.claim(&deadline.claim.uid);
+            assert!(claim.deleted.is_some(), "a living claim gets no deadline");
+            claim.has_deadline = true;
         }
         if let Some(victims) = plan.victims {
             assert_eq!(plan.terminate, [], "nothing goes before the list is written");
@@ -168,11 +191,7 @@ impl World {
         }
         for victim in &plan.terminate {
             assert!(self.ledger.victims.contains(&victim.uid), "only listed claims go");
-            let machine = self
-                .claims
-                .iter_mut()
-                .find(|machine| machine.claim.uid == victim.uid);
-            machine.unwrap().claim.deleted = Some(now);
+            self.claim(&victim.uid).deleted = Some(now);
         }
         self.memory = plan.memory;
     }
@@ -182,6 +201,11 @@ impl World {
         let plan = self.plan_at(now);
         self.carry_out(plan.clone(), now);
         plan
+    }
+
+    fn claim(&mut self, uid: &str) -> &mut Claim {
+        let mut claims = self.claims.iter_mut().map(|machine| &mut machine.claim);
+        claims.find(|claim| &*claim.uid == uid).unwrap()
     }
 
     fn marks(&mut self, node: &str, change: impl Fn(&mut Marks)) {
@@ -197,8 +221,8 @@ impl World {
     }
 }
 
-pub(super) fn names(nodes: &[ObjectRef]) -> Vec<&str> {
-    nodes.iter().map(|node| &*node.name).collect()
+pub(super) fn names(nodes: &[Hold]) -> Vec<&str> {
+    nodes.iter().map(|hold| &*hold.node.name).collect()
 }
 
 pub(super) fn released(plan: &Plan) -> Vec<&str> {

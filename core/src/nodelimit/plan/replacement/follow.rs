@@ -1,0 +1,110 @@
+//! A replacement that is listed in the ledger, step by step: the claim is deleted, its drain is bounded, it is gone, and
+//! a newer one is initialized. Each step is found again in the cluster after a restart.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::{Deadline, ReplacementMemory, ReplacementOutcome, ReplacementState, Replacements};
+use crate::nodelimit::ledger::{ReplacedFor, Replacement, Stopped};
+use crate::nodelimit::plan::claim::{Claim, ClaimState};
+use crate::nodelimit::plan::outcome::ObjectRef;
+use crate::nodelimit::plan::situation::Situation;
+
+/// How long a newer claim may take to be initialized after the listed one is gone.
+const REPLACED_WITHIN: Duration = Duration::from_mins(15);
+
+/// Decides on the next step.
+pub(super) fn follow<'p>(
+    now: &Situation<'p>,
+    replacement: &Replacement,
+    memory: &mut ReplacementMemory,
+    decided: &mut Replacements<'p>,
+) {
+    let is_its = |claim: &&ClaimState<'_>| *claim.claim.uid == *replacement.uid.as_str();
+    let claim = now.claims.iter().copied().find(is_its);
+    let is_gone = claim.is_none();
+    memory.gone_since = is_gone.then(|| memory.gone_since.unwrap_or(now.clock));
+    match claim {
+        Some(claim) if claim.claim.deleted.is_none() => {
+            if decided.obstacle.is_none() && now.has_fresh_verdict(claim) {
+                decided.delete = Some(ObjectRef::to_claim(claim.claim));
+            } else {
+                memory.turn = None;
+                decided.clear(replacement, ReplacementOutcome::Cancelled);
+            }
+        }
+        Some(claim) => {
+            memory.turn = None;
+            decided.deadline = deadline(now, claim.claim, replacement.reason);
+        }
+        None => {
+            memory.turn = None;
+            wait_for_newer(now, replacement, memory, decided);
+        }
+    }
+}
+
+/// The bound of a drain: a PodDisruptionBudget could hold it up forever. Karpenter sets the one of a claim that has a
+/// `terminationGracePeriod` itself.
+fn deadline(now: &Situation<'_>, claim: &Claim, reason: ReplacedFor) -> Option<Deadline> {
+    let is_bounded = claim.has_deadline || claim.has_grace_period || reason != ReplacedFor::Unhealthy;
+    let grace = SignedDuration::try_from(now.pool.repair_grace_period).ok()?;
+    let at = claim.deleted?.checked_add(grace).ok()?;
+    (!is_bounded && now.settings.rights.patch).then(|| Deadline {
+        claim: ObjectRef::to_claim(claim),
+        at,
+    })
+}
+
+fn wait_for_newer<'p>(
+    now: &Situation<'p>,
+    replacement: &Replacement,
+    memory: &mut ReplacementMemory,
+    decided: &mut Replacements<'p>,
+) {
+    let is_newer = |claim: &&ClaimState<'_>| {
+        let claim = claim.claim;
+        claim.deleted.is_none()
+            && claim.conditions.initialized
+            && claim.created.as_second() > replacement.newest
+    };
+    if now.claims.iter().copied().any(|claim| is_newer(&claim)) {
+        memory.gone_since = None;
+        return decided.clear(replacement, ReplacementOutcome::Replaced);
+    }
+    let ends = memory.gone_since.unwrap_or(now.clock).plus(REPLACED_WITHIN);
+    if ends > now.clock {
+        return decided.look_again(ends);
+    }
+    memory.gone_since = None;
+    if !now.is_awaited {
+        // No pod needs the node any more.
+        return decided.clear(replacement, ReplacementOutcome::Replaced);
+    }
+    decided.clear(replacement, ReplacementOutcome::Stopped);
+    decided.ledger = Some(ReplacementState {
+        replacement: None,
+        stopped: Some(Stopped {
+            at: now.wall.as_second(),
+            template: now.pool.template_hash,
+            class_ready_since: now.pool.class_ready_since.map(jiff::Timestamp::as_second),
+        }),
+    });
+}
+
+/// Whether what kept the last node from being replaced may be over. Poolgate's own writes, and other changes of the
+/// NodePool's status, do not show that.
+pub(super) fn goes_on(now: &Situation<'_>, stopped: Stopped) -> bool {
+    let class_ready_since = now.pool.class_ready_since.map(jiff::Timestamp::as_second);
+    let is_ready_anew = class_ready_since.is_some() && class_ready_since != stopped.class_ready_since;
+    now.pool.template_hash != stopped.template || is_ready_anew
+}
+
+impl Replacements<'_> {
+    /// Removes the replacement from the ledger.
+    fn clear(&mut self, replacement: &Replacement, outcome: ReplacementOutcome) {
+        self.ledger = Some(ReplacementState::default());
+        self.end(&replacement.node, replacement.reason, outcome);
+    }
+}

@@ -1,0 +1,115 @@
+//! Why no node of a pool is terminated so that it can be replaced.
+
+use std::fmt;
+
+use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::ledger::{Moment, Stopped};
+use crate::nodelimit::plan::situation::Situation;
+use crate::nodelimit::plan::state::Rights;
+use crate::policy::AtLimit;
+
+/// Why no node of a pool is terminated first, before its replacement exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::nodelimit::plan) enum Obstacle {
+    /// It has no limit, or a Soft one: its limit does not keep a replacement away.
+    NotHard,
+    /// It has room: Karpenter may replace it as usual.
+    HasRoom,
+    /// It has more nodes than it may have: none of them is replaced.
+    AboveLimit,
+    /// `poolgate.dev/at-limit` or the policy says so.
+    Block,
+    /// These rights of poolgate are missing.
+    Rights(Rights),
+    /// The last node that was terminated was not replaced.
+    Stopped(Stopped),
+    /// Karpenter would create no node for the pool.
+    NotReady,
+    /// Something has changed recently: limit, definition, watch, or leader.
+    Settling(Option<Moment>),
+    /// A claim was admitted that does not exist yet.
+    Reserved,
+    /// As many nodes were terminated in this minute as may be.
+    Paced,
+}
+
+impl Obstacle {
+    /// The obstacle for every node of a pool, if there is one.
+    pub(super) fn of(now: &Situation<'_>) -> Option<Self> {
+        let Some(limit) = now.pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard) else {
+            return Some(Self::NotHard);
+        };
+        let (nodes, rights) = (limit.nodes as usize, now.settings.rights);
+        let (existing, unseen) = (now.counts.claims.existing, now.counts.unseen);
+        if existing + unseen < nodes {
+            return Some(Self::HasRoom);
+        }
+        if now.pool.at_limit == AtLimit::Block {
+            return Some(Self::Block);
+        }
+        if !(rights.delete && rights.patch) {
+            return Some(Self::Rights(rights));
+        }
+        if let Some(stopped) = now.state.ledger.stopped {
+            return Some(Self::Stopped(stopped));
+        }
+        if !now.pool.is_ready {
+            return Some(Self::NotReady);
+        }
+        if existing > nodes {
+            return Some(Self::AboveLimit);
+        }
+        let settled_at = now.settled_at().map(|at| at.max(now.limit_settled_at()));
+        if settled_at.is_none_or(|at| at > now.clock) {
+            return Some(Self::Settling(settled_at));
+        }
+        if unseen > 0 {
+            return Some(Self::Reserved);
+        }
+        (now.state.terminations_left == 0).then_some(Self::Paced)
+    }
+
+    /// When it may be over by itself.
+    pub(super) const fn until(self) -> Option<Moment> {
+        match self {
+            Self::Settling(until) => until,
+            _ => None,
+        }
+    }
+
+    /// Whether somebody must do something about it.
+    pub(in crate::nodelimit::plan) const fn stays(self) -> bool {
+        matches!(
+            self,
+            Self::Block | Self::Rights(_) | Self::Stopped(_) | Self::NotReady | Self::AboveLimit
+        )
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotHard => f.write_str("another pool, which could serve its pods, is full"),
+            Self::HasRoom => f.write_str("the pool has room, so Karpenter replaces it"),
+            Self::AboveLimit => f.write_str("the pool has more nodes than its limit"),
+            Self::Block => f.write_str("at-limit is Block"),
+            Self::Rights(rights) => {
+                let missing = [(rights.delete, "delete"), (rights.patch, "patch")];
+                let missing = missing.iter().filter(|(is_there, _)| !is_there);
+                let missing: Vec<&str> = missing.map(|(_, verb)| *verb).collect();
+                write!(
+                    f,
+                    "poolgate has no right to {} NodeClaims (Helm: reconciler.repair=true)",
+                    missing.join(" and ")
+                )
+            }
+            Self::Stopped(_) => f.write_str(
+                "the last node that was terminated was not replaced; fix the pool's template or its node class",
+            ),
+            Self::NotReady => f.write_str("the NodePool is not ready, so Karpenter creates no node for it"),
+            Self::Settling(_) => f.write_str("the limit, a watch or the leader has changed a short time ago"),
+            Self::Reserved => f.write_str("a NodeClaim was admitted that does not exist yet"),
+            Self::Paced => f.write_str("--max-terminations-per-minute is reached"),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Whose turn it is: one node at a time is not barred, to see whether Karpenter still wants to repair it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::verdict::VERDICT_LASTS;
+use super::{Obstacle, ReplacementMemory, ReplacementOutcome, ReplacementState, Replacements};
+use crate::nodelimit::ledger::{Moment, ReplacedFor, Replacement, Uid};
+use crate::nodelimit::plan::claim::ClaimState;
+use crate::nodelimit::plan::situation::Situation;
+
+/// How long a node is barred at least if the pool has room for its replacement, and Karpenter was denied it all the
+/// same: another node took the place.
+const WITH_ROOM: Duration = Duration::from_mins(1);
+
+/// The same if another pool is full, and nothing here shows when it no longer is.
+const BECAUSE_OF_ANOTHER: Duration = Duration::from_mins(5);
+
+/// The same if nothing can be done about it: then its turn is only to see whether it is still broken.
+const WITHOUT_ROOM: Duration = Duration::from_mins(10);
+
+/// A node's turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::nodelimit::plan) struct Turn {
+    /// The UID of its claim.
+    uid: Arc<str>,
+    since: Moment,
+}
+
+impl Turn {
+    pub(super) fn is_of(&self, claim: &ClaimState<'_>) -> bool {
+        self.uid == claim.claim.uid
+    }
+
+    fn end(&self) -> Moment {
+        // Longer than a verdict lasts, so that none is fresh whose node has had no turn.
+        self.since.plus(VERDICT_LASTS)
+    }
+}
+
+/// Continues or ends a turn, and begins the next one. A node with a fresh verdict is listed.
+pub(super) fn take<'p>(now: &Situation<'p>, memory: &mut ReplacementMemory, decided: &mut Replacements<'p>) {
+    if let Some(turn) = memory.turn.take() {
+        memory.turn = continued(now, turn, memory, decided);
+    }
+    if memory.turn.is_none() {
+        memory.turn = next(now, memory, decided);
+    }
+    let Some(turn) = &memory.turn else { return };
+    decided.look_again(turn.end());
+    let its = now.claims.iter().copied().find(|claim| turn.is_of(claim));
+    if decided.obstacle.is_none()
+        && let Some(claim) = its.filter(|claim| now.has_fresh_verdict(claim))
+    {
+        decided.list(now, claim, ReplacedFor::Unhealthy);
+    }
+}
+
+/// The same turn, unless it is over.
+fn continued<'p>(
+    now: &Situation<'p>,
+    turn: Turn,
+    memory: &mut ReplacementMemory,
+    decided: &mut Replacements<'p>,
+) -> Option<Turn> {
+    let claim = now.claims.iter().copied().find(|claim| turn.is_of(claim));
+    let claim = claim.filter(|claim| claim.claim.deleted.is_none())?;
+    let node = claim.node.filter(|node| !node.marks.forbid_repair())?;
+    let is_denied = claim.is_to_be_repaired() && now.is_denied(claim);
+    if is_denied && (decided.obstacle.is_some() || turn.end() <= now.clock) {
+        memory.barred.insert(turn.uid, now.clock);
+        return None;
+    }
+    if turn.end() > now.clock {
+        return Some(turn);
+    }
+    // If it is still to be repaired, and not denied, Karpenter is at it.
+    if !claim.is_to_be_repaired() {
+        decided.end(&node.name, ReplacedFor::Unhealthy, ReplacementOutcome::Dropped);
+    }
+    // Its mark may still be there, if it could not be removed: it does not wait because of that.
+    memory.barred.remove(&turn.uid);
+    decided.waiting.retain(|waiting| !turn.is_of(waiting));
+    None
+}
+
+/// The next turn: nodes that Karpenter wants to repair now come first, then those that were barred first.
+fn next<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) -> Option<Turn> {
+    let is_barred = |claim: &ClaimState<'_>| claim.node.is_some_and(|node| node.marks.held_for().repair);
+    let first = decided.waiting.iter().copied().min_by_key(|claim| {
+        let since = memory.barred.get(&claim.claim.uid).copied();
+        (is_barred(claim), since, claim.age_key())
+    })?;
+    let barred_since = memory.barred.get(&first.claim.uid).copied().unwrap_or(now.clock);
+    let waits = match decided.obstacle {
+        None => Duration::ZERO,
+        Some(Obstacle::HasRoom) => WITH_ROOM,
+        Some(Obstacle::NotHard) => BECAUSE_OF_ANOTHER,
+        Some(_) => WITHOUT_ROOM,
+    };
+    let begins = barred_since.plus(waits);
+    if begins > now.clock {
+        decided.look_again(begins);
+        if let Some(until) = decided.obstacle.and_then(Obstacle::until) {
+            decided.look_again(until);
+        }
+        return None;
+    }
+    Some(Turn {
+        uid: Arc::clone(&first.claim.uid),
+        since: now.clock,
+    })
+}
+
+impl<'p> Replacements<'p> {
+    /// Lists a claim in the ledger: nothing else may be deleted to make room.
+    pub(super) fn list(&mut self, now: &Situation<'p>, claim: &ClaimState<'p>, reason: ReplacedFor) {
+        let (Ok(uid), Some(node)) = (Uid::new(&claim.claim.uid), claim.node) else {
+            return;
+        };
+        let newest = now
+            .claims
+            .iter()
+            .map(|claim| claim.claim.created.as_second())
+            .max();
+        let replacement = Replacement {
+            uid,
+            claim: claim.claim.name.as_ref().into(),
+            node: node.name.as_ref().into(),
+            reason,
+            newest: newest.unwrap_or_default(),
+        };
+        self.ledger = Some(ReplacementState {
+            replacement: Some(replacement),
+            stopped: None,
+        });
+    }
+}

@@ -1,0 +1,41 @@
+//! Whether Karpenter wants a node to be repaired now, and cannot.
+
+use std::time::Duration;
+
+use crate::nodelimit::plan::claim::ClaimState;
+use crate::nodelimit::plan::situation::Situation;
+
+/// How long after Karpenter's last try its verdict counts.
+pub(super) const VERDICT_LASTS: Duration = Duration::from_mins(1);
+
+impl Situation<'_> {
+    /// Whether poolgate has barred the claim's node from repair, or must: Karpenter wanted to repair it and was denied
+    /// the replacement. A node that a user has barred is the user's.
+    pub(super) fn waits_for_repair(&self, claim: &ClaimState<'_>) -> bool {
+        let Some(node) = claim.node.filter(|_| claim.claim.deleted.is_none()) else {
+            return false;
+        };
+        if node.marks.forbid_repair() || claim.claim.conditions.rebooting {
+            return false;
+        }
+        node.marks.held_for().repair || claim.is_to_be_repaired() && self.is_denied(claim)
+    }
+
+    /// Whether Karpenter's verdict on the claim's node is fresh: this replica saw it try again, the last time at most a
+    /// minute ago, the gate denied the pool a claim since it began, and nothing suggests that a replacement was created
+    /// after all. What Karpenter knows of the node has not changed since: [`Tries`] begin anew then.
+    ///
+    /// [`Tries`]: crate::nodelimit::plan::Tries
+    pub(super) fn has_fresh_verdict(&self, claim: &ClaimState<'_>) -> bool {
+        let Some(tries) = claim.tries.filter(|tries| tries.have_failed()) else {
+            return false;
+        };
+        let since = claim.disrupted_since();
+        let is_replaced = self.claims.iter().any(|other| Some(other.claim.created) >= since);
+        claim.is_to_be_repaired()
+            && claim.claim.conditions.initialized
+            && self.clock.since(tries.last) <= VERDICT_LASTS
+            && self.state.denied_at >= Some(tries.first)
+            && !is_replaced
+    }
+}
