@@ -234,7 +234,7 @@ impl Controller {
             return Ok(Some(Instant::now() + AFTER_CONFLICT));
         }
         let replaced = if plan.replace.is_some() {
-            self.delete_to_replace(snapshot.clone(), &plan.memory).await
+            Box::pin(self.delete_to_replace(snapshot.clone(), &plan.memory)).await
         } else {
             Ok(())
         };

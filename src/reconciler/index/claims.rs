@@ -19,7 +19,7 @@ impl Index {
             Some(known) if known.seen == seen => return,
             Some(known) => {
                 since = known.since;
-                tries = known.tries.clone();
+                tries.clone_from(&known.tries);
                 self.remove_claim(&uid);
             }
             None => {

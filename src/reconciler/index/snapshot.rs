@@ -150,7 +150,7 @@ impl Snapshot {
         for claim in claims {
             listed.insert(claim.metadata.uid.clone(), claim.metadata.deleted());
             if *claim.metadata.uid == *uid {
-                version = claim.metadata.resource_version.clone();
+                version.clone_from(&claim.metadata.resource_version);
                 let seen = claim.seen(&mut Interned::default())?;
                 (seen.claim == known.claim).then_some(())?;
             }

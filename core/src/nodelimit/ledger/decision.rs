@@ -3,6 +3,10 @@
 use super::state::{Ledger, LimitInForce};
 
 /// The next step.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and it is not kept"
+)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Nothing can be decided before this is read.

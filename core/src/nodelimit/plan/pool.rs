@@ -59,7 +59,7 @@ pub struct Pool {
 impl Pool {
     /// Reads a NodePool (v1) as it is stored. A field of the wrong type counts as missing.
     pub fn of(object: &Value, policy: &Policy) -> Self {
-        let template = &object["spec"]["template"];
+        let template = object.pointer("/spec/template");
         let object = &Json::from(object);
         let view = NodePool::view(ApiVersion::V1, object);
         let metadata = |field: &str| object.get("metadata").and_then(|metadata| metadata.get(field));
@@ -79,8 +79,8 @@ impl Pool {
             consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
             at_limit: AtLimit::annotated(&view).unwrap_or(policy.at_limit),
             repair_grace_period: policy.repair_grace_period,
-            is_ready: condition(object, "Ready").is_some(),
-            class_ready_since: condition(object, "NodeClassReady").flatten(),
+            is_ready: true_condition(object, "Ready").is_some(),
+            class_ready_since: true_condition(object, "NodeClassReady").and_then(transition),
             template_hash: template_hash(template),
             template: NodeTemplate::default(),
         };
@@ -89,19 +89,21 @@ impl Pool {
     }
 }
 
-/// Since when a condition is true, if it is; the time is `None` if it cannot be read.
-fn condition(pool: &Json<'_>, kind: &str) -> Option<Option<Timestamp>> {
+/// The condition of this type, if it is true.
+fn true_condition<'p>(pool: &'p Json<'p>, kind: &str) -> Option<&'p Json<'p>> {
     let conditions = pool.get("status")?.get("conditions")?.as_array()?;
-    let text =
-        |condition: &Json<'_>, field: &str| condition.get(field).and_then(Json::as_str).map(str::to_owned);
-    let is_it = |condition: &&Json<'_>| text(condition, "type").as_deref() == Some(kind);
-    let condition = conditions.iter().find(is_it)?;
-    let is_true = text(condition, "status").as_deref() == Some("True");
-    let since = || text(condition, "lastTransitionTime").and_then(|time| time.parse().ok());
-    is_true.then(since)
+    let says = |condition: &Json<'_>, field: &str, text: &str| {
+        condition.get(field).and_then(Json::as_str) == Some(text)
+    };
+    let is_it = |condition: &&Json<'_>| says(condition, "type", kind) && says(condition, "status", "True");
+    conditions.iter().find(is_it)
 }
 
-fn template_hash(template: &Value) -> u64 {
+fn transition(condition: &Json<'_>) -> Option<Timestamp> {
+    condition.get("lastTransitionTime")?.as_str()?.parse().ok()
+}
+
+fn template_hash(template: Option<&Value>) -> u64 {
     let mut hasher = DefaultHasher::new();
     template.hash(&mut hasher);
     hasher.finish()

@@ -11,6 +11,7 @@ mod order;
 mod packing;
 mod properties;
 mod remaining;
+mod replacement;
 mod settling;
 mod spec_limit;
 mod world;

@@ -1,0 +1,450 @@
+//! Broken nodes of a full pool: barred, in turn, listed, deleted, bounded, replaced.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::*;
+use super::machine::*;
+use super::world::*;
+use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::ledger::{ReplacedFor, Stopped};
+use crate::policy::AtLimit;
+
+fn after(seconds: i64) -> Timestamp {
+    noon() + SignedDuration::from_secs(seconds)
+}
+
+/// A full pool of five busy nodes, all of them held, that poolgate may replace.
+fn full() -> World {
+    let mut world = World::new(5).with_full_nodes(5);
+    world.pool.is_ready = true;
+    world.pool.class_ready_since = Some(noon() - minutes(60));
+    world.step(noon() - minutes(1));
+    world
+}
+
+impl World {
+    /// Karpenter tries to repair a node, and the gate denies the replacement.
+    fn try_to_repair(&mut self, index: usize, at: Timestamp) {
+        self.begin_to_repair(index, at);
+        self.denied(at);
+    }
+
+    fn begin_to_repair(&mut self, index: usize, at: Timestamp) {
+        let machine = &mut self.claims[index];
+        *machine = machine.clone().disrupted(at);
+        let is_repair = true;
+        machine.claim.conditions.disruption = Some(Disruption { since: at, is_repair });
+        machine.tries = Some(Tries::seen(machine.tries, at, clock(at)));
+    }
+
+    /// Karpenter sees the mark: it takes everything back.
+    fn give_up_on(&mut self, index: usize) {
+        let machine = &mut self.claims[index];
+        machine.claim.conditions.disruption = None;
+        machine.node.as_mut().unwrap().taints = std::sync::Arc::default();
+        machine.tries = None;
+    }
+
+    fn is_barred(&self, index: usize) -> bool {
+        self.claims[index].node.as_ref().unwrap().marks.do_not_repair
+    }
+
+    fn event(plan: &Plan, reason: EventReason) -> Option<&str> {
+        let mut events = plan.events.iter().filter(|event| event.reason == reason);
+        events.next().map(|event| &*event.message)
+    }
+}
+
+/// Two tries that were denied: a fresh verdict on the first node. Returns the plan that sees it.
+fn verdict(world: &mut World) -> Plan {
+    world.try_to_repair(0, noon());
+    world.step(noon());
+    world.try_to_repair(0, after(1));
+    world.step(after(1))
+}
+
+#[test]
+fn a_node_that_karpenter_tries_to_repair_again_is_listed_deleted_bounded_and_replaced() {
+    let mut world = full();
+    world.try_to_repair(0, noon());
+    let first = world.step(noon());
+    assert_eq!(first.replacement, None, "an accepted command looks like one try");
+    assert!(!world.is_barred(0));
+    world.try_to_repair(0, after(1));
+    let listed = world.step(after(1));
+    let entry = listed.replacement.clone().unwrap().replacement.unwrap();
+    assert_eq!((&*entry.claim, &*entry.node), ("claim-0", "node-0"));
+    assert_eq!(listed.replace, None, "nothing is deleted before it is listed");
+    assert_eq!(
+        World::event(&listed, EventReason::ReplacementStarted),
+        Some(
+            "Karpenter wants to repair node node-0 (NodeClaim claim-0), and the pool is full: it is terminated first and \
+             then replaced; it is drained for 600 s at most"
+        )
+    );
+    let deleted = world.step(after(2));
+    assert_eq!(&*deleted.replace.unwrap().name, "claim-0");
+    let bounded = world.step(after(3));
+    let deadline = bounded.deadline.unwrap();
+    assert_eq!((&*deadline.claim.name, deadline.at), ("claim-0", after(2 + 600)));
+    assert_eq!(world.step(after(4)).deadline, None);
+    world.claims.remove(0);
+    let gone = world.step(after(5));
+    assert_eq!((gone.replacement, gone.ended), (None, Vec::new()));
+    let mut newer = Machine::unlaunched(9);
+    newer.claim.created = after(6);
+    world.claims.push(newer);
+    assert_eq!(world.step(after(6)).replacement, None, "it is not initialized");
+    world.claims[4].claim.conditions.initialized = true;
+    let done = world.step(after(30));
+    assert_eq!(done.replacement, Some(ReplacementState::default()));
+    assert_eq!(done.ended[0].outcome, ReplacementOutcome::Replaced);
+    assert_eq!(world.plan_at(after(31)).replacement, None);
+}
+
+#[test]
+fn each_condition_of_a_verdict_is_needed() {
+    let listed = |change: &dyn Fn(&mut World)| {
+        let mut world = full();
+        world.try_to_repair(0, noon());
+        world.step(noon());
+        world.try_to_repair(0, after(1));
+        change(&mut world);
+        world.plan_at(after(1)).replacement.is_some()
+    };
+    assert!(listed(&|_| ()));
+    assert!(
+        !listed(&|world| world.claims[0].tries = None),
+        "nothing old counts after a restart"
+    );
+    assert!(!listed(
+        &|world| world.claims[0].claim.conditions.initialized = false
+    ));
+    assert!(!listed(&|world| world.claims[0].claim.conditions.rebooting = true));
+    assert!(
+        !listed(&|world| world.denied_at = Some(clock(noon() - minutes(1)))),
+        "denied before it began"
+    );
+    assert!(
+        !listed(&|world| world.claims[1].claim.created = after(1)),
+        "a claim that is newer may be its replacement"
+    );
+    assert!(!listed(&|world| {
+        let other = Disruption {
+            since: after(1),
+            is_repair: false,
+        };
+        world.claims[0].claim.conditions.disruption = Some(other);
+    }));
+    assert!(
+        !listed(&|world| {
+            let node = world.claims[0].node.as_mut().unwrap();
+            node.marks.do_not_repair = true;
+        }),
+        "a user's mark"
+    );
+}
+
+#[test]
+fn a_verdict_lasts_a_minute_after_the_last_try() {
+    let mut world = full();
+    verdict(&mut world);
+    assert!(world.plan_at(after(61)).replace.is_some());
+    let plan = world.step(after(62));
+    assert_eq!(
+        plan.replacement,
+        Some(ReplacementState::default()),
+        "it is taken off the list"
+    );
+    assert_eq!(plan.ended[0].outcome, ReplacementOutcome::Cancelled);
+    assert!(world.is_barred(0));
+}
+
+#[test]
+fn while_something_is_in_the_way_the_node_is_barred_and_nothing_is_deleted() {
+    let stopped = Stopped {
+        at: 0,
+        template: full().pool.template_hash,
+        class_ready_since: Some((noon() - minutes(60)).as_second()),
+    };
+    let cases: Vec<(&str, Box<dyn Fn(&mut World)>)> = vec![
+        (
+            "at-limit is Block",
+            Box::new(|world| world.pool.at_limit = AtLimit::Block),
+        ),
+        (
+            "no right to delete NodeClaims",
+            Box::new(|world| world.settings.rights.delete = false),
+        ),
+        (
+            "no right to patch NodeClaims",
+            Box::new(|world| world.settings.rights.patch = false),
+        ),
+        ("is not ready", Box::new(|world| world.pool.is_ready = false)),
+        (
+            "was not replaced",
+            Box::new(move |world| world.ledger.stopped = Some(stopped)),
+        ),
+        (
+            "more nodes than its limit",
+            Box::new(|world| world.pool.limit.as_mut().unwrap().nodes = 4),
+        ),
+        ("", Box::new(|world| world.steady_since = None)),
+        (
+            "",
+            Box::new(|world| world.steady_since = Some(clock(noon() - minutes(2)))),
+        ),
+        (
+            "",
+            Box::new(|world| world.ledger.reservations = vec!["new".into()]),
+        ),
+        ("", Box::new(|world| world.terminations_left = 0)),
+    ];
+    for (index, (why, change)) in cases.into_iter().enumerate() {
+        let mut world = full();
+        change(&mut world);
+        world.try_to_repair(0, noon());
+        let first = world.step(noon());
+        world.try_to_repair(0, after(1));
+        let plan = world.step(after(1));
+        assert!(world.is_barred(0), "{index} {why}");
+        assert!(!world.is_barred(1), "{index} {why}");
+        assert_eq!((plan.replacement, plan.replace), (None, None), "{index} {why}");
+        let event = World::event(&first, EventReason::ReplacementBlocked);
+        assert_eq!(event.is_some(), !why.is_empty(), "{index} {why} {event:?}");
+        assert!(event.is_none_or(|event| event.contains(why)), "{event:?}");
+    }
+}
+
+#[test]
+fn a_limit_that_was_typed_wrong_deletes_nobody_until_it_has_lasted() {
+    let mut world = full();
+    let typed = noon() - minutes(1);
+    world.pool.limit.as_mut().unwrap().nodes = 50;
+    world.step(typed);
+    world.pool.limit.as_mut().unwrap().nodes = 5;
+    world.step(typed + SignedDuration::from_secs(1));
+    verdict(&mut world);
+    assert_eq!(world.ledger.replacement, None);
+    assert!(world.is_barred(0));
+    world.give_up_on(0);
+    world.step(typed + minutes(3) + SignedDuration::from_secs(2));
+    assert!(!world.is_barred(0), "now it is its turn");
+}
+
+#[test]
+fn a_barred_node_gets_its_turn_and_is_dropped_if_karpenter_no_longer_asks() {
+    let mut world = full();
+    world.settings.rights.patch = false;
+    verdict(&mut world);
+    world.give_up_on(0);
+    world.step(after(5));
+    assert!(world.is_barred(0), "it stays barred");
+    world.settings.rights.patch = true;
+    let plan = world.step(after(10));
+    assert!(!world.is_barred(0));
+    assert_eq!(plan.again_at, Some(clock(after(70))));
+    world.step(after(69));
+    let dropped = world.step(after(70));
+    assert_eq!(dropped.ended[0].outcome, ReplacementOutcome::Dropped);
+    assert!(World::event(&dropped, EventReason::ReplacementDropped).is_some());
+    assert_eq!(world.step(after(71)).ended, Vec::new());
+    assert!(!world.is_barred(0));
+}
+
+#[test]
+fn one_node_at_a_time_has_its_turn() {
+    let mut world = full();
+    for index in 0..3 {
+        world.try_to_repair(index, noon());
+    }
+    world.step(noon());
+    let barred: Vec<bool> = (0..3).map(|index| world.is_barred(index)).collect();
+    assert_eq!(barred, [false, true, true]);
+    world.try_to_repair(0, after(1));
+    world.give_up_on(1);
+    world.give_up_on(2);
+    world.step(after(1));
+    world.step(after(2));
+    assert!(world.claims[0].claim.deleted.is_some());
+    world.step(after(3));
+    assert!(world.is_barred(1) && world.is_barred(2), "until it is replaced");
+    world.claims.remove(0);
+    let mut newer = Machine::new(9).with_pod("4");
+    newer.claim.created = after(10);
+    world.claims.push(newer);
+    world.step(after(20));
+    assert_eq!(world.ledger.replacement, None);
+    world.step(after(21));
+    assert_eq!((world.is_barred(0), world.is_barred(1)), (false, true));
+}
+
+#[test]
+fn a_place_that_is_not_filled_stops_replacements_until_the_template_or_the_class_changes() {
+    let mut world = full();
+    verdict(&mut world);
+    world.step(after(2));
+    world.claims.remove(0);
+    world.pending.push(needs("1"));
+    world.step(after(3));
+    assert_eq!(world.plan_at(after(3 + 899)).ended, Vec::new());
+    let stopped = world.step(after(3 + 900));
+    assert_eq!(stopped.ended[0].outcome, ReplacementOutcome::Stopped);
+    assert!(World::event(&stopped, EventReason::ReplacementStopped).is_some());
+    assert!(stopped.events.iter().any(|event| event.reason.is_warning()));
+    assert!(world.ledger.stopped.is_some());
+    let goes_on = |change: &dyn Fn(&mut World)| {
+        let mut world = world_of(&world);
+        change(&mut world);
+        world.plan_at(after(2000)).replacement == Some(ReplacementState::default())
+    };
+    assert!(!goes_on(&|_| ()));
+    assert!(!goes_on(&|world| world.pool.class_ready_since = None));
+    assert!(goes_on(&|world| world.pool.class_ready_since = Some(after(1000))));
+    assert!(goes_on(&|world| world.pool.template_hash += 1));
+}
+
+/// The same pool, ledger and claims, without memory.
+fn world_of(other: &World) -> World {
+    let mut world = full();
+    world.claims.clone_from(&other.claims);
+    world.ledger = other.ledger.clone();
+    world
+}
+
+#[test]
+fn a_place_that_no_pod_needs_is_not_a_failure() {
+    let mut world = full();
+    verdict(&mut world);
+    world.step(after(2));
+    world.claims.remove(0);
+    world.step(after(3));
+    let plan = world.step(after(3 + 900));
+    assert_eq!(plan.ended[0].outcome, ReplacementOutcome::Replaced);
+    assert_eq!((world.ledger.replacement, world.ledger.stopped), (None, None));
+}
+
+#[test]
+fn after_a_restart_a_listed_claim_that_lives_is_taken_off_and_one_that_is_deleted_is_bounded() {
+    let mut world = full();
+    verdict(&mut world);
+    let mut restarted = world_of(&world);
+    restarted.claims[0].tries = None;
+    let plan = restarted.step(after(2));
+    assert_eq!((plan.replace, plan.deadline), (None, None));
+    assert_eq!(restarted.ledger.replacement, None);
+    let mut restarted = world_of(&world);
+    restarted.claims[0].claim.deleted = Some(after(1));
+    assert!(restarted.step(after(2)).deadline.is_some());
+    for change in [
+        |claim: &mut Claim| claim.has_deadline = true,
+        |claim: &mut Claim| claim.has_grace_period = true,
+    ] {
+        let mut bounded = world_of(&world);
+        bounded.claims[0].claim.deleted = Some(after(1));
+        change(&mut bounded.claims[0].claim);
+        assert_eq!(bounded.step(after(2)).deadline, None);
+    }
+}
+
+#[test]
+fn with_room_for_it_karpenter_repairs_the_node_itself() {
+    let mut world = full();
+    world.pool.at_limit = AtLimit::Block;
+    verdict(&mut world);
+    world.give_up_on(0);
+    world.step(after(30));
+    assert!(world.is_barred(0));
+    world.pool.limit.as_mut().unwrap().nodes = 6;
+    world.step(after(70));
+    assert!(!world.is_barred(0));
+    assert_eq!(world.ledger.replacement, None);
+}
+
+#[test]
+fn a_node_that_another_pools_limit_keeps_from_being_replaced_is_left_alone_for_some_minutes() {
+    for is_repair in [true, false] {
+        let mut world = World::new(5).with_full_nodes(2);
+        world.pool.limit = None;
+        let is_marked = |world: &World| {
+            let marks = world.claims[0].node.as_ref().unwrap().marks;
+            if is_repair {
+                marks.do_not_repair
+            } else {
+                marks.do_not_disrupt
+            }
+        };
+        for seconds in [0, 1] {
+            world.begin_to_repair(0, after(seconds));
+            let since = after(seconds);
+            world.claims[0].claim.conditions.disruption = Some(Disruption { since, is_repair });
+            world.denied_anywhere_at = Some(clock(after(seconds)));
+            world.step(after(seconds));
+            assert_eq!(is_marked(&world), seconds == 1, "one try may succeed");
+        }
+        world.give_up_on(0);
+        world.step(after(290));
+        assert!(is_marked(&world));
+        world.step(after(310));
+        assert!(!is_marked(&world));
+    }
+}
+
+#[test]
+fn a_reboot_is_no_replacement() {
+    let mut world = full();
+    world.begin_to_repair(0, noon());
+    world.claims[0].claim.conditions.rebooting = true;
+    world.denied(noon());
+    let plan = world.step(noon());
+    assert!(!world.is_barred(0));
+    assert_eq!((plan.numbers.unrepaired, plan.replacement), (0, None));
+    let mut soft = World::of(5, "Soft", &serde_json::json!([]));
+    soft.claims.push(world.claims[0].clone());
+    assert_eq!(
+        soft.plan().numbers.nodes,
+        1,
+        "Soft counts a node that is rebooted"
+    );
+}
+
+#[test]
+fn static_pools_and_soft_ones_are_karpenters() {
+    let mut fixed = full();
+    fixed.pool.is_static = true;
+    verdict(&mut fixed);
+    assert!(!fixed.is_barred(0) && fixed.ledger.replacement.is_none());
+    let mut soft = full();
+    soft.pool.limit.as_mut().unwrap().mode = NodeLimitMode::Soft;
+    verdict(&mut soft);
+    assert_eq!(soft.ledger.replacement, None, "its limit is not in the way");
+}
+
+#[test]
+fn marks_of_both_kinds_are_set_and_removed_each_by_itself() {
+    let mut world = full();
+    world.pool.at_limit = AtLimit::Block;
+    verdict(&mut world);
+    let marks = world.claims[0].node.as_ref().unwrap().marks;
+    assert_eq!(
+        (marks.do_not_disrupt, marks.do_not_repair, marks.held_annotation),
+        (
+            true,
+            true,
+            Some(HeldFor {
+                node_limit: true,
+                repair: true
+            })
+        )
+    );
+    world.pool.limit = None;
+    world.give_up_on(0);
+    world.step(after(2));
+    let marks = world.claims[0].node.as_ref().unwrap().marks;
+    assert_eq!((marks.do_not_disrupt, marks.do_not_repair), (false, true));
+    world.pool.is_static = true;
+    world.step(after(3));
+    let marks = world.claims[0].node.as_ref().unwrap().marks;
+    assert_eq!(marks, Marks::default());
+    assert_eq!(ReplacedFor::Unhealthy.as_str(), "Unhealthy");
+}
