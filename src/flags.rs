@@ -10,8 +10,7 @@ use poolgate_core::value::duration::GoDuration;
 /// Parses a duration as Go writes it, such as `500ms`, `10s` or `1m30s`; `None` if it is negative or not a
 /// duration.
 pub(crate) fn go_duration(text: &str) -> Option<Duration> {
-    let nanos = GoDuration::parse(text).ok()?.as_nanos();
-    u64::try_from(nanos).ok().map(Duration::from_nanos)
+    GoDuration::parse(text).ok()?.as_duration()
 }
 
 /// A duration, zero included.

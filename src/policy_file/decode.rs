@@ -3,8 +3,9 @@
 use poolgate_core::diagnostic::{FieldPath, Origin};
 use poolgate_core::karpenter::{LabelSets, LabelValues, NodeLimitMode};
 use poolgate_core::policy::{
-    Bounds, BudgetBounds, DefaultValues, DurationBounds, Enforcement, Exemption, FreezeWindow, Glob, Level,
-    Levels, LimitBounds, NodeClassPattern, OverLimit, Policy, TemplateBounds, Written,
+    AtLimit, Bounds, BudgetBounds, DefaultValues, DurationBounds, Enforcement, Exemption, FreezeWindow, Glob,
+    Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy, REPAIR_GRACE_PERIOD, TemplateBounds,
+    Written,
 };
 use poolgate_core::rules::{CATALOGUE, find};
 use poolgate_core::value::cron::Schedule;
@@ -26,6 +27,10 @@ impl<'v> Cursor<'v> {
 
     fn text(self) -> Option<&'v str> {
         self.0.and_then(Value::as_str)
+    }
+
+    fn word<T: Default>(self, parse: impl FnOnce(&str) -> Option<T>) -> T {
+        self.text().and_then(parse).unwrap_or_default()
     }
 
     fn owned(self) -> Option<String> {
@@ -72,22 +77,19 @@ impl<'v> Cursor<'v> {
 pub(super) fn decode(document: &Value, notes: &mut Found) -> Policy {
     let root = Cursor(Some(document));
     Policy {
-        enforcement: root
-            .at("enforcement")
-            .text()
-            .and_then(Enforcement::parse)
-            .unwrap_or_default(),
+        enforcement: root.at("enforcement").word(Enforcement::parse),
         levels: levels(root.at("rules"), notes),
         defaults: defaults(root.at("defaults")),
         bounds: bounds(root.at("bounds")),
         exemptions: root.at("exemptions").elements().map(exemption).collect(),
         labels: labels(root.at("labels")),
-        over_limit: root
-            .at("overLimit")
+        over_limit: root.at("overLimit").word(OverLimit::parse),
+        at_limit: root.at("atLimit").word(AtLimit::parse),
+        repair_grace_period: root
+            .at("repairGracePeriod")
             .text()
-            .and_then(OverLimit::parse)
-            .unwrap_or_default(),
-        ..Policy::default()
+            .and_then(|text| GoDuration::parse(text).ok()?.as_duration())
+            .unwrap_or(REPAIR_GRACE_PERIOD),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table of what may be in a policy file.
 
 use poolgate_core::karpenter::NodeLimitMode;
-use poolgate_core::policy::{Enforcement, OverLimit};
+use poolgate_core::policy::{AtLimit, Enforcement, OverLimit};
 
 use self::Shape::{List, Map, Quantity, Switch, Text, Whole, Word};
 use super::grammar::{self, Grammar};
@@ -72,6 +72,11 @@ pub(super) static POLICY: Shape = object! {
     "labels": LABELS, "Labels that a provider or the organisation uses, in addition to the built-in ones.";
     "overLimit": Word(OverLimit::VALUES),
         "What becomes of nodes above a node limit: report (the default) or terminate.";
+    "atLimit": Word(AtLimit::VALUES),
+        "Which nodes of a full Hard pool are deleted first and then replaced: none (Block), broken ones (Repair, \
+         the default), or drifted ones too (Replace).";
+    "repairGracePeriod": Text(&grammar::REPAIR_GRACE_PERIOD),
+        "How long the pods of a broken node may take to leave it before it is terminated anyway; without this 10m.";
 };
 
 const METADATA: Shape = object! {

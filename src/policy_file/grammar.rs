@@ -1,6 +1,8 @@
 //! The texts of a policy file: how each is checked, and how a JSON Schema describes it. The grammars themselves are
 //! core's, so that a policy cannot say what a NodePool could not.
 
+use std::time::Duration;
+
 use poolgate_core::diagnostic::{Suggestion, nearest};
 use poolgate_core::policy::Glob;
 use poolgate_core::rules::{CATALOGUE, find};
@@ -12,6 +14,9 @@ use poolgate_core::value::quantity::Quantity;
 
 /// Longest text that is read. Nobody writes one by hand that is a tenth as long.
 const LONGEST_TEXT: usize = 1_024;
+
+/// Longest that a broken node may be left to drain. Its place counts against the limit all that time.
+const LONGEST_REPAIR: Duration = Duration::from_hours(24);
 
 /// Resources that have no domain in their name.
 const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
@@ -88,6 +93,21 @@ pub(super) static BUDGET_DURATION: Grammar = Grammar {
 pub(super) static DURATION: Grammar = Grammar {
     pattern: Some("^([0-9]+(s|m|h))+$"),
     check: Check::Says(check_duration),
+};
+
+/// The same, longer than nothing and not longer than [`LONGEST_REPAIR`].
+pub(super) static REPAIR_GRACE_PERIOD: Grammar = Grammar {
+    pattern: DURATION.pattern,
+    check: Check::Says(|text| {
+        check_duration(text)?;
+        match GoDuration::parse(text).ok().and_then(GoDuration::as_duration) {
+            Some(Duration::ZERO) => wrong("pods need time to leave a node", Some("write 10m, for example")),
+            Some(length) if length > LONGEST_REPAIR => {
+                wrong("it is longer than a day", Some("write 24h or less"))
+            }
+            _ => Ok(()),
+        }
+    }),
 };
 
 pub(super) static DURATION_OR_NEVER: Grammar = Grammar {
@@ -218,7 +238,7 @@ fn check_duration(text: &str) -> Result<(), Wrong> {
         Err(error) => wrong(error.to_string(), None::<String>),
         Ok(_) if text != "0" && text.bytes().all(is_whole) => Ok(()),
         Ok(_) => wrong(
-            "Karpenter's CRD takes whole seconds, minutes and hours",
+            "it must be whole seconds, minutes and hours, as in Karpenter's CRD",
             Some("write 30s, 5m or 1h30m, for example"),
         ),
     }

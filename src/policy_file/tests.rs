@@ -1,5 +1,7 @@
+use std::time::Duration;
+
 use poolgate_core::diagnostic::{Origin, RuleId, Severity};
-use poolgate_core::policy::{Level, Policy};
+use poolgate_core::policy::{AtLimit, Level, Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -195,6 +197,35 @@ fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
     );
 }
 
+#[test]
+fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
+    for word in AtLimit::VALUES {
+        let policy = policy(&format!("atLimit: {word}\nrepairGracePeriod: 1h30m\n"));
+        assert_eq!(policy.at_limit.as_str(), *word);
+        assert_eq!(policy.repair_grace_period, Duration::from_mins(90));
+    }
+    let repair = |grace: &str| mistakes(&format!("atLimit: repair\nrepairGracePeriod: {grace}\n"));
+    let word = r#"3:10: "repair" is not what may be here; did you mean Repair?"#;
+    for (grace, wrong) in [
+        (
+            "0s",
+            r#""0s": pods need time to leave a node; write 10m, for example"#,
+        ),
+        ("25h", r#""25h": it is longer than a day; write 24h or less"#),
+        (
+            "1.5h",
+            r#""1.5h": it must be whole seconds, minutes and hours, as in Karpenter's CRD; write 30s, 5m or 1h30m, for example"#,
+        ),
+        ("Never", r#""Never": a number is missing before `Never`"#),
+        (
+            "600",
+            r#"600 is where a text should be; write it in quotes: "600""#,
+        ),
+    ] {
+        assert_eq!(repair(grace), [word.to_owned(), format!("4:20: {wrong}")]);
+    }
+}
+
 /// The fields of the table that `value` does not use, by their paths.
 fn unused(fields: &'static [Field], values: &[&Value], path: &str, into: &mut Vec<String>) {
     for field in fields {
@@ -239,7 +270,7 @@ fn no_line_of_an_example_is_lost_on_the_way() {
         for (index, line) in lines.iter().enumerate() {
             let idle = ["#", "metadata:", "name: production", "reason:"];
             // Built-in values that an example states explicitly.
-            let same = ["enforcement: enforce", "overLimit: report"];
+            let same = ["enforcement: enforce", "overLimit: report", "atLimit: Repair"];
             if idle
                 .iter()
                 .chain(&same)

@@ -176,6 +176,8 @@ fn schema_and_poolgate_deny_the_same_mistakes() {
         "exemptions: [{pools: [A], rules: ['*']}]",
         "labels: {restrictedDomains: [example.com/x]}",
         "overLimit: Terminate",
+        "atLimit: repair",
+        "repairGracePeriod: 10 minutes",
         "spec: {}",
     ] {
         let text = format!("{head}{body}\n");

@@ -1,5 +1,7 @@
 //! Durations as Go's `time.ParseDuration` reads them, to the nanosecond.
 
+use std::time::Duration;
+
 use crate::value::{digits, excerpt};
 
 /// The units, in nanoseconds. Both Unicode spellings of the micro sign are legal.
@@ -79,6 +81,11 @@ impl GoDuration {
     /// The length in nanoseconds.
     pub const fn as_nanos(self) -> i64 {
         self.0
+    }
+
+    /// The length; `None` if it is negative.
+    pub fn as_duration(self) -> Option<Duration> {
+        u64::try_from(self.0).ok().map(Duration::from_nanos)
     }
 
     /// Whether it is zero.
