@@ -81,16 +81,20 @@ impl<'a> NodePool<'a> {
         self.annotations.present()?.get(key)
     }
 
+    /// The number in an annotation; `None` if it is missing or not written in digits.
+    pub(crate) fn annotated_number(&self, key: &str) -> Option<u32> {
+        node_limit::parse(self.annotation(key)?.as_str()?)
+    }
+
     /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate.
     pub fn annotated_node_limit(&self) -> Option<u32> {
-        node_limit::parse(self.annotation(NODE_LIMIT_ANNOTATION)?.as_str()?)
+        self.annotated_number(NODE_LIMIT_ANNOTATION)
     }
 
     /// How many nodes more than its limit the pool may have while it replaces nodes; 0 if the annotation is missing or
     /// is not a number.
     pub fn surge(&self) -> u32 {
-        let surge = self.annotation(SURGE_ANNOTATION).and_then(Json::as_str);
-        surge.and_then(node_limit::parse).unwrap_or_default()
+        self.annotated_number(SURGE_ANNOTATION).unwrap_or_default()
     }
 
     /// The mode of that limit in the object itself: from the field, else from the annotation. An unknown word

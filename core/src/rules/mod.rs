@@ -5,8 +5,10 @@
 
 pub mod across;
 mod annotations;
+mod at_limit;
 mod bounds;
 mod budgets;
+mod choices;
 mod consolidation;
 mod context;
 mod fields;
@@ -31,6 +33,7 @@ mod required;
 mod requirements;
 mod reserved_labels;
 mod schedules;
+mod surge;
 mod taint_lists;
 mod taints;
 #[cfg(test)]
@@ -67,6 +70,8 @@ pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
         node_limit::RULES,
         node_limit_mode::RULES,
         over_limit::RULES,
+        at_limit::RULES,
+        surge::RULES,
         limits::amount::RULES,
         limits::resource::RULES,
         limits::nodes::RULES,
@@ -140,6 +145,8 @@ pub(crate) fn check<'a>(
     node_limit::check(pool, old, &mut findings);
     node_limit_mode::check(pool, old, &mut findings);
     over_limit::check(pool, &mut findings);
+    at_limit::check(pool, &mut findings);
+    surge::check(pool, &mut findings);
     limits::check(pool, old, &mut findings);
     replicas::check(pool, old, &mut findings);
     check_template(&pool.template, old.map(|old| &old.template), &mut findings);

@@ -1,5 +1,6 @@
 //! The annotation with which a pool leaves `spec.limits.nodes` to poolgate.
 
+use super::choices::{check_number, path};
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
@@ -58,15 +59,7 @@ spec:
 };
 
 pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
-    let Some(value) = pool.annotation(NODE_LIMIT_ANNOTATION) else {
-        return;
-    };
-    let path = || FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION]);
-    let Some(limit) = pool.annotated_node_limit() else {
-        if let Some(text) = value.as_str() {
-            let finding = NODE_LIMIT.finding(path(), text, "it would be ignored");
-            findings.push(finding.suggest("write a whole number in digits, such as \"10\""));
-        }
+    let Some(limit) = check_number(&NODE_LIMIT, pool, NODE_LIMIT_ANNOTATION, "10", findings) else {
         return;
     };
     let Some(given) = pool.limits.present().and_then(|limits| limits.get("nodes")) else {
@@ -85,7 +78,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
     findings.push(
         NODE_LIMIT_TWICE
             .finding(FieldPath::of(&["spec", "limits", "nodes"]), given, reason)
-            .related(path())
+            .related(path(NODE_LIMIT_ANNOTATION))
             .suggest("leave it out"),
     );
 }

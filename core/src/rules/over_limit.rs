@@ -1,8 +1,8 @@
 //! The annotation with which a pool chooses what happens to its nodes above the limit.
 
+use super::choices::check_word;
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
-use crate::json::Json;
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
 use crate::rule::Rule;
@@ -32,17 +32,13 @@ metadata:
 };
 
 pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    let Some(word) = pool.annotation(OVER_LIMIT_ANNOTATION).and_then(Json::as_str) else {
-        return;
-    };
-    if OverLimit::annotated(pool).is_some() {
-        return;
-    }
-    let path = FieldPath::of(&["metadata", "annotations", OVER_LIMIT_ANNOTATION]);
-    findings.push(
-        OVER_LIMIT
-            .unsupported(path, word, OverLimit::ANNOTATED, "it would be ignored")
-            .suggest("write Report, or Terminate if the cheapest nodes above the limit are to be deleted"),
+    check_word(
+        &OVER_LIMIT,
+        pool,
+        OVER_LIMIT_ANNOTATION,
+        OverLimit::ANNOTATED,
+        "write Report, or Terminate if the cheapest nodes above the limit are to be deleted",
+        findings,
     );
 }
 

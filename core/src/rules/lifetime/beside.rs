@@ -131,6 +131,12 @@ fn check_auto_mode(
     }
 }
 
+/// Whether nothing bounds how long a node may drain. EKS Auto Mode bounds it by itself.
+pub(in crate::rules) fn drains_without_end(pool: &NodePool<'_>) -> bool {
+    pool.template.termination_grace_period.is_absent()
+        && pool.template.node_class_group() != Some(EKS_AUTO_MODE)
+}
+
 fn check_hard_limit(
     pool: &NodePool<'_>,
     expire_after: Option<NillableDuration>,
@@ -138,8 +144,6 @@ fn check_hard_limit(
 ) {
     // If it is left out, the CRD writes 720h; if it cannot be read, another rule has reported it.
     let expires = pool.expire_after.is_absent() || matches!(expire_after, Some(NillableDuration::After(_)));
-    let drains_without_end = pool.template.termination_grace_period.is_absent()
-        && pool.template.node_class_group() != Some(EKS_AUTO_MODE);
     // Set in the object, by field or annotation, valid or not.
     let written = pool
         .node_limit_mode_field()
@@ -152,7 +156,7 @@ fn check_hard_limit(
         let limit = pool.node_limit();
         limit.is_some_and(|limit| limit.is_whole() && !limit.is_negative())
     };
-    if expires && drains_without_end && mode == Some(NodeLimitMode::Hard) && is_limited() {
+    if expires && drains_without_end(pool) && mode == Some(NodeLimitMode::Hard) && is_limited() {
         // Without a written mode and without the gate, no limit blocks a replacement.
         let severity = if written.is_some() || findings.context.claims.is_some() {
             Severity::Warning

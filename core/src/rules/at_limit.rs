@@ -1,0 +1,171 @@
+//! The annotation with which a pool chooses which of its nodes are replaced although it is at its limit.
+
+use super::choices::{check_word, is_set, path};
+use super::findings::Findings;
+use super::lifetime::beside::drains_without_end;
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::json::Json;
+use crate::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION, NodePool, TemplateOwner};
+use crate::policy::{AT_LIMIT_ANNOTATION, AtLimit};
+use crate::rule::Rule;
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&AT_LIMIT, &AT_LIMIT_REPLACE];
+
+static AT_LIMIT: Rule = Rule {
+    id: RuleId::new("at-limit"),
+    title: "`poolgate.dev/at-limit` is `Block`, `Repair` or `Replace`",
+    severity: Some(Severity::Error),
+    origins: &[Origin::Poolgate],
+    evidence: None,
+    why: "A `Hard` pool at its limit has no place for a replacement beside the node that it replaces. This says which \
+          nodes poolgate's reconciler deletes first: none (`Block`), those that Karpenter wants to repair (`Repair`), or \
+          drifted ones, too (`Replace`). Any other value is ignored, so that the policy decides, and perhaps not as you \
+          want for this pool.",
+    seen_in: &[],
+    bad: "\
+metadata:
+  annotations:
+    poolgate.dev/at-limit: Delete
+",
+    good: "\
+metadata:
+  annotations:
+    poolgate.dev/at-limit: Repair
+",
+};
+
+static AT_LIMIT_REPLACE: Rule = Rule {
+    id: RuleId::new("at-limit-replace"),
+    title: "A pool that says `Replace` has what that needs",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Poolgate],
+    evidence: None,
+    why: "Before poolgate deletes a drifted node of a full pool, it lowers `spec.limits.nodes` by one, so that Karpenter \
+          does not ask for the place until the node is gone. It does that only where the annotation \
+          `poolgate.dev/node-limit` leaves the field to it. And it deletes only nodes with a `terminationGracePeriod`: \
+          without one, a PodDisruptionBudget could block the drain forever, and the pool would be one node short. EKS \
+          Auto Mode sets it to 24 hours by itself. If one of the two is missing, drifted nodes wait, as with `Repair`.",
+    seen_in: &["3203", "2905"],
+    bad: "\
+metadata:
+  annotations:
+    poolgate.dev/at-limit: Replace
+spec:
+  limits:
+    nodes: \"10\"
+",
+    good: "\
+metadata:
+  annotations:
+    poolgate.dev/at-limit: Replace
+    poolgate.dev/node-limit: \"10\"
+spec:
+  template:
+    spec:
+      terminationGracePeriod: 1h
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    check_word(
+        &AT_LIMIT,
+        pool,
+        AT_LIMIT_ANNOTATION,
+        AtLimit::VALUES,
+        "write Repair, Replace if drifted nodes are to be replaced too, or Block if none is",
+        findings,
+    );
+    if let Some(written) = pool.annotation(AT_LIMIT_ANNOTATION)
+        && AtLimit::annotated(pool) == Some(AtLimit::Replace)
+    {
+        check_replace(pool, written, findings);
+    }
+}
+
+fn check_replace(pool: &NodePool<'_>, written: &Json<'_>, findings: &mut Findings<'_>) {
+    let has_limit = is_set(pool, NODE_LIMIT_ANNOTATION);
+    let has_end = pool.version != ApiVersion::V1 || !drains_without_end(pool);
+    let missing = match (has_limit, has_end) {
+        (true, true) => return,
+        (false, true) => "the annotation poolgate.dev/node-limit",
+        (true, false) => "a terminationGracePeriod",
+        (false, false) => "the annotation poolgate.dev/node-limit and a terminationGracePeriod",
+    };
+    let reason = format!("no drifted node is replaced at the limit without {missing}");
+    findings.push(
+        AT_LIMIT_REPLACE
+            .finding(path(AT_LIMIT_ANNOTATION), Problem::legal(written), reason)
+            .related(path(NODE_LIMIT_ANNOTATION))
+            .related(TemplateOwner::Pool.path("terminationGracePeriod"))
+            .suggest("add what is missing, or write Repair"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::{errors, warnings};
+
+    fn chosen(word: &Value) -> Value {
+        json!({"metadata": {"annotations": {"poolgate.dev/at-limit": word}}})
+    }
+
+    #[test]
+    fn its_words_pass_in_any_case() {
+        for word in ["Block", "Repair", "block", "REPAIR", "replace"] {
+            assert_eq!(errors(&chosen(&json!(word))), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn any_other_word_is_denied() {
+        assert_eq!(
+            errors(&chosen(&json!("Delete"))),
+            [
+                r#"metadata.annotations[poolgate.dev/at-limit]: Unsupported value: "Delete": supported values: "Block", "Repair", "Replace": it would be ignored; write Repair, Replace if drifted nodes are to be replaced too, or Block if none is [at-limit]"#
+            ]
+        );
+        assert!(errors(&chosen(&json!("")))[0].ends_with("[at-limit]"));
+        let mistyped = errors(&chosen(&json!(7)));
+        assert!(
+            mistyped.len() == 1 && mistyped[0].ends_with("[field-type]"),
+            "{mistyped:?}"
+        );
+    }
+
+    #[test]
+    fn replace_without_what_it_needs_gets_a_warning_that_names_it() {
+        let warned = |word: &str, limit: Option<&str>, grace: Option<&str>, group: &str| {
+            let annotations = json!({"poolgate.dev/at-limit": word, "poolgate.dev/node-limit": limit});
+            let class = json!({"group": group, "kind": "NodeClass", "name": "default"});
+            let spec =
+                json!({"terminationGracePeriod": grace, "nodeClassRef": class, "expireAfter": "Never"});
+            let mut warnings = warnings(
+                &json!({"metadata": {"annotations": annotations}, "spec": {"template": {"spec": spec}}}),
+            );
+            warnings.retain(|warning| warning.ends_with("[at-limit-replace]"));
+            warnings.concat()
+        };
+        let line = |word: &str, missing: &str| {
+            format!(
+                "metadata.annotations[poolgate.dev/at-limit]: \"{word}\": no drifted node is replaced at the limit \
+                 without {missing}; add what is missing, or write Repair [at-limit-replace]"
+            )
+        };
+        let (limit, grace) = (
+            "the annotation poolgate.dev/node-limit",
+            "a terminationGracePeriod",
+        );
+        let other = "example.com";
+        assert_eq!(warned("Replace", Some("9"), Some("1h"), other), "");
+        assert_eq!(warned("Replace", None, Some("1h"), other), line("Replace", limit));
+        assert_eq!(warned("replace", Some("9"), None, other), line("replace", grace));
+        assert_eq!(
+            warned("Replace", None, None, other),
+            line("Replace", &format!("{limit} and {grace}"))
+        );
+        assert_eq!(warned("Replace", Some("9"), None, "eks.amazonaws.com"), "");
+        assert_eq!(warned("Repair", None, None, other), "");
+    }
+}

@@ -1,0 +1,143 @@
+//! The annotation with which a pool may have more nodes than its limit while it replaces some.
+
+use super::choices::{check_number, is_set, path};
+use super::findings::Findings;
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool, SURGE_ANNOTATION};
+use crate::nodelimit::NodeLimit;
+use crate::rule::Rule;
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&SURGE, &SURGE_UNUSED];
+
+static SURGE: Rule = Rule {
+    id: RuleId::new("surge"),
+    title: "`poolgate.dev/surge` is a whole number",
+    severity: Some(Severity::Error),
+    origins: &[Origin::Poolgate],
+    evidence: None,
+    why: "It is how many nodes more than its limit a `Hard` pool may have while it replaces nodes. A value that is not \
+          a whole number is ignored: the pool never exceeds its limit, and its drifted nodes wait for room.",
+    seen_in: &[],
+    bad: "\
+metadata:
+  annotations:
+    poolgate.dev/surge: one
+spec:
+  limits:
+    nodes: \"10\"
+",
+    good: "\
+metadata:
+  annotations:
+    poolgate.dev/surge: \"1\"
+spec:
+  limits:
+    nodes: \"10\"
+",
+};
+
+static SURGE_UNUSED: Rule = Rule {
+    id: RuleId::new("surge-unused"),
+    title: "A pool with `poolgate.dev/surge` has a hard node limit",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Poolgate],
+    evidence: None,
+    why: "The surge is how far replacements may exceed a `Hard` limit. Without a limit, and in mode `Soft`, they may do \
+          that anyway. Static pools (`replicas`) are left to Karpenter, which counts their nodes itself.",
+    seen_in: &[],
+    bad: "\
+metadata:
+  annotations:
+    poolgate.dev/surge: \"1\"
+",
+    good: "\
+metadata:
+  annotations:
+    poolgate.dev/surge: \"1\"
+    poolgate.dev/node-limit: \"10\"
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    check_number(&SURGE, pool, SURGE_ANNOTATION, "1", findings);
+    let Some(written) = pool.annotation(SURGE_ANNOTATION).filter(|_| pool.surge() > 0) else {
+        return;
+    };
+    let why = match NodeLimit::of(pool, findings.context.policy) {
+        _ if !pool.replicas.is_absent() => "poolgate leaves static pools to Karpenter",
+        Some(limit) if limit.mode == NodeLimitMode::Soft => "replacements may exceed a Soft limit anyway",
+        None if sets_no_limit(pool) => "the pool has no node limit",
+        _ => return,
+    };
+    findings.push(
+        SURGE_UNUSED
+            .finding(
+                path(SURGE_ANNOTATION),
+                Problem::legal(written),
+                format!("{why}, so this has no effect"),
+            )
+            .suggest("leave it out"),
+    );
+}
+
+/// Whether there is no limit at all: one that cannot be read is another rule's.
+fn sets_no_limit(pool: &NodePool<'_>) -> bool {
+    let is_in_spec = match pool.limits {
+        Field::Absent => false,
+        Field::Mistyped => true,
+        Field::Present(limits) => limits.get("nodes").is_some_and(|nodes| !nodes.is_null()),
+    };
+    !is_in_spec && !is_set(pool, NODE_LIMIT_ANNOTATION)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::{errors, warnings};
+
+    fn pool(surge: &str, spec: &Value) -> Value {
+        json!({"metadata": {"annotations": {"poolgate.dev/surge": surge}}, "spec": spec})
+    }
+
+    fn warned(surge: &str, spec: &Value) -> Vec<String> {
+        let mut warnings = warnings(&pool(surge, spec));
+        warnings.retain(|warning| warning.ends_with("[surge-unused]"));
+        warnings
+    }
+
+    #[test]
+    fn a_value_that_is_not_a_whole_number_is_denied() {
+        let limited = json!({"limits": {"nodes": "10"}});
+        for text in ["one", "", "-1", "10%"] {
+            let errors = errors(&pool(text, &limited));
+            assert!(errors[0].ends_with("such as \"1\" [surge]"), "{errors:?}");
+        }
+        for text in ["0", "1", "20"] {
+            assert_eq!(errors(&pool(text, &limited)), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn where_it_has_no_effect_it_gets_a_warning() {
+        let hard = |nodes: &str| json!({"limits": {"nodes": nodes}});
+        let soft = json!({"limits": {"nodes": "10"}, "disruption": {"consolidateAfter": "1m", "nodeLimitMode": "Soft"}});
+        let replicas = json!({"limits": {"nodes": "10"}, "replicas": 3});
+        assert_eq!(
+            warned("1", &json!({})),
+            [
+                "metadata.annotations[poolgate.dev/surge]: \"1\": the pool has no node limit, so this has no effect; \
+                 leave it out [surge-unused]"
+            ]
+        );
+        assert!(warned("1", &soft)[0].contains(": replacements may exceed a Soft limit anyway, so"));
+        assert!(warned("1", &replicas)[0].contains(": poolgate leaves static pools to Karpenter, so"));
+        assert_eq!(warned("1", &hard("10")), [""; 0]);
+        assert_eq!(
+            warned("1", &hard("many")),
+            [""; 0],
+            "another rule reports the wrong limit"
+        );
+        assert_eq!(warned("0", &json!({})), [""; 0]);
+    }
+}
