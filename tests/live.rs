@@ -54,6 +54,7 @@ mod live {
         mod registration;
         mod restarts;
         mod restore;
+        mod runbook;
         mod shared;
         mod status;
         mod stored;
