@@ -148,13 +148,15 @@ fn exceeded(now: &Situation<'_>, termination: &Termination<'_>) -> Option<News> 
 }
 
 fn names(claims: &[&ClaimState<'_>]) -> String {
-    let names: Vec<&str> = claims
-        .iter()
-        .take(MOST_NAMES)
-        .map(|claim| &*claim.claim.name)
-        .collect();
+    listed(claims.iter().map(|claim| &*claim.claim.name).collect())
+}
+
+/// Some names, of which a message lists only so many.
+fn listed(mut names: Vec<&str>) -> String {
+    let more = names.len().saturating_sub(MOST_NAMES);
+    names.truncate(MOST_NAMES);
     let listed = names.join(", ");
-    match claims.len().saturating_sub(MOST_NAMES) {
+    match more {
         0 => listed,
         more => format!("{listed} and {more} more"),
     }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::claim::ClaimState;
+use super::object_ref::ObjectRef;
 use super::order;
-use super::outcome::ObjectRef;
 use super::situation::Situation;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::NodeLimit;

@@ -2,7 +2,8 @@
 
 use super::held_for::HeldFor;
 use super::holds::Holds;
-use super::outcome::{Hold, ObjectRef, Unhold};
+use super::object_ref::ObjectRef;
+use super::outcome::{Hold, Unhold};
 use super::replacement::Replacements;
 use super::situation::Situation;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::claim::ClaimState;
 use super::recent_limits::RecentLimits;
-use super::replacement::ReplacementMemory;
+use super::replacement_memory::ReplacementMemory;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
@@ -56,6 +56,8 @@ pub(super) enum Topic {
     ReplacementStarted,
     /// Nodes wait for their replacement.
     ReplacementBlocked,
+    /// A drifted node cannot be drained without harm.
+    ReplacementRefused,
     /// A node need not be replaced after all.
     ReplacementDropped,
     /// A node was not replaced.
@@ -87,6 +89,11 @@ impl Memory {
             (Arc::clone(uid), self.disruptions.get(uid).copied().unwrap_or(now))
         });
         self.disruptions = seen.collect();
+    }
+
+    /// Records that the node of a claim, by its UID, cannot be drained without harm, and why: another one is chosen.
+    pub fn refuse(&mut self, uid: &Arc<str>, why: String, now: Moment) {
+        self.replacements.refuse(uid, why, now);
     }
 
     /// Records the limit. Returns since when it has been the same.

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::claim::Claim;
 use super::held_for::HeldFor;
 use super::memory::Memory;
-use super::node::Node;
-use super::replacement::{Deadline, Ended, ReplacementState};
+use super::object_ref::ObjectRef;
+use super::replacement_outcome::{Deadline, Ended, ReplacementState};
 use crate::budget::Reason;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::Moment;
@@ -44,32 +43,6 @@ pub struct Plan {
     /// The memory for the next plan of this pool, once the events are written. If they could not be written, keep
     /// the former memory: then they are reported again.
     pub memory: Memory,
-}
-
-/// A node to write to, or a claim to delete.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ObjectRef {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its UID, for the precondition.
-    pub uid: Arc<str>,
-}
-
-impl ObjectRef {
-    /// To this node.
-    pub fn to_node(node: &Node) -> Self {
-        Self {
-            name: Arc::clone(&node.name),
-            uid: Arc::clone(&node.uid),
-        }
-    }
-
-    pub(super) fn to_claim(claim: &Claim) -> Self {
-        Self {
-            name: Arc::clone(&claim.name),
-            uid: Arc::clone(&claim.uid),
-        }
-    }
 }
 
 /// A node to hold: label [`super::HELD_LABEL`], annotation [`super::HELD_ANNOTATION`] and the annotations of Karpenter that

@@ -10,12 +10,14 @@ use super::claim::ClaimState;
 use super::counts::number;
 use super::situation::Situation;
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::ledger::ReplacedFor;
 
 /// The value to write; `None` if it is there already, or the pool does not leave it to poolgate.
 pub(super) fn decide(now: &Situation<'_>) -> Option<u32> {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
     let is_going = |claim: &&&ClaimState<'_>| {
-        claim.is_going() && !now.is_denied(claim) && !claim.is_held_while_disrupted()
+        let is_disrupted = claim.is_going() && !now.is_denied(claim) && !claim.is_held_while_disrupted();
+        is_disrupted || now.is_listed_as_drifted(claim)
     };
     let going = match limit.mode {
         NodeLimitMode::Hard => number(now.claims.iter().filter(is_going).count()),
@@ -24,6 +26,16 @@ pub(super) fn decide(now: &Situation<'_>) -> Option<u32> {
     let nodes = limit.nodes.saturating_sub(going);
     let is_ours = now.pool.leaves_limit_to_poolgate;
     (is_ours && now.pool.written_nodes != Some(nodes)).then_some(nodes)
+}
+
+impl Situation<'_> {
+    /// Whether the claim is about to be deleted to make room for its replacement.
+    fn is_listed_as_drifted(&self, claim: &ClaimState<'_>) -> bool {
+        let listed = self.state.ledger.replacement.as_ref();
+        listed.is_some_and(|listed| {
+            listed.reason == ReplacedFor::Drifted && *claim.claim.uid == *listed.uid.as_str()
+        })
+    }
 }
 
 impl ClaimState<'_> {

@@ -1,25 +1,25 @@
 //! What is reported of nodes that must be replaced although the pool is full.
 
-use super::{News, names};
+use super::{News, listed};
 use crate::nodelimit::ledger::{ReplacedFor, Replacement};
 use crate::nodelimit::plan::memory::Topic;
 use crate::nodelimit::plan::outcome::EventReason;
-use crate::nodelimit::plan::replacement::{Ended, Obstacle, ReplacementOutcome, Replacements};
+use crate::nodelimit::plan::replacement::{Obstacle, Replacements};
+use crate::nodelimit::plan::replacement_outcome::{Ended, ReplacementOutcome};
 use crate::nodelimit::plan::situation::Situation;
 
 /// What to report on each topic.
-pub(super) fn topics(now: &Situation<'_>, decided: &Replacements<'_>) -> [(Topic, Option<News>); 4] {
+pub(super) fn topics(now: &Situation<'_>, decided: &Replacements<'_>) -> [(Topic, Option<News>); 5] {
     let ended = |outcome: ReplacementOutcome| decided.ended.iter().find(|ended| ended.outcome == outcome);
-    let listed = decided
-        .ledger
-        .as_ref()
-        .and_then(|ledger| ledger.replacement.as_ref());
+    let begun = decided.ledger.as_ref();
+    let begun = begun.and_then(|ledger| ledger.replacement.as_ref());
     [
         (
             Topic::ReplacementStarted,
-            listed.map(|listed| started(now, listed)),
+            begun.map(|replacement| started(now, replacement)),
         ),
         (Topic::ReplacementBlocked, blocked(decided)),
+        (Topic::ReplacementRefused, decided.refused.as_deref().map(refused)),
         (
             Topic::ReplacementDropped,
             ended(ReplacementOutcome::Dropped).map(dropped),
@@ -31,36 +31,43 @@ pub(super) fn topics(now: &Situation<'_>, decided: &Replacements<'_>) -> [(Topic
     ]
 }
 
-fn started(now: &Situation<'_>, listed: &Replacement) -> News {
+fn started(now: &Situation<'_>, replacement: &Replacement) -> News {
     let Replacement {
-        node, claim, reason, ..
-    } = listed;
-    let (why, bound) = match reason {
-        ReplacedFor::Unhealthy => {
-            let seconds = now.pool.repair_grace_period.as_secs();
-            (
-                "Karpenter wants to repair",
-                format!("; it is drained for {seconds} s at most"),
-            )
+        uid,
+        claim,
+        node,
+        reason,
+        ..
+    } = replacement;
+    let first = "it is terminated first and then replaced";
+    let message = match reason {
+        ReplacedFor::Unhealthy => format!(
+            "Karpenter wants to repair node {node} (NodeClaim {claim}), and the pool is full: {first}; it is drained for \
+             {} s at most",
+            now.pool.repair_grace_period.as_secs()
+        ),
+        ReplacedFor::Drifted => {
+            format!("node {node} (NodeClaim {claim}) has drifted, and the pool is full: {first}")
         }
-        ReplacedFor::Drifted => ("drifted:", String::new()),
     };
-    let message = format!(
-        "{why} node {node} (NodeClaim {claim}), and the pool is full: it is terminated first and then replaced{bound}"
-    );
-    News::of(EventReason::ReplacementStarted, message, listed.uid.to_string())
+    News::of(EventReason::ReplacementStarted, message, uid.to_string())
 }
 
 fn blocked(decided: &Replacements<'_>) -> Option<News> {
-    let obstacle = decided
-        .obstacle
-        .filter(|obstacle| obstacle.stays() || *obstacle == Obstacle::NotHard)?;
-    let waiting = names(&decided.waiting);
-    (!waiting.is_empty()).then_some(())?;
+    let is_told = |obstacle: &Obstacle| obstacle.stays() || *obstacle == Obstacle::NotHard;
+    let obstacle = decided.obstacle.filter(is_told)?;
+    let nodes = decided.waiting.iter().filter_map(|claim| claim.node);
+    let nodes: Vec<&str> = nodes.map(|node| &*node.name).collect();
+    let (count, nodes) = (nodes.len(), listed(nodes));
     let message =
-        format!("Karpenter wants to repair {waiting}, and no replacement may be created: {obstacle}");
-    let what = format!("{obstacle} {}", decided.waiting.len());
-    Some(News::of(EventReason::ReplacementBlocked, message, what))
+        format!("Karpenter wants to repair node {nodes}, and no replacement may be created: {obstacle}");
+    let what = format!("{obstacle} {count}");
+    (count > 0).then(|| News::of(EventReason::ReplacementBlocked, message, what))
+}
+
+fn refused(why: &str) -> News {
+    let message = format!("a drifted node is not replaced: {why}");
+    News::of(EventReason::ReplacementBlocked, message, why.to_owned())
 }
 
 fn dropped(ended: &Ended) -> News {

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::{Deadline, ReplacementMemory, ReplacementOutcome, ReplacementState, Replacements};
+use super::{Replacements, drifted};
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Stopped};
 use crate::nodelimit::plan::claim::{Claim, ClaimState};
-use crate::nodelimit::plan::outcome::ObjectRef;
+use crate::nodelimit::plan::object_ref::ObjectRef;
+use crate::nodelimit::plan::replacement_memory::ReplacementMemory;
+use crate::nodelimit::plan::replacement_outcome::{Deadline, ReplacementOutcome, ReplacementState};
 use crate::nodelimit::plan::situation::Situation;
+use crate::nodelimit::plan::spec_limit;
 
 /// How long a newer claim may take to be initialized after the listed one is gone.
 const REPLACED_WITHIN: Duration = Duration::from_mins(15);
@@ -27,11 +30,20 @@ pub(super) fn follow<'p>(
     memory.gone_since = is_gone.then(|| memory.gone_since.unwrap_or(now.clock));
     match claim {
         Some(claim) if claim.claim.deleted.is_none() => {
-            if decided.obstacle.is_none() && now.has_fresh_verdict(claim) {
-                decided.delete = Some(ObjectRef::to_claim(claim.claim));
-            } else {
-                memory.turn = None;
-                decided.clear(replacement, ReplacementOutcome::Cancelled);
+            let may_go = match replacement.reason {
+                ReplacedFor::Unhealthy => decided.obstacle.is_none() && now.has_fresh_verdict(claim),
+                ReplacedFor::Drifted => drifted::may_go(now, claim, decided),
+            };
+            // Of a drifted one, Karpenter must see first that there is no place.
+            let is_limit_written =
+                replacement.reason == ReplacedFor::Unhealthy || spec_limit::decide(now).is_none();
+            match (may_go, is_limit_written) {
+                (true, true) => decided.delete = Some(ObjectRef::to_claim(claim.claim)),
+                (true, false) => {}
+                (false, _) => {
+                    memory.turn = None;
+                    decided.clear(replacement, ReplacementOutcome::Cancelled);
+                }
             }
         }
         Some(claim) => {

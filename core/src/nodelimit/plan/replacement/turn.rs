@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::verdict::VERDICT_LASTS;
-use super::{Obstacle, ReplacementMemory, ReplacementOutcome, ReplacementState, Replacements};
-use crate::nodelimit::ledger::{Moment, ReplacedFor, Replacement, Uid};
+use super::{Obstacle, Replacements};
+use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
 use crate::nodelimit::plan::claim::ClaimState;
+use crate::nodelimit::plan::replacement_memory::{ReplacementMemory, Turn};
+use crate::nodelimit::plan::replacement_outcome::{ReplacementOutcome, ReplacementState};
 use crate::nodelimit::plan::situation::Situation;
 
 /// How long a node is barred at least if the pool has room for its replacement, and Karpenter was denied it all the
@@ -18,25 +19,6 @@ const BECAUSE_OF_ANOTHER: Duration = Duration::from_mins(5);
 
 /// The same if nothing can be done about it: then its turn is only to see whether it is still broken.
 const WITHOUT_ROOM: Duration = Duration::from_mins(10);
-
-/// A node's turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::nodelimit::plan) struct Turn {
-    /// The UID of its claim.
-    uid: Arc<str>,
-    since: Moment,
-}
-
-impl Turn {
-    pub(super) fn is_of(&self, claim: &ClaimState<'_>) -> bool {
-        self.uid == claim.claim.uid
-    }
-
-    fn end(&self) -> Moment {
-        // Longer than a verdict lasts, so that none is fresh whose node has had no turn.
-        self.since.plus(VERDICT_LASTS)
-    }
-}
 
 /// Continues or ends a turn, and begins the next one. A node with a fresh verdict is listed.
 pub(super) fn take<'p>(now: &Situation<'p>, memory: &mut ReplacementMemory, decided: &mut Replacements<'p>) {

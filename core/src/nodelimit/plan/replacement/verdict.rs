@@ -1,12 +1,8 @@
 //! Whether Karpenter wants a node to be repaired now, and cannot.
 
-use std::time::Duration;
-
 use crate::nodelimit::plan::claim::ClaimState;
+use crate::nodelimit::plan::replacement_memory::VERDICT_LASTS;
 use crate::nodelimit::plan::situation::Situation;
-
-/// How long after Karpenter's last try its verdict counts.
-pub(super) const VERDICT_LASTS: Duration = Duration::from_mins(1);
 
 impl Situation<'_> {
     /// Whether poolgate has barred the claim's node from repair, or must: Karpenter wanted to repair it and was denied

@@ -9,6 +9,8 @@ use serde_json::json;
 use super::super::*;
 use super::machine::*;
 use super::world::*;
+use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
+use crate::policy::AtLimit;
 
 pub(super) fn seconds(seconds: i64) -> SignedDuration {
     SignedDuration::from_secs(seconds)
@@ -43,6 +45,7 @@ prop_compose! {
         (is_drifted, consolidatable, is_ready) in (prop::bool::weighted(0.3), prop::bool::weighted(0.8), prop::bool::weighted(0.9)),
         stage in 0..12_u8,
         disrupted in prop::option::weighted(0.2, prop::option::weighted(0.75, 0..60_i64)),
+        repair in 0..4_u8,
         is_deleted in prop::bool::weighted(0.08),
         marks in 0..9_u8,
         is_tainted in prop::bool::weighted(0.1),
@@ -66,6 +69,8 @@ prop_compose! {
             1..=3 => HELD,
             4 => Marks { keep: true, ..HELD },
             5 => Marks { do_not_disrupt: false, ..HELD },
+            7 if repair == 0 => Marks { do_not_repair: true, ..Marks::default() },
+            7 => Marks { held_label: true, do_not_repair: true, held_annotation: Some(HeldFor::parse("repair")), ..Marks::default() },
             6 => Marks { keep: true, ..Marks::default() },
             _ => Marks::default(),
         };
@@ -77,6 +82,18 @@ prop_compose! {
                 Some(since) => machine.disrupted(noon() - seconds(since)),
                 None => machine.tainted(),
             };
+        }
+        if let Some(disruption) = &mut machine.claim.conditions.disruption {
+            disruption.is_repair = repair < 2;
+            machine.claim.conditions.rebooting = repair == 0 && age % 3 == 0;
+            let tried = |tries, seconds: i64| {
+                let at = noon() - self::seconds(seconds);
+                Some(Tries::seen(tries, at, clock(at)))
+            };
+            machine.tries = tried(None, 5);
+            if repair != 3 {
+                machine.tries = tried(machine.tries, 2);
+            }
         }
         if is_deleted {
             machine = machine.deleted();
@@ -97,6 +114,7 @@ prop_compose! {
         reservations in prop::collection::vec(0..12_usize, 0..3),
         victims in prop::collection::vec(0..9_usize, 0..4),
         left in 0..5_usize,
+        (is_ready, at_limit, listed) in (prop::bool::weighted(0.9), prop::sample::select(vec![AtLimit::Block, AtLimit::Repair, AtLimit::Replace]), prop::option::weighted(0.2, 0..9_usize)),
     ) -> World {
         let limit = (i64::try_from(machines.len()).unwrap() + above).max(0);
         let mut world = World::of(u32::try_from(limit).unwrap(), mode, &budgets);
@@ -120,6 +138,15 @@ prop_compose! {
         world.ledger.reservations = reservations.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.ledger.victims = victims.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.terminations_left = left;
+        world.pool.is_ready = is_ready;
+        world.pool.at_limit = at_limit;
+        world.ledger.replacement = listed.map(|uid| Replacement {
+            uid: Uid::new(&format!("uid-{uid}")).unwrap(),
+            claim: "listed".into(),
+            node: "listed".into(),
+            reason: ReplacedFor::Unhealthy,
+            newest: 0,
+        });
         world
     }
 }

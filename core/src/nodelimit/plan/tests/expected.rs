@@ -46,17 +46,30 @@ fn left(machine: &Machine) -> i64 {
     4_000 - used.sum::<i64>()
 }
 
+/// Whether Karpenter is disrupting it. A reboot is not a disruption.
 pub(super) fn is_tainted(machine: &Machine) -> bool {
-    machine
-        .node
-        .as_ref()
-        .is_some_and(|node| node.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT))
+    !machine.claim.conditions.rebooting
+        && machine
+            .node
+            .as_ref()
+            .is_some_and(|node| node.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT))
+}
+
+fn is_closed(machine: &Machine) -> bool {
+    let marks = machine.node.as_ref().unwrap().marks;
+    let disruption = machine.claim.conditions.disruption;
+    if disruption.is_some_and(|disruption| disruption.is_repair) {
+        marks.do_not_repair
+    } else {
+        marks.do_not_disrupt
+    }
 }
 
 /// The nodes that Karpenter could disrupt.
 pub(super) fn open(world: &World) -> Vec<&Machine> {
     let is_open = |machine: &&Machine| {
-        let is_candidate = machine.claim.deleted.is_none() && machine.claim.conditions.initialized;
+        let conditions = machine.claim.conditions;
+        let is_candidate = machine.claim.deleted.is_none() && conditions.initialized && !conditions.rebooting;
         is_candidate
             && !is_tainted(machine)
             && machine
@@ -72,12 +85,15 @@ pub(super) fn places(world: &World) -> usize {
     let mut uids: BTreeSet<&str> = world.claims.iter().map(|machine| &*machine.claim.uid).collect();
     let claims = uids.len();
     uids.extend(world.ledger.reservations.iter().map(|uid| &**uid));
+    // What was tried again has failed before, if the gate denied since then.
+    let is_denied = |machine: &Machine| {
+        let has_failed = |tries: Tries| tries.have_failed() && world.denied_at >= Some(tries.first);
+        machine.tries.is_some_and(has_failed)
+    };
     let limit = world.pool.limit.unwrap().nodes as usize;
     let free = limit.saturating_sub(uids.len());
     let is_begun = |machine: &&Machine| {
-        machine.claim.deleted.is_none()
-            && is_tainted(machine)
-            && !machine.node.as_ref().unwrap().marks.do_not_disrupt
+        machine.claim.deleted.is_none() && is_tainted(machine) && !is_closed(machine) && !is_denied(machine)
     };
     let mut begun: Vec<_> = world
         .claims

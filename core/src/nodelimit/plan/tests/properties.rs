@@ -38,7 +38,11 @@ proptest! {
             let plan = world.step(noon());
             let again = world.plan();
             prop_assert!(plan.terminate.is_empty() || plan.victims.is_none());
-            if plan.victims.is_none() && plan.terminate.is_empty() {
+            prop_assert!(plan.replace.is_none() || plan.replacement.is_none());
+            prop_assert!(plan.replace.is_none() || plan.terminate.is_empty());
+            let is_listing = plan.victims.is_some() || plan.replacement.is_some();
+            let is_deleting = !plan.terminate.is_empty() || plan.replace.is_some() || plan.deadline.is_some();
+            if !is_listing && !is_deleting {
                 let nothing = Plan {
                     hold: Vec::new(), unhold: Vec::new(), victims: None, terminate: Vec::new(), events: Vec::new(),
                     replacement: None, replace: None, deadline: None, ended: Vec::new(),
@@ -57,7 +61,9 @@ proptest! {
         for machine in &world.claims {
             let Some(node) = &machine.node else { continue };
             let is_ours = node.marks.any_is_ours();
-            let is_held = plan.hold.iter().any(|held| held.node.name == node.name);
+            let reasons = plan.hold.iter().find(|held| held.node.name == node.name).map(|held| held.reasons);
+            let is_held = reasons.is_some_and(|reasons| reasons.node_limit);
+            prop_assert!(!(reasons.is_some_and(|reasons| reasons.repair) && node.marks.forbid_repair()));
             let is_unheld = plan.unhold.iter().any(|unhold| unhold.node.name == node.name);
             prop_assert!(!(is_held && node.marks.do_not_disrupt && !is_ours));
             prop_assert!(!is_unheld || is_ours);
@@ -125,6 +131,82 @@ proptest! {
             if replaces && limit.mode == NodeLimitMode::Hard {
                 prop_assert!(allowed.unwrap() <= numbers.remaining.unwrap());
             }
+        }
+    }
+    /// Karpenter tries, the gate denies, nodes recover and break, the limit and the reconciler change: whatever comes, a
+    /// node is deleted only after two tries that this replica saw, at a limit that has lasted and is reached exactly, and
+    /// one at a time.
+    #[test]
+    fn a_node_is_replaced_only_after_a_fresh_verdict_at_a_limit_that_is_reached_and_has_lasted(
+        events in prop::collection::vec((0..12_u8, 0..4_usize, 1..40_i64), 1..60),
+    ) {
+        let mut world = World::new(4).with_full_nodes(4);
+        world.pool.is_ready = true;
+        world.settings.settle = std::time::Duration::from_secs(30);
+        let (mut now, mut limited_since, mut steady_since) = (noon(), noon(), noon());
+        world.steady_since = Some(clock(steady_since));
+        world.step(now);
+        let mut tries: Vec<Vec<jiff::Timestamp>> = vec![Vec::new(); 4];
+        let mut next = 4;
+        for (event, index, wait) in events {
+            let index = index.min(world.claims.len().saturating_sub(1));
+            let is_there = index < world.claims.len();
+            match event {
+                0..=4 if is_there && world.claims[index].claim.deleted.is_none() => {
+                    if !world.claims[index].node.as_ref().unwrap().marks.do_not_repair {
+                        world.try_to_repair(index, now);
+                        tries[index].push(now);
+                    }
+                }
+                5 if is_there => {
+                    world.give_up_on(index);
+                    tries[index].clear();
+                }
+                6 => {
+                    let limit = world.pool.limit.as_mut().unwrap();
+                    limit.nodes = if limit.nodes == 4 { 9 } else { 4 };
+                    limited_since = now;
+                }
+                7 => {
+                    // Another replica leads: it remembers nothing, and its watches have just begun.
+                    world.memory = Memory::default();
+                    steady_since = now;
+                    world.steady_since = Some(clock(now));
+                    for (machine, tries) in world.claims.iter_mut().zip(&mut tries) {
+                        machine.tries = None;
+                        tries.clear();
+                    }
+                }
+                8 if is_there && world.claims[index].claim.deleted.is_some() => {
+                    world.claims.remove(index);
+                    tries.remove(index);
+                }
+                9 if world.claims.len() < 4 => {
+                    let mut machine = Machine::new(next).with_pod("4");
+                    next += 1;
+                    machine.claim.created = now;
+                    machine.claim.conditions.initialized = wait % 2 == 0;
+                    world.claims.push(machine);
+                    tries.push(Vec::new());
+                }
+                10 => world.pool.is_ready = !world.pool.is_ready,
+                11 => now += seconds(60),
+                _ => {}
+            }
+            let living = world.claims.iter().filter(|machine| machine.claim.deleted.is_none()).count();
+            let plan = world.step(now);
+            if let Some(claim) = &plan.replace {
+                let index = world.claims.iter().position(|machine| machine.claim.uid == claim.uid).unwrap();
+                let seen = &tries[index];
+                prop_assert!(seen.len() >= 2 && now.duration_since(*seen.last().unwrap()) <= seconds(60), "{seen:?}");
+                let settle = seconds(30);
+                prop_assert!(now.duration_since(limited_since) >= settle || limited_since == noon());
+                prop_assert!(now.duration_since(steady_since) >= settle);
+                prop_assert!(world.pool.is_ready);
+                prop_assert_eq!(world.claims.len(), world.pool.limit.unwrap().nodes as usize);
+                prop_assert_eq!(living, world.claims.len(), "nothing else is on its way out");
+            }
+            now += seconds(wait);
         }
     }
 }

@@ -24,7 +24,7 @@ fn full() -> World {
 
 impl World {
     /// Karpenter tries to repair a node, and the gate denies the replacement.
-    fn try_to_repair(&mut self, index: usize, at: Timestamp) {
+    pub(super) fn try_to_repair(&mut self, index: usize, at: Timestamp) {
         self.begin_to_repair(index, at);
         self.denied(at);
     }
@@ -38,7 +38,7 @@ impl World {
     }
 
     /// Karpenter sees the mark: it takes everything back.
-    fn give_up_on(&mut self, index: usize) {
+    pub(super) fn give_up_on(&mut self, index: usize) {
         let machine = &mut self.claims[index];
         machine.claim.conditions.disruption = None;
         machine.node.as_mut().unwrap().taints = std::sync::Arc::default();

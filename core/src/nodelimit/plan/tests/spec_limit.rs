@@ -77,9 +77,13 @@ proptest! {
         let plan = world.plan();
         let limit = world.pool.limit.unwrap();
         // Karpenter's own count: without claims that are deleted or that it disrupts. One that is held was denied.
-        let is_held = |machine: &&Machine| machine.node.as_ref().is_some_and(|node| node.marks.any_is_ours());
         let is_hard = world.pool.is_hard();
-        let is_tainted = |machine: &&Machine| machine.state().is_being_disrupted() && !(is_held(machine) && is_hard);
+        let is_held = |machine: &Machine| {
+            let held_for = machine.node.as_ref().map(|node| node.marks.held_for()).unwrap_or_default();
+            let is_repair = machine.claim.conditions.disruption.is_some_and(|disruption| disruption.is_repair);
+            is_hard && if is_repair { held_for.repair } else { held_for.node_limit }
+        };
+        let is_tainted = |machine: &&Machine| machine.state().is_being_disrupted() && !is_held(machine);
         let counted = world.claims.iter().filter(|machine| machine.claim.deleted.is_none() && !is_tainted(machine)).count();
         let all = match limit.mode {
             NodeLimitMode::Hard => world.claims.len(),

@@ -1,0 +1,32 @@
+//! Which object to write to or to delete.
+
+use std::sync::Arc;
+
+use super::claim::Claim;
+use super::node::Node;
+
+/// A node to write to, or a claim to delete.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its UID, for the precondition.
+    pub uid: Arc<str>,
+}
+
+impl ObjectRef {
+    /// To this node.
+    pub fn to_node(node: &Node) -> Self {
+        Self {
+            name: Arc::clone(&node.name),
+            uid: Arc::clone(&node.uid),
+        }
+    }
+
+    pub(super) fn to_claim(claim: &Claim) -> Self {
+        Self {
+            name: Arc::clone(&claim.name),
+            uid: Arc::clone(&claim.uid),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Drifted nodes of a full pool that asks for it (`Replace`): one at a time in the cluster is terminated first, and
+//! Karpenter drains it and fills its place.
+
+use std::time::Duration;
+
+use super::Replacements;
+use crate::budget::Reason;
+use crate::nodelimit::ledger::ReplacedFor;
+use crate::nodelimit::plan::claim::ClaimState;
+use crate::nodelimit::plan::replacement_memory::ReplacementMemory;
+use crate::nodelimit::plan::situation::Situation;
+use crate::policy::AtLimit;
+
+/// How long no pod that the pool could serve may have been pending: before that, the pods of the last node may not all
+/// run again.
+const CALM: Duration = Duration::from_mins(2);
+
+/// Chooses the next node, if there is one: the oldest claim first.
+pub(super) fn choose<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) {
+    if !asks(now) || !decided.waiting.is_empty() || decided.obstacle.is_some() || !is_quiet(now) {
+        return;
+    }
+    let calm_from = memory.calm_since.map(|since| since.plus(CALM));
+    if calm_from.is_none_or(|from| from > now.clock) {
+        if let Some(from) = calm_from {
+            decided.look_again(from);
+        }
+        return;
+    }
+    let may_go = |claim: &&ClaimState<'_>| now.may_replace(claim) && !memory.is_refused(claim);
+    if let Some(claim) = now.claims.iter().copied().find(may_go) {
+        decided.list(now, claim, ReplacedFor::Drifted);
+    }
+    if let Some(at) = memory.refusal_ends() {
+        decided.look_again(at);
+    }
+}
+
+/// Whether a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
+/// asks for no node before there is a place.
+pub(super) fn may_go(now: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
+    asks(now)
+        && decided.waiting.is_empty()
+        && decided.obstacle.is_none()
+        && is_quiet(now)
+        && now.may_replace(claim)
+}
+
+/// Whether the pool wants drifted nodes to be replaced at its limit, and lets poolgate write what Karpenter sees of it.
+fn asks(now: &Situation<'_>) -> bool {
+    now.pool.at_limit == AtLimit::Replace
+        && now.pool.leaves_limit_to_poolgate
+        && !now.state.replaces_elsewhere
+}
+
+/// Whether nothing else happens to the pool's nodes.
+fn is_quiet(now: &Situation<'_>) -> bool {
+    let is_busy = |claim: &&ClaimState<'_>| {
+        claim.is_going() || !claim.claim.conditions.initialized || claim.claim.conditions.rebooting
+    };
+    let budget = now.counts.budget(now.pool, Reason::Drifted, now.wall);
+    budget.is_none_or(|budget| budget > now.counts.disrupting())
+        && !now.claims.iter().any(|claim| is_busy(&claim))
+}
+
+impl Situation<'_> {
+    /// Whether a claim's node has drifted, and may be drained as far as it and its pods show. Our own marks are not a
+    /// user's wish.
+    fn may_replace(&self, claim: &ClaimState<'_>) -> bool {
+        let Some(node) = claim.node else {
+            return false;
+        };
+        let stays = claim
+            .pods
+            .iter()
+            .any(|pod| pod.is_lost_with_its_node() || pod.do_not_disrupt.is_some());
+        claim.claim.conditions.drifted
+            && claim.claim.has_grace_period
+            && !node.marks.are_a_lasting_wish()
+            && !stays
+    }
+}
