@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poolgate_core::nodelimit::ledger::Moment;
+use poolgate_core::nodelimit::ledger::{Moment, ReplacedFor, Replacement};
 use poolgate_core::nodelimit::plan::{LedgerState, Pool};
 use poolgate_core::policy::Policy;
 use serde_json::json;
@@ -76,6 +76,13 @@ impl Index {
         self.ledgers
             .insert(pool.into(), KnownLedger { ledger, denied_at });
         self.note(&Arc::from(pool));
+    }
+
+    /// Whether a drifted node of another pool is being replaced.
+    pub(super) fn replaces_drifted_outside(&self, pool: &str) -> bool {
+        let is_drifted = |replacement: &Replacement| replacement.reason == ReplacedFor::Drifted;
+        let mut others = self.ledgers.iter().filter(|(name, _)| ***name != *pool);
+        others.any(|(_, known)| known.ledger.replacement.as_ref().is_some_and(is_drifted))
     }
 
     /// A pool's ledger is gone.

@@ -36,6 +36,7 @@ pub(in crate::reconciler) struct Snapshot {
     pub(in crate::reconciler) ledger: LedgerState,
     denied_at: Option<Moment>,
     denied_anywhere_at: Option<Moment>,
+    replaces_elsewhere: bool,
     /// Nodes with poolgate's marks that belong to no claim of the pool.
     pub(in crate::reconciler) strays: Vec<ObjectRef>,
 }
@@ -75,6 +76,7 @@ impl Index {
             ledger: ledger.map(|known| known.ledger.clone()).unwrap_or_default(),
             denied_at: ledger.and_then(|known| known.denied_at),
             denied_anywhere_at: self.denied_at,
+            replaces_elsewhere: self.replaces_drifted_outside(name),
             strays: strays.collect(),
         }
     }
@@ -100,7 +102,7 @@ impl Snapshot {
             steady_since: inputs.steady_since,
             denied_at: self.denied_at,
             denied_anywhere_at: self.denied_anywhere_at,
-            replaces_elsewhere: false,
+            replaces_elsewhere: self.replaces_elsewhere,
             terminations_left: inputs.terminations_left,
             settings: inputs.settings,
         }

@@ -55,9 +55,13 @@ pub(super) fn decide<'p>(now: &Situation<'p>, memory: &mut Memory) -> Holds<'p> 
 }
 
 /// Closes the nodes that Karpenter was disrupting when the gate denied: there is no place for their replacements. Those
-/// that it wants to repair are none of these: nothing of this would keep it from that.
+/// that it wants to repair are none of these: nothing of this would keep it from that. Where the pool's own limit is no
+/// obstacle to a replacement, only a second try shows that the first one failed.
 fn hold_denied<'p>(now: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
-    let is_denied = |claim: &&&ClaimState<'_>| now.is_denied(claim) && !claim.is_to_be_repaired();
+    let is_denied = |claim: &&&ClaimState<'_>| {
+        let is_shown = now.is_governed() || now.has_tried_in_vain(claim);
+        now.is_denied(claim) && is_shown && !claim.is_to_be_repaired()
+    };
     for claim in now.claims.iter().filter(is_denied) {
         if now.is_denied_elsewhere(claim) || !now.is_governed() {
             memory.denied.insert(Arc::clone(&claim.claim.uid), now.clock);

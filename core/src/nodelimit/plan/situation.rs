@@ -150,7 +150,7 @@ impl<'p> Situation<'p> {
 
     /// Whether Karpenter tried in vain to disrupt the claim's node while a pool was denied a claim: the replacement may
     /// have been for that other pool.
-    fn has_tried_in_vain(&self, claim: &ClaimState<'_>) -> bool {
+    pub(super) fn has_tried_in_vain(&self, claim: &ClaimState<'_>) -> bool {
         let has_failed =
             |tries: Tries| tries.have_failed() && self.state.denied_anywhere_at >= Some(tries.first);
         claim.tries.is_some_and(has_failed)

@@ -48,15 +48,15 @@ fn continued<'p>(
     let claim = now.claims.iter().copied().find(|claim| turn.is_of(claim));
     let claim = claim.filter(|claim| claim.claim.deleted.is_none())?;
     let node = claim.node.filter(|node| !node.marks.forbid_repair())?;
-    let is_denied = claim.is_to_be_repaired() && now.is_denied(claim);
-    if is_denied && (decided.obstacle.is_some() || turn.end() <= now.clock) {
+    let was_in_vain = claim.is_to_be_repaired() && now.has_tried_in_vain(claim);
+    if was_in_vain && (decided.obstacle.is_some() || turn.end() <= now.clock) {
         memory.barred.insert(turn.uid, now.clock);
         return None;
     }
     if turn.end() > now.clock {
         return Some(turn);
     }
-    // If it is still to be repaired, and not denied, Karpenter is at it.
+    // If it is still to be repaired, and was not in vain, Karpenter is at it.
     if !claim.is_to_be_repaired() {
         decided.end(&node.name, ReplacedFor::Unhealthy, ReplacementOutcome::Dropped);
     }

@@ -5,8 +5,9 @@ use crate::nodelimit::plan::replacement_memory::VERDICT_LASTS;
 use crate::nodelimit::plan::situation::Situation;
 
 impl Situation<'_> {
-    /// Whether poolgate has barred the claim's node from repair, or must: Karpenter wanted to repair it and was denied
-    /// the replacement. A node that a user has barred is the user's.
+    /// Whether poolgate has barred the claim's node from repair, or must: Karpenter tried in vain to repair it. One denial
+    /// does not show that: it may have been for a pod, and the repair may be under way. A node that a user has barred is
+    /// the user's.
     pub(super) fn waits_for_repair(&self, claim: &ClaimState<'_>) -> bool {
         let Some(node) = claim.node.filter(|_| claim.claim.deleted.is_none()) else {
             return false;
@@ -14,7 +15,7 @@ impl Situation<'_> {
         if node.marks.forbid_repair() || claim.claim.conditions.rebooting {
             return false;
         }
-        node.marks.held_for().repair || claim.is_to_be_repaired() && self.is_denied(claim)
+        node.marks.held_for().repair || claim.is_to_be_repaired() && self.has_tried_in_vain(claim)
     }
 
     /// Whether Karpenter's verdict on the claim's node is fresh: this replica saw it try again, the last time at most a
