@@ -7,6 +7,7 @@ use super::Replacements;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::ReplacedFor;
 use crate::nodelimit::plan::claim::ClaimState;
+use crate::nodelimit::plan::pod::Pod;
 use crate::nodelimit::plan::replacement_memory::ReplacementMemory;
 use crate::nodelimit::plan::situation::Situation;
 use crate::policy::AtLimit;
@@ -27,7 +28,7 @@ pub(super) fn choose<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decide
         }
         return;
     }
-    let may_go = |claim: &&ClaimState<'_>| now.may_replace(claim) && !memory.is_refused(claim);
+    let may_go = |claim: &&ClaimState<'_>| claim.may_be_replaced() && !memory.is_refused(claim);
     if let Some(claim) = now.claims.iter().copied().find(may_go) {
         decided.list(now, claim, ReplacedFor::Drifted);
     }
@@ -43,7 +44,7 @@ pub(super) fn may_go(now: &Situation<'_>, claim: &ClaimState<'_>, decided: &Repl
         && decided.waiting.is_empty()
         && decided.obstacle.is_none()
         && is_quiet(now)
-        && now.may_replace(claim)
+        && claim.may_be_replaced()
 }
 
 /// Whether the pool wants drifted nodes to be replaced at its limit, and lets poolgate write what Karpenter sees of it.
@@ -55,28 +56,25 @@ fn asks(now: &Situation<'_>) -> bool {
 
 /// Whether nothing else happens to the pool's nodes.
 fn is_quiet(now: &Situation<'_>) -> bool {
-    let is_busy = |claim: &&ClaimState<'_>| {
+    let is_busy = |claim: &ClaimState<'_>| {
         claim.is_going() || !claim.claim.conditions.initialized || claim.claim.conditions.rebooting
     };
     let budget = now.counts.budget(now.pool, Reason::Drifted, now.wall);
     budget.is_none_or(|budget| budget > now.counts.disrupting())
-        && !now.claims.iter().any(|claim| is_busy(&claim))
+        && !now.claims.iter().any(|claim| is_busy(claim))
 }
 
-impl Situation<'_> {
-    /// Whether a claim's node has drifted, and may be drained as far as it and its pods show. Our own marks are not a
-    /// user's wish.
-    fn may_replace(&self, claim: &ClaimState<'_>) -> bool {
-        let Some(node) = claim.node else {
+impl ClaimState<'_> {
+    /// Whether the node has drifted, and may be drained as far as it and its pods show. Our own marks are not a user's
+    /// wish.
+    fn may_be_replaced(&self) -> bool {
+        let Some(node) = self.node else {
             return false;
         };
-        let stays = claim
-            .pods
-            .iter()
-            .any(|pod| pod.is_lost_with_its_node() || pod.do_not_disrupt.is_some());
-        claim.claim.conditions.drifted
-            && claim.claim.has_grace_period
+        let stays = |pod: &&Pod| pod.is_lost_with_its_node() || pod.do_not_disrupt.is_some();
+        self.claim.conditions.drifted
+            && self.claim.has_grace_period
             && !node.marks.are_a_lasting_wish()
-            && !stays
+            && !self.pods.iter().any(stays)
     }
 }

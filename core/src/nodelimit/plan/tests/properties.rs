@@ -152,11 +152,9 @@ proptest! {
             let index = index.min(world.claims.len().saturating_sub(1));
             let is_there = index < world.claims.len();
             match event {
-                0..=4 if is_there && world.claims[index].claim.deleted.is_none() => {
-                    if !world.claims[index].node.as_ref().unwrap().marks.do_not_repair {
-                        world.try_to_repair(index, now);
-                        tries[index].push(now);
-                    }
+                0..=4 if is_there && world.may_be_tried(index) => {
+                    world.try_to_repair(index, now);
+                    tries[index].push(now);
                 }
                 5 if is_there => {
                     world.give_up_on(index);
