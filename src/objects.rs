@@ -81,6 +81,7 @@ pub(crate) struct PoolLabel {
 struct Owner {
     api_version: Box<str>,
     kind: Box<str>,
+    controller: Option<bool>,
 }
 
 impl<L, A> Metadata<L, A> {
@@ -102,6 +103,12 @@ impl<L, A> Metadata<L, A> {
     pub(crate) fn is_owned_by(&self, kind: &str) -> bool {
         let mut owners = self.owner_references.iter().flatten();
         owners.any(|owner| &*owner.kind == kind && owner.api_version.starts_with("apps/"))
+    }
+
+    /// Whether a controller replaces it when it is deleted.
+    pub(crate) fn is_controlled(&self) -> bool {
+        let mut owners = self.owner_references.iter().flatten();
+        owners.any(|owner| owner.controller == Some(true))
     }
 }
 

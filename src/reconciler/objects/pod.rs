@@ -75,6 +75,7 @@ impl PodObject {
         Pod {
             needs,
             is_daemon: meta.is_owned_by("DaemonSet"),
+            is_bare: !meta.is_controlled(),
             is_mirror: meta.annotation(MIRROR_ANNOTATION).is_some(),
             is_terminal: matches!(self.status.phase.as_str(), "Succeeded" | "Failed"),
             is_leaving: meta.deleted().is_some() && !meta.is_owned_by("StatefulSet"),

@@ -24,6 +24,8 @@ pub struct Pod {
     pub needs: Arc<Needs>,
     /// Whether a `DaemonSet` owns it.
     pub is_daemon: bool,
+    /// Whether no controller owns it, so that nothing starts it again elsewhere.
+    pub is_bare: bool,
     /// Whether it is the mirror of a static pod.
     pub is_mirror: bool,
     /// Whether its phase is `Succeeded` or `Failed`.
@@ -117,5 +119,10 @@ impl Pod {
     /// Whether the pod must be placed on another node when its node goes.
     pub(super) fn is_reschedulable(&self) -> bool {
         !(self.is_daemon || self.is_mirror || self.is_terminal || self.is_leaving)
+    }
+
+    /// Whether the pod is lost when its node goes.
+    pub(super) fn is_lost_with_its_node(&self) -> bool {
+        self.is_bare && self.is_reschedulable()
     }
 }

@@ -153,6 +153,7 @@ pub(super) fn pod(cpu: &str) -> Pod {
     Pod {
         needs: Arc::new(needs(cpu)),
         is_daemon: false,
+        is_bare: false,
         is_mirror: false,
         is_terminal: false,
         is_leaving: false,
