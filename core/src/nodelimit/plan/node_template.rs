@@ -22,7 +22,7 @@ pub struct NodeTemplate {
     pub group: Option<String>,
 }
 
-/// What a template requires of a label.
+/// What a template or a selector requires of a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
     /// The label.
