@@ -18,6 +18,9 @@ pub(crate) const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 /// The path of nodes.
 pub(crate) const NODES: &str = "/api/v1/nodes";
 
+/// The path of pods.
+pub(crate) const PODS: &str = "/api/v1/pods";
+
 /// The path of NodeClaims.
 pub(crate) const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
@@ -58,6 +61,7 @@ pub(crate) type Texts = Option<BTreeMap<String, String>>;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Metadata<L = IgnoredAny, A = IgnoredAny> {
+    pub(crate) namespace: Box<str>,
     pub(crate) name: Box<str>,
     pub(crate) uid: Box<str>,
     pub(crate) resource_version: Option<Box<str>>,

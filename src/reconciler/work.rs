@@ -22,7 +22,7 @@ use crate::cluster::{
     authority, client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Readiness, StatusLine, on_own_thread};
-use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES};
+use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::policy_file::PolicyInForce;
 
 /// The Lease of the leader: only its holder writes.
@@ -148,7 +148,7 @@ impl Work {
                 seen.completed(Watched::Pods).await;
                 self.follow::<Nodes>(client, seen, NODES).await;
             },
-            self.follow::<Pods>(client, seen, "/api/v1/pods"),
+            self.follow::<Pods>(client, seen, PODS),
             self.follow::<Ledgers>(client, seen, &ledgers),
         );
     }

@@ -2,6 +2,7 @@
 //! the UID of the object that the plan saw. The reasons are not known here.
 
 mod claims;
+mod drain;
 mod events;
 mod limits;
 mod marks;

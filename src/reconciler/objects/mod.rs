@@ -7,6 +7,7 @@ mod interned;
 mod key;
 mod node;
 mod pod;
+mod pod_disruption_budget;
 mod pod_needs;
 
 pub(super) use claim::{ClaimObject, SeenClaim};
@@ -14,3 +15,4 @@ pub(super) use interned::Interned;
 pub(super) use key::Key;
 pub(super) use node::{NodeKinds, NodeObject, SeenNode};
 pub(super) use pod::{PodKinds, PodLocation, PodObject, SeenPod};
+pub(super) use pod_disruption_budget::BudgetObject;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{
-    DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod,
+    DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, NamespacedName, Needs,
+    Pod, PodOnNode,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -16,7 +17,7 @@ use crate::objects::{Conditions, Metadata, Object, Texts, instant};
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The fields of a Pod that are read.
-pub(crate) type PodObject = Object<Metadata<IgnoredAny, Texts>, Spec, Status>;
+pub(crate) type PodObject<L = IgnoredAny> = Object<Metadata<L, Texts>, Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -65,7 +66,25 @@ impl PodObject {
         };
         Some(SeenPod { key, location })
     }
+}
 
+impl PodObject<Texts> {
+    /// The pod as a drain of its node finds it.
+    pub(crate) fn on_node(self) -> PodOnNode {
+        let needs = self.spec.needs(&mut Interned::default());
+        let pod = self.pod(Arc::new(needs));
+        PodOnNode {
+            name: NamespacedName {
+                namespace: self.metadata.namespace,
+                name: self.metadata.name,
+            },
+            labels: self.metadata.labels.unwrap_or_default(),
+            pod,
+        }
+    }
+}
+
+impl<L> PodObject<L> {
     fn pod(&self, needs: Arc<Needs>) -> Pod {
         let meta = &self.metadata;
         let do_not_disrupt = meta

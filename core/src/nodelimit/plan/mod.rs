@@ -6,6 +6,7 @@
 
 mod claim;
 mod counts;
+mod drain;
 mod events;
 mod excess;
 mod fit;
@@ -40,6 +41,7 @@ mod turns;
 use situation::Situation;
 
 pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption};
+pub use drain::{DrainObstacle, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget, PodOnNode};
 pub use excess::MOST_VICTIMS;
 pub use held_for::HeldFor;
 pub use memory::Memory;

@@ -2,6 +2,7 @@
 
 mod any;
 mod counting;
+mod drain;
 mod events;
 mod excess;
 mod expected;

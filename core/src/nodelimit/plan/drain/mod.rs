@@ -1,0 +1,160 @@
+//! Whether a node can be drained without harm: every pod is started again elsewhere, nobody wants one of them to stay, and
+//! all of them may be evicted now.
+//!
+//! This is stricter than Karpenter: it asks only whether each budget allows one eviction, does not mind bare pods, and does
+//! not ask at all where a `terminationGracePeriod` ends the drain in any case. It also lets pods go, whatever their budget
+//! says, that are unhealthy (`unhealthyPodEvictionPolicy`) or tolerate its taint.
+
+mod budget;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+
+use super::node::DISRUPTED_TAINT;
+use super::pod::Pod;
+use super::taints::{Effect, Taint, tolerated};
+
+pub use budget::PodDisruptionBudget;
+
+/// How many pods of a node are looked at. No node runs as many.
+pub const MOST_PODS_ON_NODE: usize = 2_000;
+
+/// The name of an object, with its namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamespacedName {
+    /// `metadata.namespace`.
+    pub namespace: Box<str>,
+    /// `metadata.name`.
+    pub name: Box<str>,
+}
+
+/// A pod that is bound to the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodOnNode {
+    /// Its name.
+    pub name: NamespacedName,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
+    /// What else is known of it.
+    pub pod: Pod,
+}
+
+/// Why draining a node would do harm.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum DrainObstacle {
+    /// A pod would be lost.
+    #[error("no controller owns pod {0}, so nothing would start it on another node")]
+    BarePod(NamespacedName),
+    /// A user wants a pod to stay.
+    #[error("pod {0} has the annotation karpenter.sh/do-not-disrupt")]
+    DoNotDisrupt(NamespacedName),
+    /// The eviction API refuses to evict a pod.
+    #[error(
+        "PodDisruptionBudgets {first} and {second} both select pod {pod}, which therefore cannot be evicted"
+    )]
+    SeveralBudgets {
+        /// The pod.
+        pod: NamespacedName,
+        /// One of its budgets.
+        first: NamespacedName,
+        /// Another one.
+        second: NamespacedName,
+    },
+    /// It is not known how many evictions a budget allows.
+    #[error("PodDisruptionBudget {0} is new or was changed, and its status does not show it yet")]
+    UnknownBudget(NamespacedName),
+    /// A budget allows too few evictions.
+    #[error(
+        "PodDisruptionBudget {budget} selects {pods} of the node's pods and allows {allowed} to be evicted"
+    )]
+    TightBudget {
+        /// The budget.
+        budget: NamespacedName,
+        /// How many evictions it allows.
+        allowed: usize,
+        /// How many of its pods would be evicted.
+        pods: usize,
+    },
+    /// Not all of the node's pods are known.
+    #[error("more than {MOST_PODS_ON_NODE} pods are bound to the node")]
+    TooManyPods,
+}
+
+impl DrainObstacle {
+    /// Why draining a node with these pods would do harm; `None` if it would not. `budgets` may be all of the cluster, or
+    /// those that cover one of the pods.
+    ///
+    /// If there are several obstacles, it is the first one in the order of the enumeration and of names, whatever the order
+    /// of the lists.
+    pub fn of(pods: &[PodOnNode], budgets: &[PodDisruptionBudget], now: Timestamp) -> Option<Self> {
+        let too_many = (pods.len() > MOST_PODS_ON_NODE).then_some(Self::TooManyPods);
+        let of_pods = pods.iter().filter_map(|pod| Self::of_pod(pod, budgets, now));
+        let of_budgets = budgets.iter().filter_map(|budget| Self::of_budget(budget, pods));
+        too_many.into_iter().chain(of_pods).chain(of_budgets).min()
+    }
+
+    fn of_pod(pod: &PodOnNode, budgets: &[PodDisruptionBudget], now: Timestamp) -> Option<Self> {
+        if pod.pod.is_lost_with_its_node() {
+            return Some(Self::BarePod(pod.name.clone()));
+        }
+        // As in Karpenter, also a mirror pod and the pod of a `DaemonSet`.
+        if pod.is_active() && pod.pod.forbids_disruption(now) {
+            return Some(Self::DoNotDisrupt(pod.name.clone()));
+        }
+        let covering = budgets.iter().filter(|budget| budget.covers(pod));
+        let mut covering: Vec<_> = covering.map(|budget| &budget.name).collect();
+        covering.sort_unstable();
+        let [first, second, ..] = *covering else {
+            return None;
+        };
+        Some(Self::SeveralBudgets {
+            pod: pod.name.clone(),
+            first: first.clone(),
+            second: second.clone(),
+        })
+    }
+
+    fn of_budget(budget: &PodDisruptionBudget, pods: &[PodOnNode]) -> Option<Self> {
+        let pods = pods.iter().filter(|pod| budget.covers(pod)).count();
+        if pods == 0 {
+            return None;
+        }
+        let Some(allowed) = budget.allowed() else {
+            return Some(Self::UnknownBudget(budget.name.clone()));
+        };
+        (pods > allowed).then(|| Self::TightBudget {
+            budget: budget.name.clone(),
+            allowed,
+            pods,
+        })
+    }
+}
+
+impl PodOnNode {
+    const fn is_active(&self) -> bool {
+        !(self.pod.is_terminal || self.pod.is_leaving)
+    }
+
+    /// Whether a drain must evict the pod. The pods of most daemons stay until the machine goes: they tolerate every
+    /// taint. Karpenter waits for the others.
+    fn is_evicted(&self) -> bool {
+        self.is_active() && !self.pod.is_mirror && !(self.pod.is_daemon && self.tolerates_disruption())
+    }
+
+    fn tolerates_disruption(&self) -> bool {
+        let taint = Taint {
+            key: DISRUPTED_TAINT.to_owned(),
+            value: String::new(),
+            effect: Effect::NoSchedule,
+        };
+        tolerated(&[taint], &self.pod.needs.tolerations)
+    }
+}
+
+impl fmt::Display for NamespacedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}

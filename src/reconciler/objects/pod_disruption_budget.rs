@@ -1,0 +1,75 @@
+//! PodDisruptionBudgets.
+
+use poolgate_core::karpenter::Operator;
+use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget, Requirement};
+use serde::Deserialize;
+
+use crate::objects::{Metadata, Object, Texts};
+
+/// The fields of a PodDisruptionBudget that are read.
+pub(crate) type BudgetObject = Object<Metadata, Spec, Status>;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Spec {
+    selector: Option<Selector>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Selector {
+    match_labels: Texts,
+    match_expressions: Option<Vec<Expression>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Expression {
+    key: String,
+    operator: String,
+    values: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Status {
+    observed_generation: i64,
+    disruptions_allowed: i64,
+}
+
+impl BudgetObject {
+    /// What a drain depends on.
+    pub(crate) fn budget(self) -> PodDisruptionBudget {
+        PodDisruptionBudget {
+            name: NamespacedName {
+                namespace: self.metadata.namespace,
+                name: self.metadata.name,
+            },
+            selector: self.spec.selector.map(Selector::requirements),
+            generation: self.metadata.generation.unwrap_or_default(),
+            observed_generation: self.status.observed_generation,
+            disruptions_allowed: self.status.disruptions_allowed,
+        }
+    }
+}
+
+impl Selector {
+    fn requirements(self) -> Vec<Requirement> {
+        let labels = self.match_labels.into_iter().flatten();
+        let labels = labels.map(|(key, value)| Requirement {
+            key,
+            operator: Operator::In,
+            values: vec![value],
+        });
+        // What is left out counts as met: better to take a pod for covered.
+        let expressions = self.match_expressions.into_iter().flatten();
+        let expressions = expressions.filter_map(|expression| {
+            Some(Requirement {
+                key: expression.key,
+                operator: Operator::parse(&expression.operator)?,
+                values: expression.values.unwrap_or_default(),
+            })
+        });
+        labels.chain(expressions).collect()
+    }
+}
