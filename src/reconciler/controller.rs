@@ -17,6 +17,7 @@ use super::deletion_right::DeletionRight;
 use super::index::{Index, PlanInputs, Snapshot};
 use super::pace::Pace;
 use super::queue::Queue;
+use super::replace::Step;
 use super::seen::Seen;
 use crate::cluster::PoolLedgers;
 use crate::policy_file::PolicyInForce;
@@ -24,8 +25,8 @@ use crate::policy_file::PolicyInForce;
 /// How often the policy is compared with the one that pools were read under.
 const POLICY_POLL: Duration = Duration::from_secs(1);
 
-/// How soon a pool is reconciled again whose ledger another writer has changed meanwhile.
-const AFTER_CONFLICT: Duration = Duration::from_secs(1);
+/// How soon a pool is reconciled again of which a replacement was not carried on.
+const NEXT_STEP: Duration = Duration::from_secs(1);
 
 /// How often a pool is reconciled that has not changed.
 const RESYNC: Duration = Duration::from_mins(10);
@@ -229,15 +230,13 @@ impl Controller {
         if let Some(victims) = &plan.victims {
             self.list_victims(&snapshot, victims).await?;
         }
-        if !self.carry_on_replacement(&snapshot, &plan).await? {
-            // Somebody has written the ledger meanwhile.
-            return Ok(Some(Instant::now() + AFTER_CONFLICT));
+        let mut step = self.carry_on_replacement(&snapshot, &plan).await?;
+        if matches!(step, Step::Done) && plan.replace.is_some() {
+            step = Box::pin(self.delete_to_replace(snapshot.clone(), &plan.memory)).await?;
         }
-        let replaced = if plan.replace.is_some() {
-            Box::pin(self.delete_to_replace(snapshot.clone(), &plan.memory)).await
-        } else {
-            Ok(())
-        };
+        if let Some(again_at) = self.retry_step(pool, step, memory.clone()) {
+            return Ok(Some(again_at));
+        }
         let terminated = if plan.terminate.is_empty() {
             Ok(())
         } else {
@@ -252,7 +251,21 @@ impl Controller {
         }
         let again_at = self.again_at(&plan, now.clock);
         self.memories.insert(Arc::clone(pool), plan.memory);
-        replaced.and(terminated).map(|()| Some(again_at))
+        terminated.map(|()| Some(again_at))
+    }
+
+    /// When to reconcile a pool again of which a replacement was not carried on, if it was not. `memory` is that from before
+    /// the plan.
+    fn retry_step(&mut self, pool: &Arc<str>, step: Step, mut memory: Memory) -> Option<Instant> {
+        match step {
+            Step::Done => return None,
+            Step::Stale => {}
+            Step::Refused(uid, obstacle) => {
+                memory.refuse(&uid, obstacle.to_string(), self.seen.now());
+                self.memories.insert(Arc::clone(pool), memory);
+            }
+        }
+        Some(Instant::now() + NEXT_STEP)
     }
 
     async fn mark(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<(), WriteError> {

@@ -3,52 +3,57 @@
 
 use std::sync::Arc;
 
-use poolgate_core::nodelimit::plan::{Deadline, Memory, Plan, Pool, plan};
+use poolgate_core::nodelimit::ledger::{ReplacedFor, Replacement};
+use poolgate_core::nodelimit::plan::{
+    Deadline, DrainObstacle, Memory, ObjectRef, Plan, Pool, ReplacementState, plan,
+};
 use tokio::time::Instant;
 
 use super::apply::WriteError;
 use super::controller::Controller;
 use super::index::Snapshot;
 
+/// What became of a step.
+pub(super) enum Step {
+    /// It is done, or there was none.
+    Done,
+    /// The ledger is no longer the one of the plan.
+    Stale,
+    /// The drifted node of this claim, by its UID, cannot be drained without harm.
+    Refused(Arc<str>, DrainObstacle),
+}
+
 impl Controller {
-    /// Writes what the ledger says of replacements, and bounds the drain of the one that is being deleted. False if the
-    /// ledger is no longer the one of the plan.
+    /// Writes what the ledger says of replacements, and bounds the drain of the one that is being deleted.
     pub(super) async fn carry_on_replacement(
         &mut self,
         snapshot: &Snapshot,
         plan: &Plan,
-    ) -> Result<bool, WriteError> {
-        let pool = &snapshot.pool;
+    ) -> Result<Step, WriteError> {
         if let Some(Deadline { claim, at }) = &plan.deadline {
             self.writer.bound_drain(claim, *at).await?;
         }
         if let Some(next) = plan.replacement.clone().filter(|_| snapshot.exists) {
-            if self.writer.observe {
-                tracing::info!(nodepool = &*pool.name, ?next, "would write into the ledger");
-                return Ok(true);
-            }
-            let owner = (&*pool.name, &*pool.uid);
-            let written = self.ledgers.set_replacement(owner, next, &snapshot.ledger);
-            if self
-                .writer
-                .write_unless_stale("replacement", written)
-                .await?
-                .is_none()
+            if let Some(listed) = &next.replacement
+                && let Some(obstacle) = self.drain_obstacle(listed).await?
             {
-                return Ok(false);
+                return Ok(Step::Refused(listed.uid.as_str().into(), obstacle));
+            }
+            if !self.write_replacement(snapshot, next).await? {
+                return Ok(Step::Stale);
             }
         }
         for ended in &plan.ended {
             self.writer.metrics.replaced(ended.reason, ended.outcome);
             tracing::info!(
-                nodepool = &*pool.name,
+                nodepool = &*snapshot.pool.name,
                 node = &*ended.node,
                 reason = ended.reason.as_str(),
                 outcome = ended.outcome.as_str(),
                 "replacement ended"
             );
         }
-        Ok(true)
+        Ok(Step::Done)
     }
 
     /// Deletes the listed claim, if a new plan for what is stored now still wants that.
@@ -56,53 +61,89 @@ impl Controller {
         &mut self,
         mut snapshot: Snapshot,
         memory: &Memory,
-    ) -> Result<(), WriteError> {
+    ) -> Result<Step, WriteError> {
         let name = Arc::clone(&snapshot.pool.name);
         let Some(listed) = snapshot.ledger.replacement.clone() else {
-            return Ok(());
+            return Ok(Step::Done);
         };
+        let Some(version) = self.read_all_again(&mut snapshot, &listed).await? else {
+            // A watch lags: what it shows next is planned anew.
+            return Ok(Step::Done);
+        };
+        let inputs = self.inputs(&snapshot);
+        let plan = plan(&snapshot.state(inputs), memory, self.now());
+        let is_listed = |claim: &ObjectRef| *claim.uid == *listed.uid.as_str();
+        let Some(claim) = plan.replace.filter(is_listed) else {
+            return Ok(Step::Done);
+        };
+        if let Some(obstacle) = self.drain_obstacle(&listed).await? {
+            self.write_replacement(&snapshot, ReplacementState::default())
+                .await?;
+            return Ok(Step::Refused(claim.uid, obstacle));
+        }
+        // Counted before it is known to have succeeded: better one too few in this minute.
+        self.pace.terminated(Instant::now());
+        let is_deleted = self.writer.delete_version(&claim, &version).await;
+        if matches!(&is_deleted, Err(error) if error.is_refusal()) {
+            self.pace.refused();
+        }
+        if is_deleted? {
+            tracing::info!(
+                nodepool = &*name,
+                nodeclaim = &*claim.name,
+                node = &*listed.node,
+                reason = listed.reason.as_str(),
+                "terminated: it is replaced in a pool at its limit"
+            );
+        }
+        Ok(Step::Done)
+    }
+
+    /// Reads everything that a deletion depends on as it is stored now. Returns the version of the listed claim; `None`
+    /// if it is too early to decide.
+    async fn read_all_again(
+        &self,
+        snapshot: &mut Snapshot,
+        listed: &Replacement,
+    ) -> Result<Option<String>, WriteError> {
+        let name = Arc::clone(&snapshot.pool.name);
         let Some(pool) = self.writer.read_pool(&name).await? else {
-            return Ok(());
+            return Ok(None);
         };
         let policy = self.seen.look(|index| Arc::clone(index.policy()));
         let pool = Pool::of(&pool.kept(), &policy);
         if pool.uid != snapshot.pool.uid {
-            return Ok(());
+            return Ok(None);
         }
         snapshot.pool = Arc::new(pool);
         snapshot.ledger = self.writer.call(self.ledgers.read(&name)).await?;
         let claims = self.writer.list_whole_claims(&name).await?;
         let node = self.writer.read_node(&listed.node).await?;
-        let Some(version) = snapshot.agree_with_whole(claims, node, listed.uid.as_str()) else {
-            // A watch lags: what it shows next is planned anew.
-            return Ok(());
-        };
-        let inputs = self.inputs(&snapshot);
-        let plan = plan(&snapshot.state(inputs), memory, self.now());
-        let Some(claim) = plan.replace.filter(|claim| *claim.uid == *listed.uid.as_str()) else {
-            return Ok(());
-        };
-        self.pace.terminated(Instant::now());
-        match self.writer.delete_version(&claim, &version).await {
-            Err(error) if error.is_refusal() => {
-                self.pace.refused();
-                Err(error)
-            }
-            Err(error) => Err(error),
-            Ok(is_deleted) => {
-                if is_deleted {
-                    tracing::info!(
-                        nodepool = &*name,
-                        nodeclaim = &*claim.name,
-                        node = &*listed.node,
-                        reason = listed.reason.as_str(),
-                        "terminated: it is replaced in a pool at its limit"
-                    );
-                } else if !self.writer.observe {
-                    self.pace.refused();
-                }
-                Ok(())
-            }
+        Ok(snapshot.agree_with_whole(claims, node, listed.uid.as_str()))
+    }
+
+    /// Why a drifted node must not be drained now. Karpenter decides on the drain of a broken one.
+    async fn drain_obstacle(&self, listed: &Replacement) -> Result<Option<DrainObstacle>, WriteError> {
+        match listed.reason {
+            ReplacedFor::Unhealthy => Ok(None),
+            ReplacedFor::Drifted => self.writer.drain_obstacle(&listed.node, self.now().wall).await,
         }
+    }
+
+    /// Writes what the ledger says of replacements. False if it is no longer the one that is known.
+    async fn write_replacement(
+        &self,
+        snapshot: &Snapshot,
+        next: ReplacementState,
+    ) -> Result<bool, WriteError> {
+        let pool = &snapshot.pool;
+        if self.writer.observe {
+            tracing::info!(nodepool = &*pool.name, ?next, "would write into the ledger");
+            return Ok(true);
+        }
+        let owner = (&*pool.name, &*pool.uid);
+        let written = self.ledgers.set_replacement(owner, next, &snapshot.ledger);
+        let written = self.writer.write_unless_stale("replacement", written).await?;
+        Ok(written.is_some())
     }
 }

@@ -14,13 +14,6 @@ const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
 impl Writer {
     /// Why draining a node would do harm now; `None` if it would not.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "no node is drained yet that Karpenter has not decided to"
-        )
-    )]
     pub(in crate::reconciler) async fn drain_obstacle(
         &self,
         node: &str,
