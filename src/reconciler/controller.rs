@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{Memory, Now, Plan, Rights, Settings, Unhold, plan};
+use poolgate_core::nodelimit::plan::{Memory, Now, Plan, Settings, Unhold, plan};
 use poolgate_core::policy::{OverLimit, Policy};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::apply::{Marker, PublishedEvents, WriteError, Writer};
 use super::args::ReconcileArgs;
-use super::deletion_right::DeletionRight;
 use super::index::{Index, PlanInputs, Snapshot};
 use super::pace::Pace;
 use super::queue::Queue;
 use super::replace::Step;
+use super::rights::GrantedRights;
 use super::seen::Seen;
 use crate::cluster::PoolLedgers;
 use crate::policy_file::PolicyInForce;
@@ -36,7 +36,7 @@ pub(super) struct Controller {
     pub(super) seen: Seen,
     pub(super) writer: Writer,
     pub(super) ledgers: PoolLedgers,
-    deletion_right: DeletionRight,
+    rights: GrantedRights,
     policy: PolicyInForce,
     in_force: Option<Arc<Policy>>,
     /// What to do with nodes above a limit; `None` to follow the policy.
@@ -66,12 +66,12 @@ impl Controller {
         policy: PolicyInForce,
         args: &ReconcileArgs,
     ) -> Self {
-        let deletion_right = DeletionRight::of(&writer);
+        let rights = GrantedRights::of(&writer);
         Self {
             seen,
             writer,
             ledgers,
-            deletion_right,
+            rights,
             policy,
             in_force: None,
             over_limit: args.over_limit(),
@@ -98,7 +98,7 @@ impl Controller {
                 self.knows = true;
                 known();
             }
-            if self.may_act() && self.deletion_right.follow().await {
+            if self.may_act() && self.rights.follow().await {
                 self.look_at_all();
             }
             if let Some(pool) = self.next() {
@@ -297,10 +297,7 @@ impl Controller {
             terminations_left: self.pace.left(Instant::now()),
             settings: Settings {
                 settle: self.settle,
-                rights: Rights {
-                    terminate: self.deletion_right.is_granted(),
-                    ..Rights::ALL
-                },
+                rights: self.rights.granted(),
                 ..Settings::default()
             },
         }

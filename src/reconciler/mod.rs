@@ -8,7 +8,6 @@
 mod apply;
 mod args;
 mod controller;
-mod deletion_right;
 mod followers;
 mod index;
 mod metrics;
@@ -16,6 +15,7 @@ mod objects;
 mod pace;
 mod queue;
 mod replace;
+mod rights;
 mod run;
 mod seen;
 mod terminate;

@@ -142,6 +142,48 @@ fn every_component_is_what_a_value_asks_for() {
     }
 }
 
+/// The cluster roles of the reconciler, by the end of their names, and their verbs on `NodeClaims`.
+fn verbs_on_claims(values: &[&str]) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    for (name, object) in charted(values) {
+        let Some(end) = name.strip_prefix("ClusterRole  poolgate-reconciler") else {
+            continue;
+        };
+        let mut rules = object["rules"].as_array().expect("rules").iter();
+        let rule = rules.find(|rule| rule["resources"] == json!(["nodeclaims"]));
+        found.push((end.to_owned(), rule.expect("a rule")["verbs"].clone()));
+    }
+    found
+}
+
+#[test]
+fn each_right_on_nodeclaims_is_one_value_and_one_role() {
+    let reads = (String::new(), json!(["list", "watch"]));
+    let repairs = ("-repair".to_owned(), json!(["delete", "patch"]));
+    let terminates = ("-terminate".to_owned(), json!(["delete", "terminate"]));
+    let (gate, without) = ("--set=profile=gate", "--set=reconciler.repair=false");
+    let with = "--set=reconciler.terminate=true";
+    for (values, expected) in [
+        (&[gate][..], vec![&reads, &repairs]),
+        (&[gate, without], vec![&reads]),
+        (&[gate, with], vec![&reads, &repairs, &terminates]),
+        (&[gate, without, with], vec![&reads, &terminates]),
+    ] {
+        let found = verbs_on_claims(values);
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{values:?}");
+    }
+    // With kustomize, what is there by default is left out by patches.
+    let patches = ["ClusterRole", "ClusterRoleBinding"].map(|kind| {
+        format!(
+            "- patch: '{{$patch: delete, apiVersion: rbac.authorization.k8s.io/v1, kind: {kind}, metadata: {{name: \
+             poolgate-reconciler-repair}}}}'\n"
+        )
+    });
+    let overlay = format!("resources: [../gate]\npatches:\n{}", patches.concat());
+    let (_copy, own) = with_overlay(&[("kustomization.yaml", &overlay)]);
+    expect_same(&built(&own), &charted(&[gate, without]));
+}
+
 #[test]
 fn no_pool_is_strict_unless_it_is_named() {
     let denied = template(&["--set=profile=gate-strict"]);

@@ -14,7 +14,7 @@ use super::control_plane::ControlPlane;
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
 
 /// Accounts, rights and what these are about; no webhook is registered that nobody would answer.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "base/namespace.yaml",
     "base/serviceaccount.yaml",
     "base/rbac.yaml",
@@ -24,6 +24,7 @@ const FILES: [&str; 12] = [
     "components/gate/flowcontrol.yaml",
     "components/reconciler/serviceaccount.yaml",
     "components/reconciler/rbac.yaml",
+    "components/reconciler/repair.yaml",
     "components/reconciler/validatingadmissionpolicy.yaml",
     "components/reconciler/cronjob.yaml",
     "components/terminate/rbac.yaml",

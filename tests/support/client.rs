@@ -137,7 +137,13 @@ impl Client {
     /// Applies a manifest, in YAML or JSON, to the object at its path, as `kubectl apply --server-side` does.
     #[track_caller]
     pub(crate) fn apply(&self, path: &str, manifest: &str) {
-        let applied = format!("{path}?fieldManager=kubectl&force=true");
+        self.apply_by("kubectl", path, manifest);
+    }
+
+    /// The same by another field manager.
+    #[track_caller]
+    pub(crate) fn apply_by(&self, manager: &str, path: &str, manifest: &str) {
+        let applied = format!("{path}?fieldManager={manager}&force=true");
         if let Err(error) = self.send(&Method::PATCH, &applied, APPLY, manifest) {
             panic!("apply {path}: {error:?}");
         }

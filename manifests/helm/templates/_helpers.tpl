@@ -405,6 +405,23 @@ webhooks:
     && request.userInfo.username.endsWith(':{{ . }}')
 {{- end }}
 
+{{- /* Why a NodeClaim may be deleted, as variables of both fences. The account cannot write a status. */ -}}
+{{- define "poolgate.deletionReasons" -}}
+- name: trueConditions
+  expression: dyn(oldObject).?status.?conditions.orValue([]).filter(condition, condition.status == 'True')
+# Karpenter wants to replace its node to repair it. A reboot sets the same reason.
+- name: isUnhealthy
+  expression: |-
+    variables.trueConditions.exists(condition,
+      condition.type == 'DisruptionReason' && condition.?reason.orValue('') == 'Unhealthy')
+    && !variables.trueConditions.exists(condition, condition.type == 'Rebooting')
+- name: isDrifted
+  expression: variables.trueConditions.exists(condition, condition.type == 'Drifted')
+# Whether the account has the separate right to delete NodeClaims above a limit.
+- name: mayTerminate
+  expression: authorizer.group('karpenter.sh').resource('nodeclaims').check('terminate').allowed()
+{{- end }}
+
 {{- /* A pod that removes the marks from nodes, and ends. Of (root, account, backoffLimit, args, leaving). */ -}}
 {{- define "poolgate.unhold" -}}
 backoffLimit: {{ .backoffLimit }}

@@ -20,9 +20,11 @@ use crate::support::wait::wait_for;
 
 const NAMESPACE: &str = "poolgate-system";
 const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers";
+/// On a node of a pool with room.
+const USERS_MARK: &str = "karpenter.sh/do-not-disrupt";
 const JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/jobs/poolgate-leaving";
 
-/// A cluster with a full pool and one with room, whose nodes have no marks.
+/// A cluster with a full pool and one with room, whose nodes have no marks but a user's.
 struct Cluster {
     plane: ControlPlane,
     services: Services,
@@ -42,6 +44,11 @@ impl Cluster {
         fleet.pool("full", 1, &json!({}));
         fleet.busy("full", "full-a");
         fleet.pool("roomy", 9, &json!({}));
+        fleet.busy("roomy", "users");
+        fleet.change_node(
+            "users",
+            &json!({"metadata": {"annotations": {USERS_MARK: "true"}}}),
+        );
         Self {
             plane,
             services,
@@ -129,6 +136,22 @@ impl Cluster {
         });
         self.services.route(&self.plane, NAMESPACE, "poolgate-gate", None);
     }
+
+    /// Marks nodes as poolgate does whose repair was denied: one that is held anyway, and a user's.
+    fn marked_for_repair(&self) {
+        for (node, why) in [("full-a", "node-limit,repair"), ("users", "repair")] {
+            let mut marks = json!({"apiVersion": "v1", "kind": "Node", "metadata": {
+                "name": node,
+                "labels": {"poolgate.dev/held": "true"},
+                "annotations": {"poolgate.dev/held-for": why, "karpenter.sh/do-not-repair": "true"},
+            }});
+            if node == "full-a" {
+                marks["metadata"]["annotations"][USERS_MARK] = json!("true");
+            }
+            let path = format!("/api/v1/nodes/{node}");
+            Client::of(&self.plane).apply_by("poolgate", &path, &marks.to_string());
+        }
+    }
 }
 
 #[track_caller]
@@ -173,6 +196,7 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
         };
         if install.contains("strict") && namespace == NAMESPACE {
             cluster.live();
+            cluster.marked_for_repair();
         }
         assert!(cluster.everything().len() > before.len() + 5, "{install}");
         cluster.run(uninstall);
@@ -187,6 +211,7 @@ fn helm_uninstall_leaves_no_mark_on_a_node() {
         "helm install poolgate manifests/helm --create-namespace --set profile=gate --namespace {NAMESPACE}"
     ));
     cluster.live();
+    cluster.marked_for_repair();
     let plane = &cluster.plane;
     thread::scope(|scope| {
         // Where a kubelet would: the pod of the hook's Job, by the rights that come with it.
@@ -210,6 +235,12 @@ fn helm_uninstall_leaves_no_mark_on_a_node() {
     cluster.fleet.wait_until_held("full", &[]);
     let node = cluster.fleet.stored_node("full-a");
     assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");
+    let users = cluster.fleet.stored_node("users");
+    assert_eq!(
+        users["metadata"]["annotations"],
+        json!({USERS_MARK: "true"}),
+        "{users}"
+    );
     // It stops when it is ready.
     let client = Client::of(&cluster.plane);
     wait_for("the namespace of the ledgers to go", || {

@@ -2,13 +2,14 @@
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::support::accounts::Account;
 use crate::support::chart::charted;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
+use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
 use crate::support::wait::wait_for;
 
@@ -17,10 +18,15 @@ const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 
-/// The hand of a thief, and the fleet that is there.
+/// Karpenter's deadline for a drain, on a NodeClaim.
+const DEADLINE: &str = "karpenter.sh/nodeclaim-termination-timestamp";
+
+/// The hands of two thieves, and the fleet that is there.
 struct Fenced {
     fleet: Fleet,
     thief: Client,
+    /// One whose account was not given the component `terminate`. It is of another namespace, and fenced all the same.
+    repairer: Client,
     _plane: ControlPlane,
 }
 
@@ -36,16 +42,24 @@ impl Fenced {
         let plane = ControlPlane::start();
         let mut fleet = Fleet::in_cluster(&plane);
         let thief = Client::by(&plane.kubeconfig_by(Account::Reconciler));
+        let repairer = repairer(&plane);
         fleet.pool("limited", 1, &json!({}));
         fleet.busy("limited", "mine");
         let fenced = Self {
             fleet,
             thief,
+            repairer,
             _plane: plane,
         };
         // Policies take effect late, and each for itself.
         wait_for("the fence to stand", || {
             fenced.denied(NODES, "mine", &json!({"spec": {"unschedulable": true}}))
+        });
+        wait_for("the role of the other to be known", || {
+            let change = json!({"metadata": {"labels": {"a": "b"}}});
+            let path = format!("{CLAIMS}/mine?dryRun=All");
+            let denied = fenced.repairer.try_merge(&path, &change).err()?.to_string();
+            denied.contains("this account").then_some(())
         });
         fenced
     }
@@ -69,17 +83,82 @@ impl Fenced {
         assert_eq!(reported, None, "{collection}/{name} denied {change}");
     }
 
-    /// Why the fence keeps the thief from deleting a claim, by the UID that it has or by none.
+    /// Why the fence keeps the thief from deleting a claim by its UID.
     #[track_caller]
-    fn kept(&self, name: &str, by_uid: bool) -> Option<String> {
-        let claim = self.fleet.client().get(&format!("{CLAIMS}/{name}"));
-        let uid = claim.expect("a claim")["metadata"]["uid"].clone();
-        let mut options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "dryRun": ["All"]});
-        if by_uid {
-            options["preconditions"] = json!({"uid": uid});
-        }
-        reported(self.thief.try_delete(&format!("{CLAIMS}/{name}"), &options))
+    fn kept(&self, name: &str) -> Option<String> {
+        self.kept_from(&self.thief, &format!("{CLAIMS}/{name}"))
     }
+
+    /// The same of either thief and any object.
+    #[track_caller]
+    fn kept_from(&self, thief: &Client, path: &str) -> Option<String> {
+        let stored = self.fleet.client().get(path).expect("an object");
+        let options = json!({"dryRun": ["All"], "preconditions": {"uid": stored["metadata"]["uid"]}});
+        reported(thief.try_delete(path, &options))
+    }
+
+    /// A pool with this much of its metadata and this spec.
+    fn pool(&self, name: &str, metadata: &Value, spec: &Value) {
+        let mut pool = node_pool(name, spec);
+        for (field, value) in metadata.as_object().expect("fields") {
+            pool["metadata"][field] = value.clone();
+        }
+        self.fleet.client().create(POOLS, &pool);
+    }
+
+    /// A claim with conditions, each as its type, status and reason in one text.
+    fn claim(&mut self, pool: &str, name: &str, conditions: &[&str]) {
+        self.fleet.unlaunched(pool, name, &json!({}));
+        let conditions = conditions.iter().map(|condition| {
+            let words: Vec<_> = condition.split(' ').collect();
+            json!({
+                "type": words[0],
+                "status": words[1],
+                "reason": words[2],
+                "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            })
+        });
+        let status = json!({"status": {"conditions": conditions.collect::<Vec<_>>()}});
+        self.fleet
+            .client()
+            .merge(&format!("{CLAIMS}/{name}/status"), &status);
+    }
+
+    /// A claim that is being deleted, and stays, with this much of its spec.
+    fn going(&self, name: &str, spec: &Value) {
+        let client = self.fleet.client();
+        let mut claim = node_claim(name, "limited");
+        claim["metadata"]["finalizers"] = json!(["karpenter.sh/termination"]);
+        for (field, value) in spec.as_object().expect("fields") {
+            claim["spec"][field] = value.clone();
+        }
+        client.create(CLAIMS, &claim);
+        client.delete(&format!("{CLAIMS}/{name}"));
+    }
+}
+
+/// A thief with the rights that are given by default, by an account of the same name in another namespace.
+fn repairer(plane: &ControlPlane) -> Client {
+    let client = Client::of(plane);
+    let (namespace, name) = ("elsewhere", "poolgate-reconciler");
+    client.create("/api/v1/namespaces", &json!({"metadata": {"name": namespace}}));
+    client.create(
+        &format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
+        &json!({"metadata": {"name": name}}),
+    );
+    bind(&client, "poolgate-reconciler-repair", namespace);
+    Client::by(&plane.kubeconfig_of(namespace, name))
+}
+
+/// Gives the account of a namespace a role.
+fn bind(client: &Client, role: &str, namespace: &str) {
+    let binding = json!({
+        "metadata": {"name": format!("{namespace}-{role}")},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "namespace": namespace, "name": "poolgate-reconciler"}],
+    });
+    client.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding);
 }
 
 /// What the fence says of a request; none where it was taken.
@@ -101,6 +180,15 @@ fn of_a_node_the_account_changes_the_marks_alone() {
         "annotations": {"poolgate.dev/held-for": "node-limit", "karpenter.sh/do-not-disrupt": "true"},
     });
     fenced.expect_taken(NODES, "mine", &json!({"metadata": marks}));
+    let unrepaired = json!({
+        "labels": {"poolgate.dev/held": "true"},
+        "annotations": {
+            "poolgate.dev/held-for": "repair",
+            "karpenter.sh/do-not-disrupt": null,
+            "karpenter.sh/do-not-repair": "true",
+        },
+    });
+    fenced.expect_taken(NODES, "mine", &json!({"metadata": unrepaired}));
     let taint = json!([{"key": "gone", "effect": "NoExecute"}]);
     let owner = json!([{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "1"}]);
     for change in [
@@ -114,6 +202,10 @@ fn of_a_node_the_account_changes_the_marks_alone() {
         // A user's own word, without the marks.
         json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}}),
         json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "false"}, "labels": {"poolgate.dev/held": "true"}}}),
+        json!({"metadata": {"annotations": {"karpenter.sh/do-not-repair": "true"}}}),
+        json!({"metadata": {"annotations": {"karpenter.sh/do-not-repair": "false"}, "labels": {"poolgate.dev/held": "true"}}}),
+        // One without the marks is not hidden behind the other with them.
+        json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true", "karpenter.sh/do-not-repair": "true"}}}),
     ] {
         fenced.expect_denied(NODES, "mine", &change);
     }
@@ -121,13 +213,42 @@ fn of_a_node_the_account_changes_the_marks_alone() {
     let other = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "other"}});
     fenced.fleet.client().create(NODES, &other);
     fenced.expect_denied(NODES, "other", &json!({"metadata": marks}));
-    // What is marked is let go, with its pool or without.
-    fenced.fleet.change_node("mine", &json!({"metadata": marks}));
+    fenced.expect_denied(NODES, "other", &json!({"metadata": unrepaired}));
+    // A user's own marks stay.
+    for mark in ["karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-repair"] {
+        fenced
+            .fleet
+            .change_node("other", &json!({"metadata": {"annotations": {mark: "true"}}}));
+        fenced.expect_denied(
+            NODES,
+            "other",
+            &json!({"metadata": {"annotations": {mark: null}}}),
+        );
+    }
+    // What is marked is marked for another reason, and let go, with its pool or without.
     let free = json!({"metadata": {
         "labels": {"poolgate.dev/held": null},
-        "annotations": {"poolgate.dev/held-for": null, "karpenter.sh/do-not-disrupt": null},
+        "annotations": {
+            "poolgate.dev/held-for": null,
+            "karpenter.sh/do-not-disrupt": null,
+            "karpenter.sh/do-not-repair": null,
+        },
     }});
-    fenced.expect_taken(NODES, "mine", &free);
+    for (marks, others) in [(&marks, &unrepaired), (&unrepaired, &marks)] {
+        fenced.fleet.change_node("mine", &json!({"metadata": marks}));
+        fenced.expect_taken(NODES, "mine", &json!({"metadata": others}));
+        fenced.expect_taken(NODES, "mine", &free);
+    }
+    // One whose marks somebody has removed in part is let go, too.
+    for gone in [
+        json!({"labels": {"poolgate.dev/held": null}}),
+        json!({"annotations": {"poolgate.dev/held-for": null}}),
+    ] {
+        fenced.fleet.change_node("mine", &json!({"metadata": marks}));
+        fenced.fleet.change_node("mine", &json!({"metadata": gone}));
+        fenced.expect_taken(NODES, "mine", &free);
+    }
+    fenced.fleet.change_node("mine", &free);
 }
 
 #[test]
@@ -159,46 +280,272 @@ fn of_a_pool_the_account_changes_a_limit_that_is_left_to_it() {
 #[test]
 fn the_account_deletes_claims_by_uid_and_only_of_pools_with_a_limit() {
     let mut fenced = fenced();
-    assert_eq!(fenced.kept("mine", true), None);
-    assert!(fenced.kept("mine", false).is_some(), "without a UID");
-    let reports = json!({"poolgate.dev/over-limit": "Report"});
-    let stays = json!({"finalizers": ["example.com/stay"]});
+    assert_eq!(fenced.kept("mine"), None);
+    let anyone = fenced
+        .thief
+        .try_delete(&format!("{CLAIMS}/mine"), &json!({"dryRun": ["All"]}));
+    assert!(reported(anyone).is_some(), "without a UID");
+    let limit = json!({"limits": {"nodes": 1}});
     for (pool, metadata, spec) in [
         ("unlimited", json!({}), json!({})),
-        (
-            "reports",
-            json!({"annotations": reports}),
-            json!({"limits": {"nodes": 1}}),
-        ),
         (
             "static",
             json!({}),
             json!({"limits": {"nodes": 1}, "replicas": 1}),
         ),
-        ("going", stays, json!({"limits": {"nodes": 1}})),
+        ("going", json!({"finalizers": ["example.com/stay"]}), limit),
     ] {
-        let client = fenced.fleet.client();
-        let mut object = node_pool(pool, &spec);
-        for (field, value) in metadata.as_object().expect("fields") {
-            object["metadata"][field] = value.clone();
-        }
-        client.create(POOLS, &object);
+        fenced.pool(pool, &metadata, &spec);
         if pool == "going" {
-            client.delete(&format!("{POOLS}/{pool}"));
+            fenced.fleet.client().delete(&format!("{POOLS}/{pool}"));
         }
-        fenced.fleet.unlaunched(pool, pool, &json!({}));
+        fenced.claim(pool, pool, &[SICK]);
         // What the API server knows of NodePools, it learns from a watch.
-        wait_for("the claim to be kept", || fenced.kept(pool, true));
+        wait_for("the claim to be kept", || fenced.kept(pool));
     }
     // Claims of nobody's pool are not Karpenter's to make.
     fenced
         .fleet
         .unlaunched("limited", "stray", &json!({"labels": {}}));
-    assert!(fenced.kept("stray", true).is_some());
+    assert!(fenced.kept("stray").is_some());
     // One more pool without a limit takes nothing from the others.
-    assert_eq!(fenced.kept("mine", true), None);
+    assert_eq!(fenced.kept("mine"), None);
     // Nobody else is fenced in.
     fenced.fleet.client().delete(&format!("{CLAIMS}/unlimited"));
+}
+
+/// What Karpenter says of a claim whose node it wants to replace to repair it.
+const SICK: &str = "DisruptionReason True Unhealthy";
+
+/// Claims by what Karpenter says of them: neither sick nor drifted, though it looks like that, sick, and drifted.
+const KINDS: [(&str, &[&str]); 5] = [
+    (
+        "well",
+        &[
+            "DisruptionReason False Unhealthy",
+            "Consolidatable True Unhealthy",
+            "Drifted False Drifted",
+        ],
+    ),
+    ("costly", &["DisruptionReason True Underutilized"]),
+    ("rebooting", &[SICK, "Rebooting True Requested"]),
+    ("sick", &[SICK, "Rebooting False Rebooted"]),
+    ("drifted", &["Drifted True NodePoolDrifted"]),
+];
+
+#[test]
+fn what_a_pool_says_and_what_karpenter_says_decide_which_claims_may_go() {
+    let mut fenced = fenced();
+    // For each pool: what it says, and which claims may go without the right to terminate and with it.
+    let any = ["well", "costly", "rebooting", "sick", "drifted"];
+    let cases: [(&str, Value, &[&str], &[&str]); 10] = [
+        ("says-nothing", json!({}), &["sick"], &any),
+        (
+            "leaves-its-limit",
+            json!({"node-limit": "1"}),
+            &["sick", "drifted"],
+            &any,
+        ),
+        (
+            "blocks",
+            json!({"node-limit": "1", "at-limit": "Block"}),
+            &[],
+            &any,
+        ),
+        (
+            "repairs",
+            json!({"node-limit": "1", "at-limit": "repair"}),
+            &["sick"],
+            &any,
+        ),
+        (
+            "replaces",
+            json!({"node-limit": "1", "at-limit": "Replace", "over-limit": "report"}),
+            &["sick", "drifted"],
+            &["sick", "drifted"],
+        ),
+        (
+            "replaces-in-its-spec",
+            json!({"at-limit": "Replace", "over-limit": "Report"}),
+            &["sick"],
+            &["sick"],
+        ),
+        ("reports", json!({"over-limit": "Report"}), &["sick"], &["sick"]),
+        (
+            "wants-nothing",
+            json!({"node-limit": "1", "at-limit": "BLOCK", "over-limit": "REPORT"}),
+            &[],
+            &[],
+        ),
+        (
+            "terminates",
+            json!({"at-limit": "Repair", "over-limit": "Terminate"}),
+            &["sick"],
+            &any,
+        ),
+        // As long as the API server cannot read NodePools, it goes by the claims alone.
+        ("is-unknown", json!(null), &["sick", "drifted"], &any),
+    ];
+    for (pool, says, ..) in &cases {
+        if let Some(says) = says.as_object() {
+            let annotations = says.iter();
+            let annotations =
+                annotations.map(|(name, value)| (format!("poolgate.dev/{name}"), value.clone()));
+            let annotations: Map<_, _> = annotations.collect();
+            let limit = json!({"limits": {"nodes": 1}});
+            fenced.pool(pool, &json!({"annotations": annotations}), &limit);
+        }
+        for (kind, conditions) in KINDS {
+            fenced.claim(pool, &format!("{pool}-{kind}"), conditions);
+        }
+    }
+    // The API server learns of NodePools from a watch: who knows the last one, knows all.
+    fenced.pool("last", &json!({}), &json!({}));
+    fenced.claim("last", "last", &[SICK]);
+    wait_for("the claim to be kept", || fenced.kept("last"));
+    for (pool, says, repaired, terminated) in cases {
+        for (thief, expected) in [(&fenced.repairer, repaired), (&fenced.thief, terminated)] {
+            let may_go = any.into_iter().filter(|kind| {
+                let claim = format!("{CLAIMS}/{pool}-{kind}");
+                fenced.kept_from(thief, &claim).is_none()
+            });
+            assert_eq!(may_go.collect::<Vec<_>>(), expected, "{pool}: {says}");
+        }
+    }
+}
+
+/// A change of the annotation with Karpenter's deadline.
+fn deadline(at: &Value) -> Value {
+    json!({"metadata": {"annotations": {DEADLINE: at}}})
+}
+
+#[test]
+fn of_a_claim_that_goes_the_account_sets_the_deadline_first_or_earlier() {
+    let fenced = fenced();
+    let client = fenced.fleet.client();
+    let (noon, one) = (json!("2126-01-01T12:00:00Z"), json!("2126-01-01T13:00:00Z"));
+    // A living claim would keep it.
+    fenced.expect_denied(CLAIMS, "mine", &deadline(&noon));
+    fenced.expect_denied(CLAIMS, "mine", &json!({"metadata": {"annotations": {"a": "b"}}}));
+
+    fenced.going("drained", &json!({}));
+    fenced.expect_taken(CLAIMS, "drained", &deadline(&noon));
+    fenced.expect_taken(CLAIMS, "drained", &json!({}));
+    let owner = json!([{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "1"}]);
+    for metadata in [
+        json!({"labels": {"a": "b"}}),
+        json!({"labels": {"karpenter.sh/nodepool": null}}),
+        json!({"annotations": {"a": "b"}}),
+        json!({"annotations": {DEADLINE: noon, "karpenter.sh/do-not-disrupt": "true"}}),
+        json!({"annotations": {DEADLINE: noon}, "labels": {"a": "b"}}),
+        // The machine would stay, and nobody would know of it.
+        json!({"finalizers": null}),
+        json!({"ownerReferences": owner}),
+    ] {
+        fenced.expect_denied(CLAIMS, "drained", &json!({"metadata": metadata}));
+    }
+    for untimely in [
+        "",
+        "soon",
+        "10m",
+        "2126-01-01",
+        "2126-13-01T12:00:00Z",
+        "4922942400",
+        " 2126-01-01T12:00:00Z",
+    ] {
+        let denied = fenced.thief.try_merge(
+            &format!("{CLAIMS}/drained?dryRun=All"),
+            &deadline(&json!(untimely)),
+        );
+        let reported = denied.expect_err(untimely).to_string();
+        assert!(
+            reported.contains("'poolgate-reconciler' denied request"),
+            "{untimely}: {reported}"
+        );
+    }
+
+    client.merge(&format!("{CLAIMS}/drained"), &deadline(&noon));
+    fenced.expect_taken(CLAIMS, "drained", &deadline(&json!("2126-01-01T11:59:59Z")));
+    fenced.expect_taken(CLAIMS, "drained", &deadline(&json!("2126-01-01T13:00:00+02:00")));
+    for later in [&one, &json!("2126-01-01T12:00:00+00:00"), &json!(null)] {
+        fenced.expect_denied(CLAIMS, "drained", &deadline(later));
+    }
+    fenced.expect_denied(CLAIMS, "drained", &json!({"metadata": {"annotations": null}}));
+
+    // Karpenter is about to set one: deletion + an hour.
+    fenced.going("bounded", &json!({"terminationGracePeriod": "1h"}));
+    let claim = client.get(&format!("{CLAIMS}/bounded")).expect("a claim");
+    let deleted = claim["metadata"]["deletionTimestamp"].as_str().expect("a time");
+    let deleted: jiff::Timestamp = deleted.parse().expect("a time");
+    let after = |minutes: i64| json!((deleted + jiff::SignedDuration::from_mins(minutes)).to_string());
+    fenced.expect_taken(CLAIMS, "bounded", &deadline(&after(60)));
+    fenced.expect_denied(CLAIMS, "bounded", &deadline(&after(61)));
+
+    for claim in ["drained", "bounded"] {
+        client.merge(
+            &format!("{CLAIMS}/{claim}"),
+            &json!({"metadata": {"finalizers": null}}),
+        );
+    }
+}
+
+/// Karpenter's definition says the same; a cluster may have another one.
+#[test]
+fn of_a_claim_that_goes_the_account_does_not_change_the_spec() {
+    let fenced = fenced();
+    let client = fenced.fleet.client();
+    fenced.going("unchanged", &json!({}));
+    let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodeclaims.karpenter.sh";
+    let mut stored = client.get(definition).expect("the definition");
+    for version in stored["spec"]["versions"].as_array_mut().expect("versions") {
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] = json!([]);
+    }
+    client.replace(definition, &stored);
+    let change = json!({"spec": {"expireAfter": "1m"}});
+    wait_for("the definition to let a spec change", || {
+        client
+            .try_merge(&format!("{CLAIMS}/unchanged?dryRun=All"), &change)
+            .ok()
+    });
+    fenced.expect_denied(CLAIMS, "unchanged", &change);
+    client.merge(
+        &format!("{CLAIMS}/unchanged"),
+        &json!({"metadata": {"finalizers": null}}),
+    );
+}
+
+/// Its roles say the same; a cluster may give it more.
+#[test]
+fn the_account_creates_nothing_but_events_and_deletes_nothing_but_claims() {
+    let fenced = fenced();
+    let client = fenced.fleet.client();
+    let role = json!({
+        "metadata": {"name": "more"},
+        "rules": [
+            {"apiGroups": [""], "resources": ["nodes"], "verbs": ["create", "delete"]},
+            {"apiGroups": ["karpenter.sh"], "resources": ["nodepools", "nodeclaims"], "verbs": ["create", "delete"]},
+        ],
+    });
+    client.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", &role);
+    bind(client, "more", "poolgate-system");
+    for (collection, object) in [
+        (NODES, json!({"metadata": {"name": "made"}})),
+        (POOLS, node_pool("made", &json!({}))),
+        (CLAIMS, node_claim("made", "limited")),
+    ] {
+        let path = format!("{collection}?dryRun=All");
+        wait_for("the fence, and not a role, to deny it", || {
+            let denied = fenced
+                .thief
+                .try_create(&path, &object)
+                .expect_err("a denial")
+                .to_string();
+            denied.contains("this account").then_some(())
+        });
+    }
+    for path in [format!("{NODES}/mine"), format!("{POOLS}/limited")] {
+        assert!(fenced.kept_from(&fenced.thief, &path).is_some(), "{path}");
+    }
 }
 
 #[test]

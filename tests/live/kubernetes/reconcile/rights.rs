@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::support::accounts::Account;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::program;
@@ -56,25 +57,77 @@ fn the_rights_of_the_manifests_are_enough() {
         "{spared:?}"
     );
     reconciler.kill();
+    // As it is marked whose replacement was denied.
+    let marks = json!({"apiVersion": "v1", "kind": "Node", "metadata": {
+        "name": "node-a",
+        "labels": {"poolgate.dev/held": "true"},
+        "annotations": {"poolgate.dev/held-for": "node-limit,repair", "karpenter.sh/do-not-disrupt": "true", "karpenter.sh/do-not-repair": "true"},
+    }});
+    let path = "/api/v1/nodes/node-a";
+    let account = Client::by(&plane.kubeconfig_by(Account::Reconciler));
+    account.apply_by("poolgate", path, &marks.to_string());
     let lease = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
     fleet.client().delete(lease);
     program::run(&args, "").success();
     fleet.wait_until_held("general", &[]);
+    let node = fleet.stored_node("node-a");
+    assert!(node["metadata"]["annotations"].is_null(), "{node}");
+}
+
+/// The verbs on `NodeClaims` that may be missing.
+const VERBS: [&str; 3] = ["terminate", "delete", "patch"];
+
+/// Waits until the API server knows that the account has these rights and no others: it learns of roles from watches.
+#[track_caller]
+fn wait_until_granted(account: &Client, expected: &[&str]) {
+    wait_for(&format!("{expected:?} to be granted"), || {
+        let granted = VERBS.into_iter().filter(|verb| {
+            let review = json!({
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SelfSubjectAccessReview",
+                "spec": {"resourceAttributes": {"group": "karpenter.sh", "resource": "nodeclaims", "verb": verb}},
+            });
+            let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+            account.create(path, &review)["status"]["allowed"] == true
+        });
+        (granted.collect::<Vec<_>>() == expected).then_some(())
+    });
+}
+
+/// Waits until the log says of these rights, and of no others, that they are missing, of each once.
+#[track_caller]
+fn wait_until_missed(reconciler: &Reconciler, expected: &[&str]) {
+    wait_for(&format!("the log to miss {expected:?}"), || {
+        let log = reconciler.log();
+        let said = |verb: &&str| {
+            log.matches(&format!("this account may not {verb} NodeClaims"))
+                .count()
+        };
+        let counts: Vec<_> = VERBS.iter().map(said).collect();
+        let expected = VERBS.map(|verb| usize::from(expected.contains(&verb)));
+        (counts == expected).then_some(())
+    });
 }
 
 #[test]
-fn without_the_right_to_delete_everything_else_goes_on() {
+fn without_a_right_everything_else_goes_on_and_the_log_says_what_is_missing() {
     let plane = ControlPlane::start();
     let mut fleet = Fleet::in_cluster(&plane);
     let kubeconfig = plane.kubeconfig_by(Account::Reconciler);
-    let line = block_of(OPERATIONS, "console", "kubectl delete clusterrolebinding").trim();
+    let account = Client::by(&kubeconfig);
     let directory = tempfile::tempdir().expect("a directory");
-    shell(directory.path(), Some(plane.kubeconfig()), line).success();
+    let take_away = || {
+        let line = block_of(OPERATIONS, "console", "kubectl delete clusterrolebinding").trim();
+        shell(directory.path(), Some(plane.kubeconfig()), line).success();
+        wait_until_granted(&account, &[]);
+    };
+    let start = || Reconciler::start(&kubeconfig, &["--settle=1s"]);
 
+    take_away();
     fleet.pool("general", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.busy("general", "node-a");
     fleet.empty("general", "node-b");
-    let reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
+    let mut reconciler = start();
     let message = wait_for("an event", || {
         let mut events = fleet.events("general").into_iter();
         events.find_map(|(reason, message, _)| (reason == "NodeLimitExceeded").then_some(message))
@@ -85,14 +138,60 @@ fn without_the_right_to_delete_everything_else_goes_on() {
         "{message}"
     );
     fleet.wait_until_held("general", &["node-a"]);
+    wait_until_missed(&reconciler, &VERBS);
     assert_eq!(fleet.living_claims("general").len(), 2);
     // It has asked whether it may, and has not tried.
     assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
-    reconciler.kill();
+    reconciler.terminate();
 
-    plane.install_accounts();
-    let _reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
+    // What is granted by default does not let it terminate.
+    plane.install_files(&["components/reconciler/repair.yaml"]);
+    wait_until_granted(&account, &["delete", "patch"]);
+    let mut reconciler = start();
+    wait_until_missed(&reconciler, &["terminate"]);
+    fleet.wait_until_held("general", &["node-a"]);
+    assert_eq!(fleet.living_claims("general").len(), 2);
+    assert!(
+        !reconciler.log().contains("denied request"),
+        "{}",
+        reconciler.log()
+    );
+    reconciler.terminate();
+
+    take_away();
+    plane.install_files(&["components/terminate/rbac.yaml"]);
+    wait_until_granted(&account, &["terminate", "delete"]);
+    let mut reconciler = start();
+    wait_until_missed(&reconciler, &["patch"]);
     wait_for("the empty node to go", || {
         (fleet.living_claims("general") == ["node-a"]).then_some(())
     });
+    reconciler.terminate();
+
+    take_away();
+    give_all_verbs(&fleet);
+    wait_until_granted(&account, &VERBS);
+    fleet.empty("general", "node-c");
+    let reconciler = start();
+    wait_for("the empty node to go", || {
+        (fleet.living_claims("general") == ["node-a"]).then_some(())
+    });
+    wait_until_missed(&reconciler, &[]);
+}
+
+/// Lets the reconciler do anything to `NodeClaims`: a wildcard means poolgate's own verb, too.
+fn give_all_verbs(fleet: &Fleet) {
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let metadata = json!({"name": "all-verbs"});
+    let rule = json!({"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["*"]});
+    let role = json!({"metadata": metadata, "rules": [rule]});
+    fleet.client().create(&format!("{rbac}/clusterroles"), &role);
+    let binding = json!({
+        "metadata": metadata,
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "all-verbs"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "poolgate-system", "name": "poolgate-reconciler"}],
+    });
+    fleet
+        .client()
+        .create(&format!("{rbac}/clusterrolebindings"), &binding);
 }
