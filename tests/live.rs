@@ -26,12 +26,18 @@ mod live {
         mod drain;
         mod drift;
         mod expiry;
+        mod full_pool;
         mod guarded;
         mod hard_limit;
+        mod legacy_repair;
+        mod neighbours;
         mod over_limit;
         mod overrun;
+        mod repair;
+        mod replace;
         mod shared;
         mod soft_limit;
+        mod surge;
         mod turnover;
     }
 

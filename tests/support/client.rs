@@ -17,6 +17,7 @@ use super::control_plane::ControlPlane;
 use super::wait::PATIENCE;
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
+const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 const JSON: &str = "application/json";
 const APPLY: &str = "application/apply-patch+yaml";
 /// What kubectl asks for to learn which resources there are.
@@ -132,6 +133,14 @@ impl Client {
     /// Merges a change that may be rejected.
     pub(crate) fn try_merge(&self, path: &str, change: &Value) -> Result<Value, Error> {
         self.send(&Method::PATCH, path, MERGE_PATCH, &change.to_string())
+    }
+
+    /// Merges a change into an object of one of Kubernetes' own kinds, whose lists may be maps by a key.
+    #[track_caller]
+    pub(crate) fn merge_lists(&self, path: &str, change: &Value) {
+        if let Err(error) = self.send(&Method::PATCH, path, STRATEGIC_MERGE_PATCH, &change.to_string()) {
+            panic!("PATCH {path}: {error}");
+        }
     }
 
     /// Applies a manifest, in YAML or JSON, to the object at its path, as `kubectl apply --server-side` does.

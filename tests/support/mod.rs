@@ -7,6 +7,7 @@
 pub(crate) mod accounts;
 pub(crate) mod assets;
 pub(crate) mod authority;
+pub(crate) mod chance;
 pub(crate) mod chart;
 pub(crate) mod client;
 pub(crate) mod control_plane;

@@ -165,6 +165,23 @@ pub(crate) fn spells(
     spells
 }
 
+/// Whether an object is being deleted.
+pub(crate) fn is_going(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// The names of the objects that were deleted, in that order.
+pub(crate) fn deleted_in_order(changes: &[Change]) -> Vec<String> {
+    let mut order: Vec<String> = Vec::new();
+    for change in changes.iter().filter(|change| is_going(&change.object)) {
+        let name = name(&change.object);
+        if !order.iter().any(|known| known == name) {
+            order.push(name.to_owned());
+        }
+    }
+    order
+}
+
 /// The objects that are after `changes`, by uid.
 fn standing(changes: &[Change]) -> BTreeMap<&str, &Value> {
     let mut standing = BTreeMap::new();

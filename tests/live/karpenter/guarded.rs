@@ -1,12 +1,12 @@
 //! A cluster whose node limits poolgate enforces: the gate before every NodeClaim, and the reconciler.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::full::full;
-use crate::support::karpenter::{Definition, KarpenterCluster, lock};
+use crate::support::karpenter::{Definition, KarpenterCluster, NodeRepair, lock};
 use crate::support::poolgate::Poolgate;
 use crate::support::reconciler::Reconciler;
 use crate::support::recording::{Recording, counts, peak};
@@ -21,55 +21,78 @@ const DEADLINE: Duration = Duration::from_mins(8);
 /// keep to pools and Deployments of their own names.
 pub(super) struct Guarded {
     pub(super) cluster: KarpenterCluster,
-    reconciler: Option<Mutex<Reconciler>>,
-    gate: Option<Mutex<Poolgate>>,
+    reconciler: Mutex<Option<Reconciler>>,
+    gate: Mutex<Option<Poolgate>>,
 }
 
 impl Guarded {
     /// Starts gate and reconciler, with more arguments for the reconciler.
     pub(super) fn start(args: &[&str]) -> Self {
-        let mut guarded = Self::gate_alone();
+        Self::start_repairing(NodeRepair::Off, args)
+    }
+
+    /// The same where Karpenter repairs nodes.
+    pub(super) fn start_repairing(repair: NodeRepair, args: &[&str]) -> Self {
+        let (cluster, gate) = KarpenterCluster::start(Definition::Patched, repair, start_gate);
+        let guarded = Self {
+            cluster,
+            reconciler: Mutex::default(),
+            gate: Mutex::new(Some(gate)),
+        };
         guarded.reconcile(args);
         guarded
     }
 
     /// Starts the gate.
     pub(super) fn gate_alone() -> Self {
-        let (cluster, gate) = KarpenterCluster::start(Definition::Patched, start_gate);
-        Self {
-            cluster,
-            reconciler: None,
-            gate: Some(Mutex::new(gate)),
-        }
+        let guarded = Self::unguarded_by(Definition::Patched, NodeRepair::Off);
+        guarded.guard();
+        guarded
     }
 
     /// Starts neither: Karpenter alone with its own definitions, until [`Self::guard`].
     pub(super) fn unguarded() -> Self {
+        Self::unguarded_by(Definition::Published, NodeRepair::Off)
+    }
+
+    /// The same where Karpenter repairs nodes.
+    pub(super) fn unguarded_repairing() -> Self {
+        Self::unguarded_by(Definition::Published, NodeRepair::On)
+    }
+
+    fn unguarded_by(definition: Definition, repair: NodeRepair) -> Self {
         Self {
-            cluster: KarpenterCluster::start(Definition::Published, |_| ()).0,
-            reconciler: None,
-            gate: None,
+            cluster: KarpenterCluster::start(definition, repair, |_| ()).0,
+            reconciler: Mutex::default(),
+            gate: Mutex::default(),
         }
     }
 
-    /// Starts the gate where there was none.
-    pub(super) fn guard(&mut self) {
-        self.gate = Some(Mutex::new(start_gate(self.cluster.plane())));
+    /// Starts the gate where there is none.
+    pub(super) fn guard(&self) {
+        *lock(&self.gate) = Some(start_gate(self.cluster.plane()));
     }
 
-    /// Starts the reconciler.
-    pub(super) fn reconcile(&mut self, args: &[&str]) {
+    /// Kills the gate, which then denies whatever it is asked until [`Self::guard`]: it fails closed.
+    pub(super) fn kill_gate(&self) {
+        *lock(&self.gate) = None;
+    }
+
+    /// Starts the reconciler where there is none.
+    pub(super) fn reconcile(&self, args: &[&str]) {
         let account = self.cluster.plane().kubeconfig_by(Account::Reconciler);
-        let reconciler = Reconciler::start(&account, args);
-        self.reconciler = Some(Mutex::new(reconciler));
+        *lock(&self.reconciler) = Some(Reconciler::start(&account, args));
+    }
+
+    /// Kills the reconciler, without a signal that it could see.
+    pub(super) fn kill_reconciler(&self) {
+        *lock(&self.reconciler) = None;
     }
 
     /// Lets poolgate review NodePools too.
     pub(super) fn review_pools(&self) {
-        let server = self.gate();
-        self.cluster
-            .plane()
-            .register_webhooks(&server.base_url(), &server.ca());
+        let (base, ca) = self.with_gate(|gate| (gate.base_url(), gate.ca()));
+        self.cluster.plane().register_webhooks(&base, &ca);
     }
 
     /// How many creations of NodeClaims the gate has denied so far because of limits of this mode.
@@ -77,14 +100,19 @@ impl Guarded {
         let labels = format!("{{decision=\"denied\",mode=\"{mode}\",dry_run=\"false\"}}");
         let metric = format!("poolgate_gate_decisions_total{labels}");
         // It begins to be there with the first.
-        self.gate().metric(&metric).map_or(0, whole)
+        self.with_gate(|gate| gate.metric(&metric).map_or(0, whole))
     }
 
     /// What the reconciler shows of a pool.
     pub(super) fn number(&self, name: &str, pool: &str) -> Option<usize> {
         let metric = format!("poolgate_nodepools_{name}{{nodepool=\"{pool}\"}}");
-        let reconciler = self.reconciler.as_ref().expect("a reconciler was started");
-        lock(reconciler).metric(&metric).map(whole)
+        self.reconciler_metric(&metric).map(whole)
+    }
+
+    /// One of the reconciler's metrics, named with its labels.
+    pub(super) fn reconciler_metric(&self, metric: &str) -> Option<f64> {
+        let reconciler = lock(&self.reconciler);
+        reconciler.as_ref().expect("a reconciler runs").metric(metric)
     }
 
     /// The largest number of objects at one time in a recording.
@@ -138,19 +166,19 @@ impl Guarded {
     #[track_caller]
     pub(super) fn pause(&self) {
         self.cluster.assert_alive();
-        if let Some(gate) = &self.gate {
-            lock(gate).expect_alive();
+        if let Some(gate) = &mut *lock(&self.gate) {
+            gate.expect_alive();
         }
-        if let Some(reconciler) = &self.reconciler {
-            lock(reconciler).expect_alive();
+        if let Some(reconciler) = &mut *lock(&self.reconciler) {
+            reconciler.expect_alive();
         }
         std::thread::sleep(Duration::from_millis(400));
     }
 
     /// Everything that was said and what is where, for a test that fails.
     pub(super) fn story(&self) -> String {
-        let gate = self.gate.as_ref().map(|gate| lock(gate).log());
-        let reconciler = self.reconciler.as_ref().map(|reconciler| lock(reconciler).log());
+        let gate = lock(&self.gate).as_ref().map(|gate| gate.log());
+        let reconciler = lock(&self.reconciler).as_ref().map(|reconciler| reconciler.log());
         format!(
             "{}\n== karpenter\n{}\n== gate\n{}\n== reconciler\n{}",
             self.cluster.situation(),
@@ -160,8 +188,8 @@ impl Guarded {
         )
     }
 
-    fn gate(&self) -> MutexGuard<'_, Poolgate> {
-        lock(self.gate.as_ref().expect("the gate was started"))
+    fn with_gate<T>(&self, ask: impl FnOnce(&Poolgate) -> T) -> T {
+        ask(lock(&self.gate).as_ref().expect("a gate runs"))
     }
 }
 

@@ -11,7 +11,7 @@ use super::shared::CONSOLIDATING;
 use crate::support::full::full;
 use crate::support::karpenter::KarpenterCluster;
 use crate::support::karpenter::objects::{disruption_budget, node_pool, one_pod_a_node};
-use crate::support::recording::{Change, name};
+use crate::support::recording::{deleted_in_order, is_going, name};
 
 /// For how long nothing more is to happen: long enough for many plans, and longer than the reconciler waits for things
 /// to settle here.
@@ -78,28 +78,12 @@ fn claims_under(cluster: &KarpenterCluster, pool: &str, deployment: &str) -> Vec
         .collect()
 }
 
-fn is_going(claim: &Value) -> bool {
-    !claim["metadata"]["deletionTimestamp"].is_null()
-}
-
 fn going(cluster: &KarpenterCluster, pool: &str) -> usize {
     cluster
         .claims(pool)
         .iter()
         .filter(|claim| is_going(claim))
         .count()
-}
-
-/// The NodeClaims in the order in which they were deleted.
-fn deleted_in_order(changes: &[Change]) -> Vec<String> {
-    let mut order: Vec<String> = Vec::new();
-    for change in changes.iter().filter(|change| is_going(&change.object)) {
-        let name = name(&change.object);
-        if !order.iter().any(|known| known == name) {
-            order.push(name.to_owned());
-        }
-    }
-    order
 }
 
 #[test]

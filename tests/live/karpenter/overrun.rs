@@ -46,7 +46,7 @@ pub(super) struct Outcome {
 
 impl Overrun {
     fn start() -> Self {
-        let mut guarded = Guarded::unguarded();
+        let guarded = Guarded::unguarded();
         let claims = guarded.cluster.record_claims(ALONE);
         let outcome = ask_for_too_many(&guarded, ALONE, &claims);
         guarded.guard();

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::guarded::Guarded;
-use crate::support::karpenter::lock;
+use crate::support::karpenter::{NodeRepair, lock};
 
 /// For pools that are consolidated, and one that is above its limit.
 pub(super) static CONSOLIDATING: Shared<Guarded> = Shared::among(2, || {
@@ -21,6 +21,14 @@ pub(super) static DRIFTING: Shared<Guarded> = Shared::among(2, || Guarded::start
 
 /// For what the rest must not share: creations that are denied for as long as a node drains.
 pub(super) static DENYING: Shared<Guarded> = Shared::among(3, || Guarded::start(&[]));
+
+/// For what takes its time and denies nothing: nodes that are replaced at a limit, one at a time in the whole cluster, and
+/// broken ones that Karpenter deletes by itself.
+pub(super) static REPLACING: Shared<Guarded> = Shared::among(3, || {
+    let guarded = Guarded::start_repairing(NodeRepair::Legacy, &["--settle=5s"]);
+    guarded.review_pools();
+    guarded
+});
 
 /// Something that starts with the first of the tests that use it, and stops with the last.
 pub(super) struct Shared<T> {

@@ -79,20 +79,22 @@ impl KarpenterCluster {
         for claim in list(NODE_CLAIMS) {
             let node = &claim["status"]["nodeName"];
             let deleting = &claim["metadata"]["deletionTimestamp"];
-            let marks = &claim["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"];
             let state = |kind: &str| condition(&claim, kind).to_owned();
             lines.push(format!(
-                "claim {} node {node} deleting {deleting} drifted {} do-not-disrupt {marks}",
+                "claim {} node {node} deleting {deleting} drifted {} disrupted {} initialized {} annotations {}",
                 name(&claim),
                 state("Drifted"),
+                state("DisruptionReason"),
+                state("Initialized"),
+                claim["metadata"]["annotations"],
             ));
         }
         for node in list(NODES) {
             lines.push(format!(
-                "node {} taints {} do-not-disrupt {}",
+                "node {} taints {} annotations {}",
                 name(&node),
                 node["spec"]["taints"],
-                node["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"],
+                node["metadata"]["annotations"],
             ));
         }
         for pod in list(PODS) {
@@ -164,6 +166,11 @@ pub(crate) fn disrupted(node: &Value) -> bool {
             .iter()
             .any(|taint| taint["key"] == "karpenter.sh/disrupted")
     })
+}
+
+/// The value of an annotation.
+pub(crate) fn annotation<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
+    object["metadata"]["annotations"][key].as_str()
 }
 
 /// The status of a condition; empty where there is none.

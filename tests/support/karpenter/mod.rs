@@ -5,11 +5,12 @@
 //! Karpenter listens on every address with its metrics and its probes; it has no option for less. All else is on
 //! loopback.
 
+pub(crate) mod conditions;
 pub(crate) mod look;
 pub(crate) mod objects;
 mod programs;
 
-pub(crate) use programs::start_controller_manager;
+pub(crate) use programs::{NodeRepair, start_controller_manager};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -53,7 +54,11 @@ pub(crate) struct KarpenterCluster {
 impl KarpenterCluster {
     /// Starts one. `prepare` sees the control plane before Karpenter does: the place for webhooks. What it returns
     /// is handed back.
-    pub(crate) fn start<T>(definition: Definition, prepare: impl FnOnce(&ControlPlane) -> T) -> (Self, T) {
+    pub(crate) fn start<T>(
+        definition: Definition,
+        repair: NodeRepair,
+        prepare: impl FnOnce(&ControlPlane) -> T,
+    ) -> (Self, T) {
         let plane = ControlPlane::start();
         for file in DEFINITIONS {
             plane.install_crd(&karpenter_crd(&running_karpenter(), file));
@@ -71,7 +76,7 @@ impl KarpenterCluster {
                 programs::start_scheduler(&plane),
                 programs::start_kwok(&plane),
             ]),
-            karpenter: Mutex::new(programs::start_karpenter(&plane)),
+            karpenter: Mutex::new(programs::start_karpenter(&plane, repair)),
             client,
             plane,
         };

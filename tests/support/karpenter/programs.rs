@@ -24,6 +24,17 @@ const STAGES: [&str; 5] = [
     "pod-delete",
 ];
 
+/// What Karpenter does about broken nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeRepair {
+    /// Nothing, as it is by default.
+    Off,
+    /// It replaces them: since 1.15 as it replaces drifted ones, before as in [`Self::Legacy`].
+    On,
+    /// It deletes them at once, whatever becomes of their pods.
+    Legacy,
+}
+
 /// Puts pods on nodes.
 pub(super) fn start_scheduler(plane: &ControlPlane) -> Process {
     let mut command = Command::new(program("kube-scheduler"));
@@ -56,7 +67,7 @@ pub(super) fn start_kwok(plane: &ControlPlane) -> Process {
 }
 
 /// Karpenter with its kwok provider: where a cloud would launch a machine, it creates the Node.
-pub(super) fn start_karpenter(plane: &ControlPlane) -> Process {
+pub(super) fn start_karpenter(plane: &ControlPlane, repair: NodeRepair) -> Process {
     let directory = plane.directory();
     let types = directory.join("instance-types.json");
     fs::write(&types, instance_types().to_string()).expect("the instance types can be written");
@@ -68,11 +79,21 @@ pub(super) fn start_karpenter(plane: &ControlPlane) -> Process {
             ("SYSTEM_NAMESPACE", "kube-system"),
             ("KUBERNETES_MIN_VERSION", "1.19.0-0"),
             ("DISABLE_LEADER_ELECTION", "true"),
-            ("FEATURE_GATES", "StaticCapacity=true"),
+            (
+                "FEATURE_GATES",
+                match repair {
+                    NodeRepair::Off => "StaticCapacity=true",
+                    NodeRepair::On | NodeRepair::Legacy => "StaticCapacity=true,NodeRepair=true",
+                },
+            ),
             // Any free port.
             ("METRICS_PORT", "0"),
             ("HEALTH_PROBE_PORT", "0"),
         ]);
+    if repair == NodeRepair::Legacy {
+        // 1.14 knows no other way, and does not know the variable.
+        command.env("LEGACY_NODE_REPAIR", "true");
+    }
     Process::start("karpenter", &command, directory)
 }
 

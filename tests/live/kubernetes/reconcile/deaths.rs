@@ -2,14 +2,13 @@
 //! stays.
 
 use std::collections::BTreeSet;
-use std::env;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use serde_json::json;
 
 use crate::support::accounts::Account;
+use crate::support::chance::random;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::full::full;
@@ -26,19 +25,6 @@ const HASTE: [&str; 3] = [
     "--settle=1s",
     "--max-terminations-per-minute=1000",
 ];
-
-/// Chance that can be had again: the seed is reported.
-fn random() -> StdRng {
-    let seed = env::var("POOLGATE_TEST_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        now.expect("a clock after 1970").as_secs()
-    });
-    println!("POOLGATE_TEST_SEED={seed}");
-    StdRng::seed_from_u64(seed)
-}
 
 /// What a run of rounds has seen.
 #[derive(Default)]
