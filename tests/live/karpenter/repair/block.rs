@@ -24,7 +24,7 @@ fn a_broken_node_of_a_full_pool_that_keeps_it_harms_no_other_pool_and_goes_when_
     let waits = neighbours.wait();
     full.wait_until_marked_against_repair(&broken.node, true);
     let said = full.wait_for_event("ReplacementBlocked");
-    assert!(said.contains(&broken.claim), "{said}");
+    assert!(said.contains(&broken.node), "{said}");
     let denied = guarded.denials("Hard") - before;
     println!("{denied} creations denied; beside it: {waits}");
     assert!(denied <= DENIALS, "{denied}\n{}", guarded.story());

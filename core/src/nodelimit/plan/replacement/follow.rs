@@ -57,7 +57,7 @@ pub(super) fn follow<'p>(
     }
 }
 
-/// The bound of a drain: a `PodDisruptionBudget` could hold it up forever. Karpenter sets the one of a claim that has a
+/// The bound of a drain: a PodDisruptionBudget could hold it up forever. Karpenter sets the one of a claim that has a
 /// `terminationGracePeriod` itself.
 fn deadline(now: &Situation<'_>, claim: &Claim, reason: ReplacedFor) -> Option<Deadline> {
     let is_bounded = claim.has_deadline || claim.has_grace_period || reason != ReplacedFor::Unhealthy;
