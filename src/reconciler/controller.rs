@@ -230,10 +230,7 @@ impl Controller {
         if let Some(victims) = &plan.victims {
             self.list_victims(&snapshot, victims).await?;
         }
-        let mut step = self.carry_on_replacement(&snapshot, &plan).await?;
-        if matches!(step, Step::Done) && plan.replace.is_some() {
-            step = Box::pin(self.delete_to_replace(snapshot.clone(), &plan.memory)).await?;
-        }
+        let step = Box::pin(self.replace(&snapshot, &plan)).await?;
         if let Some(again_at) = self.retry_step(pool, step, memory.clone()) {
             return Ok(Some(again_at));
         }

@@ -24,12 +24,18 @@ pub(super) enum Step {
 }
 
 impl Controller {
+    /// Takes the next step of a replacement.
+    pub(super) async fn replace(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<Step, WriteError> {
+        match self.carry_on_replacement(snapshot, plan).await? {
+            Step::Done if plan.replace.is_some() => {
+                self.delete_to_replace(snapshot.clone(), &plan.memory).await
+            }
+            step => Ok(step),
+        }
+    }
+
     /// Writes what the ledger says of replacements, and bounds the drain of the one that is being deleted.
-    pub(super) async fn carry_on_replacement(
-        &mut self,
-        snapshot: &Snapshot,
-        plan: &Plan,
-    ) -> Result<Step, WriteError> {
+    async fn carry_on_replacement(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<Step, WriteError> {
         if let Some(Deadline { claim, at }) = &plan.deadline {
             self.writer.bound_drain(claim, *at).await?;
         }
@@ -57,7 +63,7 @@ impl Controller {
     }
 
     /// Deletes the listed claim, if a new plan for what is stored now still wants that.
-    pub(super) async fn delete_to_replace(
+    async fn delete_to_replace(
         &mut self,
         mut snapshot: Snapshot,
         memory: &Memory,

@@ -183,8 +183,8 @@ fn without_a_right_everything_else_goes_on_and_the_log_says_what_is_missing() {
 fn give_all_verbs(fleet: &Fleet) {
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     let metadata = json!({"name": "all-verbs"});
-    let rule = json!({"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["*"]});
-    let role = json!({"metadata": metadata, "rules": [rule]});
+    let allowed = json!({"apiGroups": ["karpenter.sh"], "resources": ["nodeclaims"], "verbs": ["*"]});
+    let role = json!({"metadata": metadata, "rules": [allowed]});
     fleet.client().create(&format!("{rbac}/clusterroles"), &role);
     let binding = json!({
         "metadata": metadata,
