@@ -1,7 +1,7 @@
 //! What is reported of nodes that must be replaced although the pool is full.
 
 use super::{News, listed};
-use crate::nodelimit::ledger::{ReplacedFor, Replacement};
+use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
 use crate::nodelimit::plan::memory::Topic;
 use crate::nodelimit::plan::outcome::EventReason;
 use crate::nodelimit::plan::replacement::{Obstacle, Replacements};
@@ -39,18 +39,26 @@ fn started(now: &Situation<'_>, replacement: &Replacement) -> News {
         reason,
         ..
     } = replacement;
-    let first = "it is terminated first and then replaced";
+    let then = "and the pool is full: it is terminated first and then replaced";
     let message = match reason {
-        ReplacedFor::Unhealthy => format!(
-            "Karpenter wants to repair node {node} (NodeClaim {claim}), and the pool is full: {first}; it is drained for \
-             {} s at most",
-            now.pool.repair_grace_period.as_secs()
-        ),
-        ReplacedFor::Drifted => {
-            format!("node {node} (NodeClaim {claim}) has drifted, and the pool is full: {first}")
+        ReplacedFor::Unhealthy => {
+            let bound = bound(now, uid);
+            format!(
+                "Karpenter wants to repair node {node} (NodeClaim {claim}), {then}; it is drained for at most {bound}"
+            )
         }
+        ReplacedFor::Drifted => format!("node {node} (NodeClaim {claim}) has drifted, {then}"),
     };
     News::of(EventReason::ReplacementStarted, message, uid.to_string())
+}
+
+/// How long the drain of a claim may take.
+fn bound(now: &Situation<'_>, uid: &Uid) -> String {
+    let claim = now.claims.iter().find(|claim| *claim.claim.uid == *uid.as_str());
+    if claim.is_some_and(|claim| claim.claim.has_grace_period) {
+        return "its terminationGracePeriod".to_owned();
+    }
+    format!("{} s", now.pool.repair_grace_period.as_secs())
 }
 
 fn blocked(decided: &Replacements<'_>) -> Option<News> {
