@@ -14,6 +14,9 @@ const DISRUPTION_REASON: &str = "DisruptionReason";
 /// but the node stays, and nothing replaces it.
 const REBOOTING: &str = "Rebooting";
 
+/// The condition of a NodeClaim whose node has taken up its work.
+const INITIALIZED: &str = "Initialized";
+
 /// A NodeClaim.
 pub(crate) type NodeClaim = objects::NodeClaim<IgnoredAny, Status>;
 
@@ -44,6 +47,7 @@ impl NodeClaim {
             version: self.metadata.version()?,
             deleting: self.metadata.deletion_timestamp.is_some(),
             disrupted: is_true(DISRUPTION_REASON) && !is_true(REBOOTING),
+            initialized: is_true(INITIALIZED),
         };
         Some((self.metadata.labels.pool?, uid, claim))
     }
@@ -85,25 +89,27 @@ mod tests {
             version: 42,
             deleting: true,
             disrupted: true,
+            initialized: false,
         };
         assert_eq!(claim, expected);
     }
 
     #[test]
-    fn a_node_that_reboots_stays_and_counts() {
-        let disrupted = |rebooting: &str| {
+    fn a_node_that_reboots_stays_and_one_that_is_replaced_was_initialized() {
+        let disrupted = |rebooting: &str, initialized: &str| {
             let object = json!({
                 "metadata": {"uid": "u", "resourceVersion": "1", "labels": {"karpenter.sh/nodepool": "general"}},
                 "status": {"conditions": [
+                    {"type": "Initialized", "status": initialized},
                     {"type": "DisruptionReason", "status": "True", "reason": "Unhealthy"},
                     {"type": "Rebooting", "status": rebooting},
                 ]},
             });
             let (_, _, claim) = read(object).expect("a claim of a pool");
-            claim.disrupted
+            (claim.disrupted, claim.initialized)
         };
-        assert!(!disrupted("True"));
-        assert!(disrupted("False"));
+        assert_eq!(disrupted("True", "Unknown"), (false, false));
+        assert_eq!(disrupted("False", "True"), (true, true));
     }
 
     #[test]
