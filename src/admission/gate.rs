@@ -201,6 +201,7 @@ fn full_sentence(pool: &str, full: &Full) -> String {
         occupied,
         terminating,
         outstanding,
+        disrupted,
         stale,
     } = full;
     let mut text = format!(
@@ -223,6 +224,12 @@ fn full_sentence(pool: &str, full: &Full) -> String {
     }
     if *stale {
         text += " (by the last count: the API server takes too long to list them)";
+    } else if limit.surge > 0 {
+        let _ = write!(
+            text,
+            "; its surge of {} admits one more for each node that Karpenter is replacing, now {disrupted}",
+            limit.surge
+        );
     }
     text += "; raise the limit, or wait until a node has gone";
     if is_held {
@@ -318,10 +325,11 @@ mod tests {
 
     #[test]
     fn a_denial_says_how_the_pool_is_filled_and_what_to_do() {
-        let full = |mode, occupied, terminating, outstanding| {
+        let full = |mode, surge, occupied, terminating, outstanding| {
             let limit = LimitInForce {
                 nodes: 5,
                 mode,
+                surge,
                 pool_version: 1,
             };
             let full = Full {
@@ -329,20 +337,27 @@ mod tests {
                 occupied,
                 terminating,
                 outstanding,
+                disrupted: 1,
                 stale: false,
             };
             sentence("general", &Denial::Full(full))
         };
         assert_eq!(
-            full(NodeLimitMode::Hard, 6, 2, 1),
+            full(NodeLimitMode::Hard, 0, 6, 2, 1),
             "NodePool general is at its node limit of 5 (Hard), and 5 NodeClaims count towards it (2 \
              of them are terminating), 1 more is being created; raise the limit, or wait until a node has gone \
              (terminationGracePeriod bounds how long a drain may take)"
         );
         assert_eq!(
-            full(NodeLimitMode::Soft, 1, 2, 0),
+            full(NodeLimitMode::Soft, 0, 1, 2, 0),
             "NodePool general is at its node limit of 5 (Soft), and 1 NodeClaim counts towards it; \
              raise the limit, or wait until a node has gone"
+        );
+        assert_eq!(
+            full(NodeLimitMode::Hard, 2, 6, 0, 0),
+            "NodePool general is at its node limit of 5 (Hard), and 6 NodeClaims count towards it; its surge of 2 \
+             admits one more for each node that Karpenter is replacing, now 1; raise the limit, or wait until a node \
+             has gone"
         );
     }
 

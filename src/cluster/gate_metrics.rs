@@ -19,6 +19,7 @@ pub(crate) struct GateMetrics {
     pub(crate) writes: Counters,
     releases: Counter,
     expired: Family<OfPool, Counter>,
+    surged: Family<OfPool, Counter>,
     reservations: Family<OfPool, Gauge>,
     unreadable: Counter,
     stale: Counter,
@@ -34,6 +35,7 @@ impl GateMetrics {
             writes: registry.counters("gate_ledger_writes", "Writes of ledgers by result", "outcome"),
             releases: registry.metric("gate_reservations_cancelled", "Reservations that were cancelled because their answer could not be sent"),
             expired: registry.metric("gate_reservations_expired", "Reservations of a pool that expired unused: creations that were admitted and then failed, or forged requests"),
+            surged: registry.metric("gate_surged", "NodeClaims of a pool that were admitted above its limit, because Karpenter was replacing nodes and the pool has a surge"),
             reservations: registry.metric("gate_reservations", "Reservations of a pool: admitted NodeClaims that are not in view yet"),
             stale: registry.metric("gate_stale_denials", "Denials at the limit by a count that was older than the request, because the NodeClaims took too long to list"),
             unreadable: registry.metric("gate_ledger_unreadable", "Unreadable ledgers. Those that this release may replace are replaced"),
@@ -59,6 +61,12 @@ impl GateMetrics {
         }
     }
 
+    pub(crate) fn surged(&self, pool: &str, count: usize) {
+        if count > 0 {
+            self.surged.get_or_create(&of(pool)).inc_by(count as u64);
+        }
+    }
+
     pub(crate) fn reservations(&self, pool: &str, count: usize) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         self.reservations.get_or_create(&of(pool)).set(count);
@@ -67,6 +75,7 @@ impl GateMetrics {
     pub(crate) fn no_reservations(&self, pool: &str) {
         self.reservations.remove(&of(pool));
         self.expired.remove(&of(pool));
+        self.surged.remove(&of(pool));
     }
 
     pub(crate) fn stale(&self) {

@@ -132,5 +132,6 @@ fn state(ledger: &Ledger) -> LedgerState {
         victims: victims.iter().map(text).collect(),
         replacement: ledger.replacement().cloned(),
         stopped: ledger.stopped(),
+        surged: ledger.surged().iter().map(text).collect(),
     }
 }

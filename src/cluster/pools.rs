@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
-use poolgate_core::karpenter::{NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION};
+use poolgate_core::karpenter::{NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, SURGE_ANNOTATION};
 use poolgate_core::nodelimit::OVER_LIMIT_ANNOTATION;
 use poolgate_core::value::quantity::MAX_LENGTH;
 use serde::de::Error;
@@ -159,6 +159,7 @@ fn object(pool: &Pool) -> Option<Value> {
         NODE_LIMIT_ANNOTATION,
         NODE_LIMIT_MODE_ANNOTATION,
         OVER_LIMIT_ANNOTATION,
+        SURGE_ANNOTATION,
     ]
     .into_iter()
     .filter_map(|key| Some((key.into(), short(&pool.metadata.annotations, key)?.clone())))
@@ -240,7 +241,8 @@ mod tests {
     fn a_limit_is_kept_with_its_mode_and_a_pool_without_one_by_its_name() {
         let mut follower = follower();
         follower.list_begins();
-        let annotations = json!({"poolgate.dev/over-limit": "Terminate", "team": "blue"});
+        let annotations =
+            json!({"poolgate.dev/over-limit": "Terminate", "poolgate.dev/surge": "1", "team": "blue"});
         let spec = json!({
             "limits": {"nodes": 5, "cpu": 9},
             "disruption": {"nodeLimitMode": "Soft", "budgets": []},
@@ -256,7 +258,7 @@ mod tests {
         assert_eq!(
             limited.object.as_deref(),
             Some(&json!({
-                "metadata": {"annotations": {"poolgate.dev/over-limit": "Terminate"}},
+                "metadata": {"annotations": {"poolgate.dev/over-limit": "Terminate", "poolgate.dev/surge": "1"}},
                 "spec": {"limits": {"nodes": 5}, "disruption": {"nodeLimitMode": "Soft"}},
             }))
         );

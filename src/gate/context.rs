@@ -92,6 +92,7 @@ impl GateContext {
             limit: LimitInForce {
                 nodes: limit.nodes,
                 mode: limit.mode,
+                surge: limit.surge(&view),
                 pool_version: pool.version,
             },
         })

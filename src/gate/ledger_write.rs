@@ -23,6 +23,8 @@ pub(super) struct LedgerWrite {
     pub(super) denials: u64,
     /// How many reservations it removes although their claims were never seen.
     pub(super) expired: usize,
+    /// How many claims it admits above the limit.
+    pub(super) surged: usize,
 }
 
 impl LedgerWrite {
@@ -43,6 +45,7 @@ impl LedgerWrite {
             Ok(_) => {
                 metrics.writes.inc("stored");
                 metrics.expired(&self.pool, self.expired);
+                metrics.surged(&self.pool, self.surged);
                 context.recorded(&self.pool, self.denials);
                 if self.over.is_none() && self.ledger.is_closed() {
                     tracing::warn!(

@@ -5,7 +5,6 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, select};
-use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Needs, Observed, ReadSpan};
 use tokio::time::{sleep, timeout};
 
@@ -140,7 +139,7 @@ impl<'a> Reads<'a> {
         }
         let context = self.context;
         let pool = self.pool.as_ref().and_then(|pool| pool.value.as_ref());
-        let whole = pool.is_none_or(|pool| pool.limit.mode == NodeLimitMode::Soft);
+        let whole = pool.is_none_or(|pool| pool.limit.depends_on_disruption());
         let listed = async |moment| {
             let mut pause = FIRST_PAUSE;
             while let Err(error) = context.lists.as_of(self.name, moment, whole).await {

@@ -191,6 +191,7 @@ impl<'a> Round<'a> {
             over,
             denials: 0,
             expired: 0,
+            surged: 0,
         }
     }
 
@@ -201,6 +202,7 @@ impl<'a> Round<'a> {
         LedgerWrite {
             denials: total(&write.ledger).saturating_sub(before.map_or(0, total)),
             expired: before.map_or(0, |before| self.expired(before, &write.ledger)),
+            surged: before.map_or(0, |before| surged(before, &write.ledger)),
             ..write
         }
     }
@@ -354,6 +356,8 @@ impl<'a> Round<'a> {
         let Some((view, listed)) = claims.current(self.pool) else {
             return Step::Read(CLAIMS);
         };
+        // What was listed without disruptions is no evidence of them.
+        let listed = listed.filter(|listed| listed.whole || !limit.value.depends_on_disruption());
         let ledgers = context.ledgers.borrow();
         let none = FirstSeen::default();
         let facts = Facts {
@@ -363,7 +367,7 @@ impl<'a> Round<'a> {
             },
             claims: Observed {
                 value: view,
-                read: listed,
+                read: listed.map(|listed| listed.span),
             },
             claims_late,
             limit,
@@ -383,6 +387,12 @@ impl<'a> Round<'a> {
             step => step,
         }
     }
+}
+
+/// How many claims the next ledger admits above the limit that this one does not.
+fn surged(before: &Ledger, after: &Ledger) -> usize {
+    let new = after.surged().iter().filter(|uid| !before.surged().contains(uid));
+    new.count()
 }
 
 #[cfg(test)]

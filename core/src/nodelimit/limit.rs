@@ -3,6 +3,9 @@
 use crate::karpenter::{NodeLimitMode, NodePool};
 use crate::policy::{OverLimit, Policy};
 
+/// The highest surge. The claims that were admitted because of it stand in the ledger, whose size is bounded.
+pub const MAX_SURGE: u32 = 100;
+
 /// How many nodes a pool may have, and in which mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeLimit {
@@ -24,6 +27,16 @@ impl NodeLimit {
             mode: pool.node_limit_mode().unwrap_or(policy.defaults.node_limit_mode),
             over_limit: OverLimit::annotated(pool).unwrap_or(policy.over_limit),
         })
+    }
+
+    /// How many nodes more this pool may have while Karpenter replaces nodes. None under Soft, which does not count nodes
+    /// that are replaced anyway, and none of a static pool, whose replacements Karpenter counts itself.
+    pub fn surge(&self, pool: &NodePool<'_>) -> u32 {
+        if self.mode == NodeLimitMode::Hard && pool.replicas.is_absent() {
+            pool.surge().min(MAX_SURGE)
+        } else {
+            0
+        }
     }
 }
 
@@ -94,6 +107,23 @@ mod tests {
         assert_eq!(pool(None, Some("Soft")), "Soft");
         assert_eq!(pool(Some("Hard"), Some("Soft")), "Hard");
         assert_eq!(pool(Some("never"), Some("Soft")), "Soft");
+    }
+
+    #[test]
+    fn a_surge_is_for_hard_limits_of_dynamic_pools_and_bounded() {
+        let surge = |mode: &str, replicas: Value, surge: &str| {
+            let annotations = json!({"poolgate.dev/node-limit-mode": mode, "poolgate.dev/surge": surge});
+            let spec = json!({"limits": {"nodes": 5}, "replicas": replicas});
+            let pool = json!({"metadata": {"annotations": annotations}, "spec": spec});
+            let pool = Json::from(&pool);
+            let view = NodePool::view(ApiVersion::V1, &pool);
+            NodeLimit::of(&view, &Policy::default()).unwrap().surge(&view)
+        };
+        assert_eq!(surge("Hard", json!(null), "2"), 2);
+        assert_eq!(surge("Hard", json!(null), "5000"), MAX_SURGE);
+        assert_eq!(surge("Hard", json!(null), "many"), 0);
+        assert_eq!(surge("Soft", json!(null), "2"), 0);
+        assert_eq!(surge("Hard", json!(3), "2"), 0);
     }
 
     #[test]

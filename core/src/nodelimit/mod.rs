@@ -10,4 +10,4 @@ pub mod plan;
 
 pub use crate::policy::{AT_LIMIT_ANNOTATION, OVER_LIMIT_ANNOTATION};
 pub use claim_counts::ClaimCounts;
-pub use limit::NodeLimit;
+pub use limit::{MAX_SURGE, NodeLimit};

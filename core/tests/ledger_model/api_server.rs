@@ -65,12 +65,43 @@ fn step_claim(world: &World, claim: usize, real: &Real<'_>, steps: &mut Steps) {
             let mut next = *world;
             next.revision += 1;
             let marked = next.revision;
+            // Nothing is created after the last one.
+            if real.scenario.surge > 0 && claim + 1 < real.scenario.creates {
+                let mut disrupted = next;
+                disrupted.creates[claim] = Create::Disrupted {
+                    created,
+                    since: marked,
+                };
+                steps.take(Action::Disrupt { claim }, disrupted, world, real);
+            }
             if real.scenario.soft() {
                 next.creates[claim] = Create::Deleting { created, marked };
                 steps.take(Action::Mark { claim }, next, world, real);
             } else {
                 next.creates[claim] = gone(created, marked, marked);
                 steps.take(Action::Finish { claim }, next, world, real);
+            }
+        }
+        Create::Disrupted { created, since } => {
+            let mut next = *world;
+            next.revision += 1;
+            let (until, removed) = (next.revision, next.revision);
+            let kept = Create::Kept {
+                created,
+                since,
+                until,
+            };
+            let replaced = Create::Replaced {
+                created,
+                since,
+                removed,
+            };
+            for (create, action) in [
+                (kept, Action::CallOff { claim }),
+                (replaced, Action::Finish { claim }),
+            ] {
+                next.creates[claim] = create;
+                steps.take(action, next, world, real);
             }
         }
         Create::Deleting { created, marked } => {
@@ -108,6 +139,8 @@ fn calls(
                 claims: false,
                 held: 0,
                 lowest: u8::MAX,
+                least_surge: u8::MAX,
+                most_surge: 0,
             });
             next.replicas[replica].pool_fresh = !real.scenario.limit_changes();
             steps.take(action(replica), next, world, real);

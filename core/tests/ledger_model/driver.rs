@@ -110,7 +110,7 @@ fn tidy_up(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps
     if world.replicas[replica].waiting() != 0
         || world
             .ledger
-            .is_none_or(|book| book.reservations() == 0 && !book.closed)
+            .is_none_or(|book| book.reservations() == 0 && book.surged == 0 && !book.closed)
     {
         return;
     }

@@ -98,7 +98,8 @@ pub(crate) fn keep(world: &mut World, replica: usize, book: Book, real: &mut Rea
 }
 
 /// Answers all waiting calls: denials at once, the others are ready to be sent. Returns a violation if a denied
-/// call had room at every instant since it arrived, counting the `reservations` of the same decision.
+/// call had room at every instant since it arrived, counting the `reservations` of the same decision, or if one was
+/// admitted above the limit without a reason.
 fn answer(
     world: &mut World,
     replica: usize,
@@ -115,10 +116,14 @@ fn answer(
         world.replicas[replica].calls[claim] = Call::Ready {
             reserved: answers.reserved & (1 << claim) != 0,
         };
+        if answers.surged & (1 << claim) != 0 && waiting.most_surge == 0 {
+            wrong = Some(Violation::SurgedForNothing);
+        }
         if answers.denied & (1 << claim) != 0 {
             let held = (waiting.held | places) & !(1 << claim);
             let is_excused = answers.excused & (1 << claim) != 0;
-            if held.count_ones() < u32::from(waiting.lowest) && !is_excused {
+            let room = u32::from(waiting.lowest) + u32::from(waiting.least_surge);
+            if held.count_ones() < room && !is_excused {
                 wrong = Some(Violation::WrongDenial);
             }
             world.replicas[replica].calls[claim] = Call::None;

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use poolgate_core::nodelimit::ledger::{
-    Claim, ClaimView, Facts, LimitInForce, Moment, Observed, RESERVATION_LIFETIME, Request, RequestVerdict,
-    Step, decide,
+    Claim, ClaimView, Facts, Ledger, Moment, Observed, RESERVATION_LIFETIME, Request, RequestVerdict, Step,
+    Write, decide,
 };
 
 use crate::fingerprint::Fast;
@@ -73,19 +73,18 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
             let claim_now = Claim {
                 version: u64::from(shown.version),
                 deleting: shown.deleting,
-                disrupted: false,
+                disrupted: shown.disrupted,
+                initialized: true,
             };
             (uid(claim), claim_now)
         }),
     );
-    let limit = LimitInForce {
-        nodes: u32::from(real.scenario.limit(rest.pool)),
-        mode: real.scenario.mode,
-        pool_version: u64::from(rest.pool),
-    };
-    let free = usize::try_from(limit.nodes)
-        .unwrap()
-        .saturating_sub(view.counts().counted(limit.mode));
+    let limit = real.limit(rest.pool);
+    let [nodes, surge] = [limit.nodes, limit.surge].map(|number| usize::try_from(number).unwrap());
+    let counted = view.counts().counted(limit.mode);
+    // The first ledger of a pool that has claims is closed, and has no surge.
+    let surge = rest.ledger.map_or(0, |_| surge.min(view.disrupted()));
+    let free = (nodes + surge).saturating_sub(counted);
     let facts = Facts {
         ledger: Observed::read(ledger.as_ref(), later, later),
         claims: Observed::read(&view, later, later),
@@ -95,11 +94,27 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
         clock: 0,
         untold: 0,
     };
+    if surged_at_last(&facts, real) > counted.saturating_sub(nodes) {
+        return Some(Violation::SurgeKept);
+    }
     let had = places(&facts, free + 1, later, real.scenario.strict);
     match had.cmp(&free) {
         std::cmp::Ordering::Less => Some(Violation::HeldForEver),
         std::cmp::Ordering::Equal => None,
         std::cmp::Ordering::Greater => Some(Violation::TooManyAfterwards),
+    }
+}
+
+/// How many claims are still recorded as admitted above the limit.
+fn surged_at_last(facts: &Facts<'_>, real: &Real<'_>) -> usize {
+    let surged = |ledger: &Ledger| ledger.surged().len();
+    let swept = match decide(facts, &[]) {
+        Step::Decided(decision) => decision.write,
+        Step::Read(needs) => panic!("all was read, and yet it asks for {needs:?}"),
+    };
+    match swept {
+        Write::Useful(ledger) if !real.lacks(Guard::SurgesEnd) => surged(&ledger),
+        _ => facts.ledger.value.map_or(0, surged),
     }
 }
 

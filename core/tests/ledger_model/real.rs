@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use poolgate_core::nodelimit::MAX_SURGE;
 use poolgate_core::nodelimit::ledger::{
     Claim, ClaimView, Decision, Denial, Facts, FirstSeen, Full, Ledger, LimitInForce, Needs, Observed,
     RESERVATION_LIFETIME, Request, RequestVerdict, Step, Uid, Write, decide,
@@ -50,12 +51,14 @@ pub(crate) enum Reply {
     Decided { write: Stored, answers: Answers },
 }
 
-/// As bits: the denied claims, and those that get a reservation. The others are allowed without one. A denial is
+/// As bits: the denied claims, and those that get a reservation, below the limit or above it. The others are allowed
+/// without one. A denial is
 /// excused if it may be wrong: because of a late list, or because the ledger was lost.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answers {
     pub(crate) denied: u8,
     pub(crate) reserved: u8,
+    pub(crate) surged: u8,
     pub(crate) excused: u8,
 }
 
@@ -95,7 +98,13 @@ impl<'s> Real<'s> {
         if let Some(reply) = self.replies.get(&question) {
             return *reply;
         }
-        let reply = self.ask(&question);
+        let mut reply = self.ask(&question, &self.passed_on(&question));
+        // These must show what is admitted above the limit, and nothing else.
+        if (self.lacks(Guard::SurgeOnFreshClaims) || self.lacks(Guard::NoSurgeWhileClosed))
+            && !matches!(reply, Reply::Decided { answers, .. } if answers.surged > 0)
+        {
+            reply = self.ask(&question, &question);
+        }
         self.replies.insert(question, reply);
         reply
     }
@@ -131,12 +140,11 @@ impl<'s> Real<'s> {
             .map_or(book, |ledger| self.book(&ledger))
     }
 
-    fn ask(&self, question: &Question) -> Reply {
-        let sent = self.passed_on(question);
+    fn ask(&self, question: &Question, sent: &Question) -> Reply {
         let ledger = sent.copy.book.map(|book| self.ledger(book));
-        let view = self.view(&sent);
+        let view = self.view(sent);
         let first_seen = self.first_seen(sent.first_seen);
-        let times = Times::of(&sent);
+        let times = Times::of(sent);
         let facts = Facts {
             ledger: Observed {
                 value: ledger.as_ref(),
@@ -180,8 +188,14 @@ impl<'s> Real<'s> {
             let place = |claim| claims.iter().position(|asked| *asked == claim);
             mask(|claim| place(claim).is_some_and(|place| answer(&decision.answers[place])))
         };
+        let surged_before = question.copy.book.map_or(0, |book| book.surged);
+        let surged = match &decision.write {
+            Write::Required(ledger) => self.book(ledger).surged & !surged_before,
+            Write::Nothing | Write::Useful(_) => 0,
+        };
         Reply::Decided {
             answers: Answers {
+                surged,
                 denied: of(|answer| matches!(answer, RequestVerdict::Deny(_))),
                 reserved: of(|answer| *answer == RequestVerdict::Reserved),
                 excused: of(|answer| {
@@ -221,7 +235,7 @@ impl<'s> Real<'s> {
             Some(Guard::ListAfterLifetime) => sent.listed = sent.listed.map(|_| sent.tick),
             Some(Guard::ReservationsEnd) => sent.first_seen = [UNSEEN; SIGHTS],
             Some(Guard::ListWithoutLedger) => sent.copy.book = sent.copy.book.or(Some(Book::default())),
-            Some(Guard::DenialOnFreshClaims) => {
+            Some(Guard::DenialOnFreshClaims | Guard::SurgeOnFreshClaims) => {
                 sent.listed = sent.listed.or(Some(0));
                 sent.waiting = sent.waiting.map(|call| call.map(|(ledger, _)| (ledger, true)));
             }
@@ -232,6 +246,19 @@ impl<'s> Real<'s> {
             Some(Guard::DenialOnFreshLimit) => sent.pool_fresh = true,
             Some(Guard::ClosedForALifetime) if sent.first_seen[CLOSED] != UNSEEN => {
                 sent.first_seen[CLOSED] = 0;
+            }
+            Some(Guard::NoSurgeWhileClosed) => {
+                if let Some(book) = &mut sent.copy.book {
+                    book.closed = false;
+                }
+            }
+            Some(Guard::SurgeOnlyForDisrupted) => {
+                sent.shown = sent.shown.map(|shown| {
+                    Some(Shown {
+                        disrupted: true,
+                        ..shown?
+                    })
+                });
             }
             Some(Guard::NewestLimit) => {
                 if let Some(book) = &mut sent.copy.book {
@@ -251,16 +278,23 @@ impl<'s> Real<'s> {
             Some(Guard::OpenedAboveOlderViews) if question.copy.book.is_some_and(|book| book.closed) => {
                 book.seen = 0;
             }
+            Some(Guard::SurgedIsRecorded) => book.surged = question.copy.book.map_or(0, |book| book.surged),
             Some(Guard::RepeatedCallsCount) => book.calls = book.calls.map(|calls| calls.min(1)),
             _ => {}
         }
         book
     }
 
-    fn limit(&self, pool: u8) -> LimitInForce {
+    pub(crate) fn limit(&self, pool: u8) -> LimitInForce {
+        let surge = if self.lacks(Guard::SurgeIsBounded) {
+            MAX_SURGE
+        } else {
+            u32::from(self.scenario.surge)
+        };
         LimitInForce {
             nodes: u32::from(self.scenario.limit(pool)),
             mode: self.scenario.mode,
+            surge,
             pool_version: u64::from(pool),
         }
     }
@@ -272,7 +306,8 @@ impl<'s> Real<'s> {
             let claim_now = Claim {
                 version: u64::from(shown.version),
                 deleting: shown.deleting,
-                disrupted: false,
+                disrupted: shown.disrupted,
+                initialized: true,
             };
             (self.uids[claim].clone(), claim_now)
         });
@@ -282,6 +317,7 @@ impl<'s> Real<'s> {
                 version: 0,
                 deleting: true,
                 disrupted: false,
+                initialized: true,
             };
             (self.uids[claim].clone(), claim_then)
         });
@@ -319,9 +355,15 @@ impl<'s> Real<'s> {
         }
         if book.pool > 0 {
             let limit = self.limit(book.pool);
-            text["limit"] =
-                json!({"nodes": limit.nodes, "mode": limit.mode.as_str(), "poolVersion": limit.pool_version});
+            text["limit"] = json!({
+                "nodes": limit.nodes,
+                "mode": limit.mode.as_str(),
+                "surge": limit.surge,
+                "poolVersion": limit.pool_version,
+            });
         }
+        let surged = (0..CREATES).filter(|claim| book.surged & (1 << claim) != 0);
+        text["surged"] = surged.map(|claim| self.uids[claim].as_str()).collect();
         Ledger::read(&text.to_string()).unwrap()
     }
 
@@ -333,6 +375,7 @@ impl<'s> Real<'s> {
             seen: small(&text["seen"]),
             closed: text["closed"] == true,
             pool: small(&text["limit"]["poolVersion"]),
+            surged: mask(|claim| ledger.surged().contains(&self.uids[claim])),
         }
     }
 }

@@ -3,7 +3,7 @@
 use poolgate_core::karpenter::NodeLimitMode;
 
 use crate::steps::Violation;
-use crate::world::{CREATES, Create, Mishaps, REPLICAS, Replica, World};
+use crate::world::{Book, CREATES, Create, Mishaps, REPLICAS, Replica, World};
 
 /// A bounded world.
 #[derive(Debug, Clone, Copy)]
@@ -14,11 +14,15 @@ pub(crate) struct Scenario {
     pub(crate) strict: bool,
     /// The limit before and after the NodePool changes. If both are the same, it does not change.
     pub(crate) limits: [u8; 2],
+    /// How many more there may be while claims are disrupted. Without it, none is.
+    pub(crate) surge: u8,
     pub(crate) creates: usize,
     /// Which creates are dry runs, as bits.
     pub(crate) dry: u8,
-    /// How many of the creates exist from the beginning, without a ledger.
+    /// How many of the creates exist from the beginning.
     pub(crate) older: usize,
+    /// Whether there is the ledger by which those were admitted.
+    pub(crate) has_ledger: bool,
     pub(crate) replicas: usize,
     pub(crate) ticks: u8,
     pub(crate) mishaps: Mishaps,
@@ -80,6 +84,18 @@ pub(crate) enum Guard {
     ReleaseOnce,
     /// A dry run reserves nothing.
     DryRunReservesNothing,
+    /// An admission above the limit is based on disruptions listed since the request arrived.
+    SurgeOnFreshClaims,
+    /// Without a disruption nothing is admitted above the limit.
+    SurgeOnlyForDisrupted,
+    /// However many are disrupted, no more than the surge are.
+    SurgeIsBounded,
+    /// While the ledger is lost, nothing is.
+    NoSurgeWhileClosed,
+    /// What is admitted above the limit is recorded.
+    SurgedIsRecorded,
+    /// The record ends when the claim is gone, or when the pool is not above its limit any more.
+    SurgesEnd,
     /// A guard in the API server: a create is over after 34 s.
     CreatesAreCapped,
 }
@@ -107,9 +123,11 @@ const BASE: Scenario = Scenario {
     mode: NodeLimitMode::Hard,
     strict: false,
     limits: [1, 1],
+    surge: 0,
     creates: 2,
     dry: 0,
     older: 0,
+    has_ledger: false,
     replicas: 2,
     ticks: 3,
     mishaps: NONE,
@@ -117,7 +135,19 @@ const BASE: Scenario = Scenario {
 
 /// The worlds of every test run.
 pub(crate) const BOUNDED: &[Scenario] = &[
-    BASE, OLDER, DRY, CRASH, LOST, REPEATED, RAISED, LOWERED, LIMITED, CORRUPTED, SOFT,
+    BASE,
+    OLDER,
+    DRY,
+    CRASH,
+    LOST,
+    REPEATED,
+    RAISED,
+    LOWERED,
+    LIMITED,
+    CORRUPTED,
+    SOFT,
+    SURGE,
+    SURGE_WITHOUT_LEDGER,
 ];
 
 const OLDER: Scenario = Scenario {
@@ -195,6 +225,23 @@ const SOFT: Scenario = Scenario {
     ..BASE
 };
 
+const SURGE: Scenario = Scenario {
+    name: "three, of which one may be above the limit",
+    surge: 1,
+    creates: 3,
+    older: 1,
+    has_ledger: true,
+    ticks: 0,
+    ..BASE
+};
+
+const SURGE_WITHOUT_LEDGER: Scenario = Scenario {
+    name: "a surge without a ledger",
+    strict: true,
+    has_ledger: false,
+    ..SURGE
+};
+
 /// Larger worlds.
 pub(crate) const FULL: &[Scenario] = &[
     Scenario {
@@ -242,6 +289,16 @@ pub(crate) const FULL: &[Scenario] = &[
         ..LIMITED
     },
     Scenario {
+        name: "a surge, and an answer that cannot be sent",
+        mishaps: Mishaps { unsent: 1, ..NONE },
+        ..SURGE
+    },
+    Scenario {
+        name: "a surge and a crash",
+        mishaps: Mishaps { crashes: 1, ..NONE },
+        ..SURGE
+    },
+    Scenario {
         name: "three replicas",
         replicas: 3,
         ticks: 3,
@@ -276,6 +333,16 @@ pub(crate) const MISSED: &[(Guard, Scenario, Violation)] = &[
     (Guard::ReleaseOnlyReserved, REPEATED, Violation::TooMany),
     (Guard::ReleaseOnce, REPEATED, Violation::TooMany),
     (Guard::DryRunReservesNothing, DRY, Violation::DryRunReserved),
+    (Guard::SurgeOnFreshClaims, SURGE, Violation::SurgedForNothing),
+    (Guard::SurgeOnlyForDisrupted, SURGE, Violation::SurgedForNothing),
+    (Guard::SurgeIsBounded, SURGE, Violation::TooMany),
+    (
+        Guard::NoSurgeWhileClosed,
+        SURGE_WITHOUT_LEDGER,
+        Violation::Unrecorded,
+    ),
+    (Guard::SurgedIsRecorded, SURGE, Violation::Unrecorded),
+    (Guard::SurgesEnd, SURGE, Violation::SurgeKept),
     (Guard::CreatesAreCapped, BASE, Violation::TooMany),
 ];
 
@@ -298,7 +365,11 @@ impl Scenario {
             pool: 1,
             creates,
             newer: 0,
-            ledger: None,
+            ledger: self.has_ledger.then_some(Book {
+                seen: revision,
+                pool: 1,
+                ..Book::default()
+            }),
             replicas: [Replica::new(1, !self.limit_changes()); REPLICAS],
             left: self.mishaps,
         }

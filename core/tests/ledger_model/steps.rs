@@ -14,6 +14,8 @@ pub(crate) enum Action {
     Repeat { claim: usize, replica: usize },
     Commit { claim: usize },
     Mark { claim: usize },
+    Disrupt { claim: usize },
+    CallOff { claim: usize },
     Finish { claim: usize },
     ChangeLimit,
     Corrupt,
@@ -52,6 +54,12 @@ pub(crate) enum Violation {
     DryRunReserved,
     /// A limit was replaced by an older one.
     OlderLimit,
+    /// A claim was admitted above the limit, and since it was asked about nothing was being disrupted.
+    SurgedForNothing,
+    /// More claims than the limit that are not recorded as admitted above it.
+    Unrecorded,
+    /// More claims recorded as admitted above the limit than are above it.
+    SurgeKept,
 }
 
 /// Collects the worlds that can follow.
@@ -79,6 +87,7 @@ impl Steps {
         }
         let places = world.places(real.scenario.soft());
         let limit = real.scenario.limit(world.pool);
+        let surge = world.disrupted().min(real.scenario.surge);
         for waiting in world
             .replicas
             .iter_mut()
@@ -86,6 +95,8 @@ impl Steps {
         {
             waiting.held |= places;
             waiting.lowest = waiting.lowest.min(limit);
+            waiting.least_surge = waiting.least_surge.min(surge);
+            waiting.most_surge = waiting.most_surge.max(surge);
         }
         let keep_lists = real.lacks(Guard::ListAfterLifetime);
         for replica in &mut world.replicas {
@@ -118,13 +129,20 @@ impl Steps {
 
 fn violation(world: &World, before: &World, real: &Real<'_>) -> Option<Violation> {
     let scenario = real.scenario;
-    let most = scenario.limits[0].max(scenario.limits[1]);
+    let limits = scenario.limits[0].max(scenario.limits[1]);
+    let most = limits.saturating_add(scenario.surge);
     let counted = world.counted(scenario.soft());
     let newer = counted & world.newer;
-    if counted.count_ones() > u32::from(most) || newer.count_ones() > u32::from(scenario.limit(world.pool)) {
+    if counted.count_ones() > u32::from(most)
+        || newer.count_ones() > u32::from(scenario.limit(world.pool).saturating_add(scenario.surge))
+    {
         return Some(Violation::TooMany);
     }
     let book = world.ledger?;
+    let others = world.places(scenario.soft()) & !book.surged;
+    if scenario.surge > 0 && others.count_ones() > u32::from(limits) {
+        return Some(Violation::Unrecorded);
+    }
     if book.reservations() & scenario.dry != 0 {
         return Some(Violation::DryRunReserved);
     }

@@ -49,12 +49,43 @@ pub(crate) struct Mishaps {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Create {
     Idle,
-    Open { started: u8, allowed: bool },
-    Live { created: u8 },
-    Deleting { created: u8, marked: u8 },
-    Gone { created: u8, marked: u8, removed: u8 },
+    Open {
+        started: u8,
+        allowed: bool,
+    },
+    Live {
+        created: u8,
+    },
+    /// Karpenter wants to replace its node.
+    Disrupted {
+        created: u8,
+        since: u8,
+    },
+    /// Karpenter does not any more.
+    Kept {
+        created: u8,
+        since: u8,
+        until: u8,
+    },
+    Replaced {
+        created: u8,
+        since: u8,
+        removed: u8,
+    },
+    Deleting {
+        created: u8,
+        marked: u8,
+    },
+    Gone {
+        created: u8,
+        marked: u8,
+        removed: u8,
+    },
     Failed,
 }
+
+/// The revision of a change that did not happen.
+const NEVER: u8 = u8::MAX;
 
 /// The content of a ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,6 +96,8 @@ pub(crate) struct Book {
     pub(crate) closed: bool,
     /// The version of the NodePool whose limit is in force; 0 is none.
     pub(crate) pool: u8,
+    /// The claims that were admitted above the limit.
+    pub(crate) surged: u8,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,6 +158,9 @@ pub(crate) struct Waiting {
     pub(crate) held: u8,
     /// The lowest limit there was since it arrived.
     pub(crate) lowest: u8,
+    /// The least and the most places above the limit that there were since it arrived.
+    pub(crate) least_surge: u8,
+    pub(crate) most_surge: u8,
 }
 
 /// A claim in a view.
@@ -132,25 +168,39 @@ pub(crate) struct Waiting {
 pub(crate) struct Shown {
     pub(crate) version: u8,
     pub(crate) deleting: bool,
+    pub(crate) disrupted: bool,
 }
 
 impl Create {
     /// How a view that is complete up to this revision shows it.
     pub(crate) fn at(self, revision: u8) -> Option<Shown> {
-        let (created, marked, removed) = match self {
+        let (created, [since, until], [marked, removed]) = match self {
             Self::Idle | Self::Open { .. } | Self::Failed => return None,
-            Self::Live { created } => (created, u8::MAX, u8::MAX),
-            Self::Deleting { created, marked } => (created, marked, u8::MAX),
+            Self::Live { created } => (created, [NEVER; 2], [NEVER; 2]),
+            Self::Disrupted { created, since } => (created, [since, NEVER], [NEVER; 2]),
+            Self::Kept {
+                created,
+                since,
+                until,
+            } => (created, [since, until], [NEVER; 2]),
+            Self::Replaced {
+                created,
+                since,
+                removed,
+            } => (created, [since, NEVER], [NEVER, removed]),
+            Self::Deleting { created, marked } => (created, [NEVER; 2], [marked, NEVER]),
             Self::Gone {
                 created,
                 marked,
                 removed,
-            } => (created, marked, removed),
+            } => (created, [NEVER; 2], [marked, removed]),
         };
-        let deleting = marked <= revision;
+        let changes = [created, since, until, marked].into_iter();
+        let version = changes.filter(|change| *change <= revision).max()?;
         (created <= revision && revision < removed).then_some(Shown {
-            version: if deleting { marked } else { created },
-            deleting,
+            version,
+            deleting: marked <= revision,
+            disrupted: since <= revision && revision < until,
         })
     }
 }
@@ -252,6 +302,12 @@ impl World {
     /// instant while its claim is being deleted already.
     pub(crate) fn places(&self, soft: bool) -> u8 {
         self.counted(soft) | self.ledger.map_or(0, Book::reservations)
+    }
+
+    /// How many claims are being disrupted.
+    pub(crate) fn disrupted(&self) -> u8 {
+        let shown = self.shown(self.revision).into_iter().flatten();
+        shown.map(|shown| u8::from(shown.disrupted)).sum()
     }
 
     /// Stores a ledger: every other copy is outdated, and a late write of such a copy will never be carried out.

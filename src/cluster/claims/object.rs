@@ -10,6 +10,13 @@ use crate::objects;
 /// (`ConditionTypeDisruptionReason` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
 const DISRUPTION_REASON: &str = "DisruptionReason";
 
+/// The condition of a NodeClaim whose machine is restarted in place. It is set together with a reason for disruption,
+/// but the node stays, and nothing replaces it.
+const REBOOTING: &str = "Rebooting";
+
+/// The condition of a NodeClaim whose node has taken up its work.
+const INITIALIZED: &str = "Initialized";
+
 /// A NodeClaim.
 pub(crate) type NodeClaim = objects::NodeClaim<IgnoredAny, Status>;
 
@@ -30,13 +37,17 @@ struct Condition {
 impl NodeClaim {
     /// Its pool, its identity, and what counting needs of it; none if it has no pool.
     pub(crate) fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
-        let mut conditions = self.status.conditions.iter();
+        let conditions = &self.status.conditions;
+        let is_true = |kind: &str| {
+            let mut true_ones = conditions.iter().filter(|condition| &*condition.status == "True");
+            true_ones.any(|condition| &*condition.kind == kind)
+        };
         let uid = Uid::new(&self.metadata.uid).ok()?;
         let claim = Claim {
             version: self.metadata.version()?,
             deleting: self.metadata.deletion_timestamp.is_some(),
-            disrupted: conditions
-                .any(|condition| &*condition.kind == DISRUPTION_REASON && &*condition.status == "True"),
+            disrupted: is_true(DISRUPTION_REASON) && !is_true(REBOOTING),
+            initialized: is_true(INITIALIZED),
         };
         Some((self.metadata.labels.pool?, uid, claim))
     }
@@ -78,8 +89,27 @@ mod tests {
             version: 42,
             deleting: true,
             disrupted: true,
+            initialized: false,
         };
         assert_eq!(claim, expected);
+    }
+
+    #[test]
+    fn a_node_that_reboots_stays_and_one_that_is_replaced_was_initialized() {
+        let disrupted = |rebooting: &str, initialized: &str| {
+            let object = json!({
+                "metadata": {"uid": "u", "resourceVersion": "1", "labels": {"karpenter.sh/nodepool": "general"}},
+                "status": {"conditions": [
+                    {"type": "Initialized", "status": initialized},
+                    {"type": "DisruptionReason", "status": "True", "reason": "Unhealthy"},
+                    {"type": "Rebooting", "status": rebooting},
+                ]},
+            });
+            let (_, _, claim) = read(object).expect("a claim of a pool");
+            (claim.disrupted, claim.initialized)
+        };
+        assert_eq!(disrupted("True", "Unknown"), (false, false));
+        assert_eq!(disrupted("False", "True"), (true, true));
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl ClaimViews {
 
     /// The claims of a pool as far as they are known, and when they were last listed for it alone. While the watch is down,
     /// those of the last list; none if there was no list.
-    pub(crate) fn current(&mut self, pool: &str) -> Option<(&ClaimView, Option<ReadSpan>)> {
+    pub(crate) fn current(&mut self, pool: &str) -> Option<(&ClaimView, Option<Listed>)> {
         let (watched, version) = (self.watched, self.version);
         let known = self.known(pool);
         if watched {
@@ -65,7 +65,7 @@ impl ClaimViews {
             return None;
         }
         let listed = known.listed.filter(|_| !known.is_suspect);
-        Some((&known.view, listed.map(|listed| listed.span)))
+        Some((&known.view, listed))
     }
 
     /// The newest LIST of this pool alone that is in its view, if the watch was not lost since.
@@ -195,6 +195,7 @@ mod tests {
             version,
             deleting: false,
             disrupted: false,
+            initialized: true,
         }
     }
 

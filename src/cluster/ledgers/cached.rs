@@ -44,11 +44,11 @@ impl CachedLedgers {
         Some(&self.kept(pool)?.first_seen)
     }
 
-    /// The pools whose ledgers hold reservations, or have lost them.
+    /// The pools whose ledgers hold reservations or surges, or have lost them.
     pub(crate) fn unsettled(&self) -> impl Iterator<Item = &str> {
         let stored = self.by_name.values().filter_map(|kept| kept.stored.as_ref().ok());
         stored
-            .filter(|stored| stored.ledger.is_closed() || stored.ledger.reservations().len() > 0)
+            .filter(|stored| stored.ledger.is_unsettled())
             .map(|stored| &*stored.pool)
     }
 

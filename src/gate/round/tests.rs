@@ -1,14 +1,20 @@
 //! What a round does after an answer of the API server.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use hyper::{Method, Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
+use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::nodelimit::ledger::{Claim, ClaimView, ReadSpan};
 use serde_json::json;
+use tokio::sync::oneshot;
 use tower::service_fn;
 
+use super::super::error::OnError;
 use super::*;
+use crate::cluster::claims::Listed;
 
 /// An API server whose ledger another replica has just written, as version 101.
 fn written_by_another() -> Client {
@@ -37,6 +43,7 @@ fn write(over: Option<u64>) -> LedgerWrite {
         over,
         denials: 0,
         expired: 0,
+        surged: 0,
     }
 }
 
@@ -51,4 +58,55 @@ async fn a_ledger_that_another_replica_has_written_is_known_afterwards() {
     assert!(stored.is_ok(), "{stored:?}");
     let known = context.ledgers.borrow().get("general");
     assert_eq!(known.map(|stored| stored.version), Some(101));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_surge() {
+    let is_decided = |surge, whole| {
+        let context = Rc::new(GateContext::of_clients(
+            written_by_another(),
+            written_by_another(),
+        ));
+        let now = context.shared.clock.now();
+        let span = ReadSpan {
+            begun: now,
+            done: now,
+        };
+        let claim = Claim {
+            version: 7,
+            deleting: false,
+            disrupted: false,
+            initialized: false,
+        };
+        let list = ClaimView::listed(9, [(Uid::new("a").expect("a uid"), claim)]);
+        let mut views = context.claims.borrow_mut();
+        views.relist("general", list, Listed { span, whole });
+        drop(views);
+        let waiter = Waiter {
+            uid: Uid::new("b").expect("a uid"),
+            name: "b".into(),
+            arrived: now,
+            deadline: Instant::now(),
+            on_error: OnError::Deny,
+            dry_run: false,
+            reply: oneshot::channel().0,
+            is_admitted: Arc::default(),
+        };
+        let mut round = Round::new(&context, "general", vec![waiter], Vec::new());
+        round.read.ledger = Some((None, span));
+        let limit = LimitInForce {
+            nodes: 1,
+            mode: NodeLimitMode::Hard,
+            surge,
+            pool_version: 5,
+        };
+        match round.decide(Observed::read(limit, now, now), None) {
+            Step::Decided(_) => true,
+            Step::Read(needs) => {
+                assert_eq!(needs, CLAIMS);
+                false
+            }
+        }
+    };
+    assert!(is_decided(0, false) && is_decided(1, true) && !is_decided(1, false));
 }

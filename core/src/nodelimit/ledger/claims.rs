@@ -14,14 +14,21 @@ pub struct Claim {
     pub version: u64,
     /// Whether it has a deletion timestamp.
     pub deleting: bool,
-    /// Whether its node carries the taint `karpenter.sh/disrupted`.
+    /// Whether Karpenter is disrupting its node, other than by a reboot in place.
     pub disrupted: bool,
+    /// Whether its node was initialized.
+    pub initialized: bool,
 }
 
 impl Claim {
     /// Whether a Soft limit does not count it.
     const fn is_being_replaced(self) -> bool {
         self.deleting || self.disrupted
+    }
+
+    /// Whether a replacement may be created while it still exists.
+    const fn has_surge(self) -> bool {
+        self.initialized && self.disrupted && !self.deleting
     }
 }
 
@@ -81,7 +88,7 @@ impl ClaimView {
     pub fn keep_disrupted(&mut self, known: &Self) {
         for (uid, before) in known.claims.iter().filter(|(_, claim)| claim.disrupted) {
             if self.has(uid, before.version) {
-                self.set_disrupted(uid, true);
+                self.put(uid.clone(), *before);
             }
         }
     }
@@ -117,13 +124,6 @@ impl ClaimView {
         self.version = self.version.max(version);
     }
 
-    /// Records whether the claim's node is disrupted. A claim that is not in view is ignored.
-    pub fn set_disrupted(&mut self, uid: &Uid, disrupted: bool) {
-        if let Some(claim) = self.claims.get(uid).copied() {
-            self.put(uid.clone(), Claim { disrupted, ..claim });
-        }
-    }
-
     /// The resourceVersion up to which the view is complete.
     pub const fn version(&self) -> u64 {
         self.version
@@ -151,6 +151,12 @@ impl ClaimView {
             undeleted: self.claims.len() - self.deleting,
             staying: self.claims.len() - self.being_replaced,
         }
+    }
+
+    /// How many claims Karpenter is about to replace: with a surge, each may have its replacement beside it. Only whole
+    /// claims show it, and not their metadata.
+    pub fn disrupted(&self) -> usize {
+        self.claims.values().filter(|claim| claim.has_surge()).count()
     }
 
     /// How many there are, counted or not.
@@ -205,6 +211,7 @@ mod tests {
             version,
             deleting: false,
             disrupted: false,
+            initialized: true,
         }
     }
 
@@ -260,22 +267,41 @@ mod tests {
 
     #[derive(Debug, Clone)]
     enum News {
-        Upsert(usize, bool, bool),
+        Upsert(usize, Claim),
         Remove(usize),
-        Disrupt(usize, bool),
-        Relist(Vec<(usize, bool, bool)>),
+        Relist(Vec<(usize, Claim)>),
+        RelistMetadata,
         Advance,
     }
 
     fn news() -> impl Strategy<Value = News> {
-        let state = || (0..6_usize, any::<bool>(), any::<bool>());
+        let claim = |[deleting, disrupted, initialized]: [bool; 3]| Claim {
+            version: 0,
+            deleting,
+            disrupted,
+            initialized,
+        };
+        let state = move || (0..6_usize, any::<[bool; 3]>().prop_map(claim));
         prop_oneof![
-            state().prop_map(|(number, deleting, disrupted)| News::Upsert(number, deleting, disrupted)),
+            state().prop_map(|(number, claim)| News::Upsert(number, claim)),
             (0..6_usize).prop_map(News::Remove),
-            (0..6_usize, any::<bool>()).prop_map(|(number, disrupted)| News::Disrupt(number, disrupted)),
             vec(state(), 0..6).prop_map(News::Relist),
+            Just(News::RelistMetadata),
             Just(News::Advance),
         ]
+    }
+
+    /// A LIST of metadata that shows the same claims as this view.
+    fn metadata_of(view: &ClaimView, version: u64) -> ClaimView {
+        let claims = view.claims.iter().map(|(uid, claim)| {
+            let claim = Claim {
+                disrupted: false,
+                initialized: false,
+                ..*claim
+            };
+            (uid.clone(), claim)
+        });
+        ClaimView::listed(version, claims)
     }
 
     proptest! {
@@ -285,18 +311,23 @@ mod tests {
             for (news, version) in all.into_iter().zip(1..) {
                 let was_there: Vec<Uid> = view.claims.keys().cloned().collect();
                 match news {
-                    News::Upsert(number, deleting, disrupted) => {
-                        view.upsert(uid(number), Claim { version, deleting, disrupted });
-                        prop_assert_eq!(view.get(&uid(number)).map(|claim| claim.version), Some(version));
+                    News::Upsert(number, claim) => {
+                        view.upsert(uid(number), Claim { version, ..claim });
+                        prop_assert_eq!(view.get(&uid(number)), Some(&Claim { version, ..claim }));
                     }
                     News::Remove(number) => view.remove(&uid(number), version),
-                    News::Disrupt(number, disrupted) => view.set_disrupted(&uid(number), disrupted),
                     News::Advance => view.advance_to(version),
                     News::Relist(list) => view.relist(ClaimView::listed(
                         version,
-                        list.into_iter()
-                            .map(|(number, deleting, disrupted)| (uid(number), Claim { version, deleting, disrupted })),
+                        list.into_iter().map(|(number, claim)| (uid(number), Claim { version, ..claim })),
                     )),
+                    News::RelistMetadata => {
+                        let before = (view.counts(), view.disrupted());
+                        let mut list = metadata_of(&view, version);
+                        list.keep_disrupted(&view);
+                        view.relist(list);
+                        prop_assert_eq!((view.counts(), view.disrupted()), before);
+                    }
                 }
                 for uid in was_there {
                     prop_assert!(view.get(&uid).is_some() || view.has_departed(&uid));

@@ -2,7 +2,7 @@
 
 use super::claims::ClaimView;
 use super::decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
-use super::evidence::settle;
+use super::evidence::{end_surges, settle};
 use super::first_seen::FirstSeen;
 use super::moment::{Moment, Observed};
 use super::state::{DenialRecord, Ledger, LimitInForce, MAX_RESERVATIONS};
@@ -59,6 +59,9 @@ pub struct Request<'a> {
 /// - Everything that a denial is based on must be read after the request arrived. Too high a count denies a claim
 ///   for which there is room, and that costs Karpenter minutes. But if a LIST takes longer than a request can wait
 ///   and everything known says full, admitting would be no better: the request is denied by what is known.
+/// - So must be what an admission above the limit is based on: without a disruption there is nothing to replace. While
+///   the ledger is closed there is none, because older views may lack claims that count: with them it could not be
+///   said which claims are above the limit.
 /// - Versions ahead of reads begun after the ledger arrived belong to another history (a backup restored, a ledger
 ///   copied from elsewhere): the read is believed and the ledger fixed, or no claim would be admitted again.
 pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
@@ -130,6 +133,8 @@ struct Round<'a> {
     ledger: Ledger,
     /// Claims that count. Reservations are added: those of claims in view are removed already.
     counted: usize,
+    /// Claims that may have their replacements beside them; none without a surge.
+    disrupted: usize,
     changed: bool,
     reserved: bool,
     denied: u64,
@@ -156,16 +161,27 @@ impl<'a> Round<'a> {
         }
         changed |= settle(&mut ledger, &facts.claims, facts.first_seen);
         changed |= put_in_force(&mut ledger.limit, limit);
+        let counted = view.counts().counted(limit.mode);
+        if !facts.claims_late {
+            let above = (counted + ledger.reservations.len()).saturating_sub(as_count(limit.nodes));
+            changed |= end_surges(&mut ledger, view, above);
+        }
         Self {
             view,
             limit,
             ledger,
-            counted: view.counts().counted(limit.mode),
+            counted,
+            disrupted: if limit.surge > 0 { view.disrupted() } else { 0 },
             changed,
             reserved: false,
             denied: 0,
             last_denied: None,
         }
+    }
+
+    /// Places taken: by claims that count, and by those that were admitted and are not seen yet.
+    fn occupied(&self) -> usize {
+        self.counted + self.ledger.reservations.len()
     }
 
     fn answer(&mut self, request: &Request<'a>, stale: bool) -> RequestVerdict {
@@ -174,9 +190,8 @@ impl<'a> Round<'a> {
             // Created already: this call repeats one that was allowed.
             return RequestVerdict::Allow;
         }
-        if !self.ledger.has_reservation(uid)
-            && let Some(denied) = self.no_room(request.strict, stale)
-        {
+        let is_new = !self.ledger.has_reservation(uid);
+        if is_new && let Some(denied) = self.no_room(request.strict, stale) {
             if !request.dry_run {
                 self.denied += 1;
                 self.last_denied = Some(request.name);
@@ -185,6 +200,9 @@ impl<'a> Round<'a> {
         }
         if request.dry_run {
             return RequestVerdict::Allow;
+        }
+        if is_new && self.occupied() >= as_count(self.limit.nodes) {
+            self.ledger.surged.push(uid.clone());
         }
         // Even if there is a reservation already: the call that made it may still release it, and this call must
         // keep its own.
@@ -196,18 +214,24 @@ impl<'a> Round<'a> {
 
     fn no_room(&self, strict: bool, stale: bool) -> Option<Denial> {
         let outstanding = self.ledger.reservations.len();
-        let occupied = self.counted + outstanding;
-        if occupied >= usize::try_from(self.limit.nodes).unwrap_or(usize::MAX) {
+        let occupied = self.occupied();
+        let surge = if stale {
+            0
+        } else {
+            self.disrupted.min(as_count(self.limit.surge))
+        };
+        if occupied >= as_count(self.limit.nodes).saturating_add(surge) {
             let counts = self.view.counts();
             return Some(Denial::Full(Full {
                 limit: self.limit,
                 occupied,
                 terminating: counts.existing - counts.undeleted,
                 outstanding,
+                disrupted: self.disrupted,
                 stale,
             }));
         }
-        if strict && self.ledger.closed {
+        if self.ledger.closed && (strict || occupied >= as_count(self.limit.nodes)) {
             return Some(Denial::LedgerLost);
         }
         (outstanding >= MAX_RESERVATIONS).then_some(Denial::Busy)
@@ -240,6 +264,10 @@ impl<'a> Round<'a> {
         });
         true
     }
+}
+
+fn as_count(nodes: u32) -> usize {
+    usize::try_from(nodes).unwrap_or(usize::MAX)
 }
 
 /// Replaces the limit in force. True if the limit is different: a new version alone is stored with the next write,

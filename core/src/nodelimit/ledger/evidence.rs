@@ -36,3 +36,17 @@ pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_s
     });
     opens || ledger.reservations.len() != before
 }
+
+/// Ends surges: forgets the claims admitted above the limit that are gone or came to nothing, and of the others the
+/// oldest, until no more are left than there are places taken above the limit. Returns whether anything changed.
+///
+/// Not by a view that may lack claims: it would end surges that are not over.
+pub(super) fn end_surges(ledger: &mut Ledger, view: &ClaimView, above: usize) -> bool {
+    let Ledger {
+        surged, reservations, ..
+    } = ledger;
+    let before = surged.len();
+    surged.retain(|uid| view.get(uid).is_some() || reservations.contains_key(uid));
+    surged.drain(..surged.len().saturating_sub(above));
+    surged.len() != before
+}

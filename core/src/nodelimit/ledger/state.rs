@@ -36,6 +36,9 @@ pub struct Ledger {
     pub(super) replacement: Option<Replacement>,
     #[serde(default, deserialize_with = "present")]
     pub(super) stopped: Option<Stopped>,
+    /// In the order of their admission.
+    #[serde(default)]
+    pub(super) surged: Vec<Uid>,
     /// Fields of a later release, kept unchanged.
     #[serde(flatten)]
     pub(super) unknown: Map<String, Value>,
@@ -54,6 +57,9 @@ pub struct LimitInForce {
     pub nodes: u32,
     /// What counts.
     pub mode: NodeLimitMode,
+    /// How many more there may be while Karpenter replaces nodes.
+    #[serde(default)]
+    pub surge: u32,
     /// The NodePool's resourceVersion.
     pub pool_version: u64,
 }
@@ -61,7 +67,12 @@ pub struct LimitInForce {
 impl LimitInForce {
     /// Whether both limits are the same, whatever their versions.
     pub fn agrees_with(&self, other: &Self) -> bool {
-        (self.nodes, self.mode) == (other.nodes, other.mode)
+        (self.nodes, self.mode, self.surge) == (other.nodes, other.mode, other.surge)
+    }
+
+    /// Whether a count depends on which claims are being disrupted, so that their metadata does not suffice.
+    pub fn depends_on_disruption(&self) -> bool {
+        self.mode == NodeLimitMode::Soft || self.surge > 0
     }
 }
 
@@ -173,6 +184,12 @@ impl Ledger {
         self.closed
     }
 
+    /// Whether a later look at the claims may change it without any request: it holds reservations or surges, or has
+    /// lost them.
+    pub fn is_unsettled(&self) -> bool {
+        self.closed || !self.reservations.is_empty() || !self.surged.is_empty()
+    }
+
     /// The UIDs that hold a reservation.
     pub fn reservations(&self) -> impl ExactSizeIterator<Item = &Uid> {
         self.reservations.keys()
@@ -227,6 +244,12 @@ impl Ledger {
         self.replacement = replacement;
         self.stopped = stopped;
         self
+    }
+
+    /// The claims that were admitted above the limit, the oldest first: all other claims together are at most as many as
+    /// the limit allows.
+    pub fn surged(&self) -> &[Uid] {
+        &self.surged
     }
 
     /// The ledger without the reservations of calls whose "allow" was never sent; `None` if it holds none of them.

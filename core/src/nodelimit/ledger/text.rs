@@ -83,10 +83,15 @@ impl Ledger {
             put("closed", true.into());
         }
         if let Some(limit) = &self.limit {
-            put(
-                "limit",
-                json!({"nodes": limit.nodes, "mode": limit.mode.as_str(), "poolVersion": limit.pool_version}),
-            );
+            let mut fields = Map::from_iter([
+                ("nodes".to_owned(), limit.nodes.into()),
+                ("mode".to_owned(), limit.mode.as_str().into()),
+                ("poolVersion".to_owned(), limit.pool_version.into()),
+            ]);
+            if limit.surge > 0 {
+                fields.insert("surge".to_owned(), limit.surge.into());
+            }
+            put("limit", fields.into());
         }
         if let Some(denied) = &self.denied {
             put(
@@ -106,6 +111,10 @@ impl Ledger {
         }
         if let Some(stopped) = &self.stopped {
             put("stopped", json!(stopped));
+        }
+        if !self.surged.is_empty() {
+            let surged: Vec<&str> = self.surged.iter().map(Uid::as_str).collect();
+            put("surged", json!(surged));
         }
         Value::Object(fields).to_string()
     }

@@ -59,6 +59,8 @@ pub struct LedgerState {
     pub replacement: Option<Replacement>,
     /// Why nothing more is replaced.
     pub stopped: Option<Stopped>,
+    /// UIDs that were admitted above the limit while nodes were replaced, the oldest first.
+    pub surged: Vec<Arc<str>>,
 }
 
 /// A claim that the gate denied.

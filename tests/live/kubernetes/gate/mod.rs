@@ -10,3 +10,4 @@ mod faults;
 mod gated;
 mod objects;
 mod replicas;
+mod surge;

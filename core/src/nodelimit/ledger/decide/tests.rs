@@ -3,6 +3,7 @@
 mod answers;
 mod evidence;
 mod properties;
+mod surge;
 
 use std::time::Duration;
 
@@ -47,6 +48,7 @@ fn claim(version: u64) -> Claim {
         version,
         deleting: false,
         disrupted: false,
+        initialized: true,
     }
 }
 
@@ -63,6 +65,7 @@ fn hard(nodes: u32) -> LimitInForce {
     LimitInForce {
         nodes,
         mode: NodeLimitMode::Hard,
+        surge: 0,
         pool_version: 1,
     }
 }

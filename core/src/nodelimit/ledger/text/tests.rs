@@ -1,4 +1,4 @@
-use proptest::collection::{btree_map, btree_set};
+use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 
@@ -6,6 +6,7 @@ use super::super::state::{DenialRecord, LimitInForce, MAX_VICTIMS, ReplacedFor, 
 use super::super::uid::MAX_UID;
 use super::*;
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::MAX_SURGE;
 
 fn error(text: &str) -> String {
     Ledger::read(text).unwrap_err().to_string()
@@ -109,6 +110,7 @@ fn the_largest_ledger_fits_where_it_is_stored() {
         limit: Some(LimitInForce {
             nodes: u32::MAX,
             mode: NodeLimitMode::Hard,
+            surge: MAX_SURGE,
             pool_version: u64::MAX,
         }),
         denied: Some(DenialRecord {
@@ -129,6 +131,7 @@ fn the_largest_ledger_fits_where_it_is_stored() {
             template: u64::MAX,
             class_ready_since: Some(i64::MAX),
         }),
+        surged: (0..MAX_SURGE as usize).map(uid).collect(),
         unknown: Map::new(),
     };
     let text = ledger.write();
@@ -147,9 +150,14 @@ fn uids() -> impl Strategy<Value = Uid> {
 }
 
 prop_compose! {
-    fn limits()(nodes in any::<u32>(), soft in any::<bool>(), pool_version in any::<u64>()) -> LimitInForce {
+    fn limits()(
+        nodes in any::<u32>(),
+        soft in any::<bool>(),
+        surge in 0..3_u32,
+        pool_version in any::<u64>(),
+    ) -> LimitInForce {
         let mode = if soft { NodeLimitMode::Soft } else { NodeLimitMode::Hard };
-        LimitInForce { nodes, mode, pool_version }
+        LimitInForce { nodes, mode, surge, pool_version }
     }
 }
 
@@ -180,6 +188,7 @@ prop_compose! {
         denied in option::of((any::<u64>(), any::<u64>(), any::<String>())),
         termination in option::of((any::<u64>(), btree_set(uids(), 0..5))),
         (replacement, stopped) in (option::of(replacements()), option::of(stops())),
+        surged in vec(uids(), 0..3),
     ) -> Ledger {
         Ledger {
             reservations,
@@ -190,6 +199,7 @@ prop_compose! {
             termination: termination.map(|(began, victims)| Termination::new(began, victims.into_iter().collect()).unwrap()),
             replacement,
             stopped,
+            surged,
             unknown: Map::new(),
         }
     }

@@ -10,6 +10,7 @@ fn the_first_come_in_and_the_others_read_the_count() {
         occupied: 2,
         terminating: 0,
         outstanding: 1,
+        disrupted: 0,
         stale: false,
     };
     assert_eq!(
@@ -38,6 +39,7 @@ fn a_terminating_claim_holds_its_place_under_hard_and_not_under_soft() {
                 version: 10,
                 deleting,
                 disrupted,
+                initialized: true,
             },
         );
         let (answers, _) = pool.decided(&[("d", false)]);
@@ -46,6 +48,7 @@ fn a_terminating_claim_holds_its_place_under_hard_and_not_under_soft() {
             occupied: 3,
             terminating: usize::from(deleting),
             outstanding: 1,
+            disrupted: 0,
             stale: false,
         };
         assert_eq!(answers, [RequestVerdict::Deny(Denial::Full(full))]);
@@ -136,6 +139,7 @@ fn a_full_pool_stays_full_while_its_claims_take_long_to_list() {
         occupied: 2,
         terminating: 0,
         outstanding: 1,
+        disrupted: 0,
         stale: true,
     };
     assert_eq!(

@@ -1,6 +1,6 @@
 //! What holds for every pool.
 
-use proptest::collection::vec;
+use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 use super::*;
@@ -8,11 +8,13 @@ use super::*;
 proptest! {
     #[test]
     fn as_many_come_in_as_there_are_free_places_and_asking_again_changes_nothing(
-        claims in vec((0..12_usize, any::<bool>()), 0..6),
+        claims in vec((0..12_usize, any::<[bool; 3]>()), 0..6),
         reservations in vec(0..12_usize, 0..6),
         asked in vec((0..12_usize, any::<bool>()), 0..8),
         nodes in 0..10_u32,
         soft in any::<bool>(),
+        surge in 0..3_u32,
+        surged in btree_set(0..12_usize, 0..3),
         clock in any::<u64>(),
     ) {
         let names: Vec<String> = (0..12).map(|number| number.to_string()).collect();
@@ -22,11 +24,15 @@ proptest! {
         pool.limit.nodes = nodes;
         if soft {
             pool.limit.mode = NodeLimitMode::Soft;
+        } else {
+            pool.limit.surge = surge;
         }
-        for (number, deleting) in &claims {
+        for (number, [deleting, disrupted, initialized]) in claims.iter().copied() {
             let version = pool.view.version() + 1;
-            pool.view.upsert(uid(&names[*number]), Claim { version, deleting: *deleting, disrupted: false });
+            pool.view.upsert(uid(&names[number]), Claim { version, deleting, disrupted, initialized });
         }
+        pool.ledger.as_mut().unwrap().surged = surged.iter().map(|number| uid(&names[*number])).collect();
+        let more = pool.view.disrupted().min(pool.limit.surge.try_into().unwrap());
         let occupied = |ledger: &Ledger| {
             let outside = ledger.reservations().filter(|uid| pool.view.get(uid).is_none()).count();
             pool.view.counts().counted(pool.limit.mode) + outside
@@ -38,9 +44,19 @@ proptest! {
             Write::Useful(ledger) | Write::Required(ledger) => ledger.clone(),
         };
         let limit = usize::try_from(nodes).unwrap();
-        prop_assert!(occupied(&after) <= limit.max(before));
+        prop_assert!(occupied(&after) <= (limit + more).max(before));
         let denied = answers.iter().any(|answer| matches!(answer, RequestVerdict::Deny(_)));
-        prop_assert!(!denied || occupied(&after) >= limit);
+        prop_assert!(!denied || occupied(&after) >= limit + more);
+        let is_there = |uid: &Uid| pool.view.get(uid).is_some() || after.has_reservation(uid);
+        prop_assert!(after.surged().iter().all(is_there));
+        prop_assert!(after.surged().len() <= occupied(&after).saturating_sub(limit));
+        let others = |ledger: &Ledger| {
+            let is_one = |uid: &Uid| pool.view.get(uid).is_some() || ledger.has_reservation(uid);
+            let uids = names.iter().map(|name| uid(name));
+            uids.filter(|uid| is_one(uid) && !ledger.surged().contains(uid)).count()
+        };
+        let others_before = others(pool.ledger.as_ref().unwrap());
+        prop_assert!(soft || others(&after) <= limit.max(others_before), "those above the limit are known");
         let reserved = answers.contains(&RequestVerdict::Reserved);
         prop_assert_eq!(reserved, matches!(write, Write::Required(_)));
 
