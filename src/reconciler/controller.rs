@@ -16,9 +16,9 @@ use super::args::ReconcileArgs;
 use super::index::{Index, PlanInputs, Snapshot};
 use super::pace::Pace;
 use super::queue::Queue;
-use super::replace::Step;
 use super::rights::GrantedRights;
 use super::seen::Seen;
+use super::step::Step;
 use crate::cluster::PoolLedgers;
 use crate::policy_file::PolicyInForce;
 

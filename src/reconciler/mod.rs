@@ -18,6 +18,7 @@ mod replace;
 mod rights;
 mod run;
 mod seen;
+mod step;
 mod terminate;
 mod work;
 

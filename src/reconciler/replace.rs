@@ -12,16 +12,7 @@ use tokio::time::Instant;
 use super::apply::WriteError;
 use super::controller::Controller;
 use super::index::Snapshot;
-
-/// What became of a step.
-pub(super) enum Step {
-    /// It is done, or there was none.
-    Done,
-    /// The ledger is no longer the one of the plan.
-    Stale,
-    /// The drifted node of this claim, by its UID, cannot be drained without harm.
-    Refused(Arc<str>, DrainObstacle),
-}
+use super::step::Step;
 
 impl Controller {
     /// Takes the next step of a replacement.
