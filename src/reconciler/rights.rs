@@ -9,7 +9,6 @@ use poolgate_core::nodelimit::plan::Rights;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
-use tokio::try_join;
 
 use super::apply::{CALL, WriteError, Writer};
 
@@ -77,12 +76,10 @@ impl GrantedRights {
     }
 
     async fn ask(&self) -> Result<Rights, WriteError> {
-        let (terminate, delete, patch) =
-            try_join!(self.may("terminate"), self.may("delete"), self.may("patch"))?;
         Ok(Rights {
-            terminate,
-            delete,
-            patch,
+            terminate: self.may("terminate").await?,
+            delete: self.may("delete").await?,
+            patch: self.may("patch").await?,
         })
     }
 
