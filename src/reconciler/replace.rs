@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::{ReplacedFor, Replacement};
 use poolgate_core::nodelimit::plan::{
-    Deadline, DrainObstacle, Memory, ObjectRef, Plan, Pool, ReplacementState, plan,
+    Deadline, DrainObstacle, Memory, ObjectRef, Plan, ReplacementState, plan,
 };
 use tokio::time::Instant;
 
@@ -103,18 +103,10 @@ impl Controller {
         snapshot: &mut Snapshot,
         listed: &Replacement,
     ) -> Result<Option<String>, WriteError> {
-        let name = Arc::clone(&snapshot.pool.name);
-        let Some(pool) = self.writer.read_pool(&name).await? else {
-            return Ok(None);
-        };
-        let policy = self.seen.look(|index| Arc::clone(index.policy()));
-        let pool = Pool::of(&pool.kept(), &policy);
-        if pool.uid != snapshot.pool.uid {
+        if !self.read_pool_again(snapshot).await? {
             return Ok(None);
         }
-        snapshot.pool = Arc::new(pool);
-        snapshot.ledger = self.writer.call(self.ledgers.read(&name)).await?;
-        let claims = self.writer.list_whole_claims(&name).await?;
+        let claims = self.writer.list_whole_claims(&snapshot.pool.name).await?;
         let node = self.writer.read_node(&listed.node).await?;
         Ok(snapshot.agree_with_whole(claims, node, listed.uid.as_str()))
     }

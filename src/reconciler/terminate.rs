@@ -109,6 +109,15 @@ impl Controller {
 
     /// Reads pool, claims and ledger as they are stored now. False if it is too early to decide.
     async fn read_again(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
+        if !self.read_pool_again(snapshot).await? {
+            return Ok(false);
+        }
+        let claims = self.writer.list_claims(&snapshot.pool.name).await?;
+        Ok(snapshot.agree_with(&claims))
+    }
+
+    /// Reads pool and ledger as they are stored now. False if the pool is gone.
+    pub(super) async fn read_pool_again(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
         let name = Arc::clone(&snapshot.pool.name);
         let Some(pool) = self.writer.read_pool(&name).await? else {
             return Ok(false);
@@ -120,7 +129,6 @@ impl Controller {
         }
         snapshot.pool = Arc::new(pool);
         snapshot.ledger = self.writer.call(self.ledgers.read(&name)).await?;
-        let claims = self.writer.list_claims(&name).await?;
-        Ok(snapshot.agree_with(&claims))
+        Ok(true)
     }
 }

@@ -4,19 +4,20 @@ use super::choices::{check_number, is_set, path};
 use super::findings::Findings;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool, SURGE_ANNOTATION};
-use crate::nodelimit::NodeLimit;
+use crate::nodelimit::{MAX_SURGE, NodeLimit};
 use crate::rule::Rule;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&SURGE, &SURGE_UNUSED];
 
 static SURGE: Rule = Rule {
     id: RuleId::new("surge"),
-    title: "`poolgate.dev/surge` is a whole number",
+    title: "`poolgate.dev/surge` is a whole number up to 100",
     severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "It is how many nodes more than its limit a `Hard` pool may have while it replaces nodes. A value that is not \
-          a whole number is ignored: the pool never exceeds its limit, and its drifted nodes wait for room.",
+          a whole number is ignored: the pool never exceeds its limit, and its drifted nodes wait for room. A higher \
+          number than 100 counts as 100.",
     seen_in: &[],
     bad: "\
 metadata:
@@ -59,7 +60,12 @@ metadata:
 };
 
 pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    check_number(&SURGE, pool, SURGE_ANNOTATION, "1", findings);
+    let number = check_number(&SURGE, pool, SURGE_ANNOTATION, "1", findings);
+    if let Some(number) = number.filter(|number| *number > MAX_SURGE) {
+        let why = format!("no surge is larger than {MAX_SURGE}, so this counts as {MAX_SURGE}");
+        let finding = SURGE.finding(path(SURGE_ANNOTATION), number.to_string().as_str(), why);
+        findings.push(finding.suggest(format!("write {MAX_SURGE} or less")));
+    }
     let Some(written) = pool.annotation(SURGE_ANNOTATION).filter(|_| pool.surge() > 0) else {
         return;
     };
@@ -113,7 +119,12 @@ mod tests {
             let errors = errors(&pool(text, &limited));
             assert!(errors[0].ends_with("such as \"1\" [surge]"), "{errors:?}");
         }
-        for text in ["0", "1", "20"] {
+        let more = errors(&pool("101", &limited));
+        assert!(
+            more[0].contains("no surge is larger than 100, so this counts as 100; write 100 or less"),
+            "{more:?}"
+        );
+        for text in ["0", "1", "100"] {
             assert_eq!(errors(&pool(text, &limited)), [""; 0]);
         }
     }
