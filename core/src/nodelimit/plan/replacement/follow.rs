@@ -9,7 +9,7 @@ use super::{Replacements, drifted};
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Stopped};
 use crate::nodelimit::plan::claim::{Claim, ClaimState};
 use crate::nodelimit::plan::object_ref::ObjectRef;
-use crate::nodelimit::plan::replacement_memory::ReplacementMemory;
+use crate::nodelimit::plan::replacement_memory::{ReplacementMemory, VERDICT_LASTS};
 use crate::nodelimit::plan::replacement_outcome::{Deadline, ReplacementOutcome, ReplacementState};
 use crate::nodelimit::plan::situation::Situation;
 use crate::nodelimit::plan::spec_limit;
@@ -34,6 +34,8 @@ pub(super) fn follow<'p>(
                 ReplacedFor::Unhealthy => decided.obstacle.is_none() && now.has_fresh_verdict(claim),
                 ReplacedFor::Drifted => drifted::may_go(now, claim, decided),
             };
+            // Nothing may show that a verdict is no longer fresh.
+            decided.look_again(now.clock.plus(VERDICT_LASTS));
             // Of a drifted one, Karpenter must see first that there is no place.
             let is_limit_written =
                 replacement.reason == ReplacedFor::Unhealthy || spec_limit::decide(now).is_none();

@@ -1,12 +1,16 @@
 //! Why no node of a pool is terminated so that it can be replaced.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::{Moment, Stopped};
 use crate::nodelimit::plan::situation::Situation;
 use crate::nodelimit::plan::state::Rights;
 use crate::policy::AtLimit;
+
+/// The period in which terminations are counted.
+const PACE: Duration = Duration::from_mins(1);
 
 /// Why no node of a pool is terminated first, before its replacement exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,10 +73,11 @@ impl Obstacle {
         (now.state.terminations_left == 0).then_some(Self::Paced)
     }
 
-    /// When it may be over by itself.
-    pub(super) const fn until(self) -> Option<Moment> {
+    /// When to look again whether it is over, if nothing shows that.
+    pub(super) fn look_again_at(self, now: Moment) -> Option<Moment> {
         match self {
             Self::Settling(until) => until,
+            Self::Paced => Some(now.plus(PACE)),
             _ => None,
         }
     }

@@ -83,7 +83,10 @@ fn next<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Repla
     let begins = barred_since.plus(waits);
     if begins > now.clock {
         decided.look_again(begins);
-        if let Some(until) = decided.obstacle.and_then(Obstacle::until) {
+        if let Some(until) = decided
+            .obstacle
+            .and_then(|obstacle| obstacle.look_again_at(now.clock))
+        {
             decided.look_again(until);
         }
         return None;
