@@ -10,13 +10,13 @@ use serde::de::IgnoredAny;
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::Stored;
 use crate::cluster::webhooks::Webhook;
-use crate::objects::{Metadata, NodeClaim, Object, PoolObject, Texts};
+use crate::objects::{Metadata, Object, PoolLabel, PoolObject, Texts};
 
 /// What was read, or why it was not.
 pub(super) type Read<T> = Result<T, String>;
 
 /// A NodeClaim.
-pub(super) type ClaimObject = NodeClaim<IgnoredAny, ClaimStatus>;
+pub(super) type ClaimObject = Object<Metadata<PoolLabel, Texts>, IgnoredAny, ClaimStatus>;
 
 /// A node.
 pub(super) type NodeObject = Object<Metadata<Texts, Texts>, NodeSpec>;

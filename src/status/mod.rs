@@ -5,6 +5,7 @@ mod json;
 mod look;
 mod pools;
 mod reconciler;
+mod replacements;
 mod report;
 mod table;
 

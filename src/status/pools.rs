@@ -8,7 +8,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NODEPOOL_LABEL, NodeLimitMode, NodePool};
 use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL};
 use poolgate_core::nodelimit::{ClaimCounts, NodeLimit};
-use poolgate_core::policy::{OverLimit, Policy};
+use poolgate_core::policy::{AtLimit, OverLimit, Policy};
 use serde::Serialize;
 
 use super::facts::{Asked, ClaimObject, Facts, NodeObject};
@@ -94,10 +94,13 @@ fn claims_of<'f>(facts: &'f Facts, pool: &str) -> Option<Vec<&'f ClaimObject>> {
 
 /// A node limit. What the NodePool leaves to the policy is known only if the policy is.
 #[derive(Debug, Clone, Copy)]
-struct KnownLimit {
-    nodes: u32,
-    mode: Option<NodeLimitMode>,
+pub(super) struct KnownLimit {
+    pub(super) nodes: u32,
+    pub(super) mode: Option<NodeLimitMode>,
     over_limit: Option<OverLimit>,
+    pub(super) at_limit: Option<AtLimit>,
+    /// Whether it is left to poolgate.
+    pub(super) is_annotated: bool,
 }
 
 impl KnownLimit {
@@ -105,31 +108,34 @@ impl KnownLimit {
         let object = object.kept();
         let object = Json::from(&object);
         let view = NodePool::view(ApiVersion::V1, &object);
-        if let Some(policy) = policy {
-            let limit = NodeLimit::of(&view, policy)?;
-            return Some(Self {
-                nodes: limit.nodes,
-                mode: Some(limit.mode),
-                over_limit: Some(limit.over_limit),
-            });
-        }
-        Some(Self {
-            nodes: NodeLimit::of(&view, &Policy::default())?.nodes,
+        let built_in = Policy::default();
+        let limit = NodeLimit::of(&view, policy.unwrap_or(&built_in))?;
+        let at_limit = AtLimit::annotated(&view);
+        let said = Self {
+            nodes: limit.nodes,
             mode: view.node_limit_mode(),
             over_limit: OverLimit::annotated(&view),
-        })
+            at_limit,
+            is_annotated: view.annotated_node_limit().is_some(),
+        };
+        Some(policy.map_or(said, |policy| Self {
+            mode: Some(limit.mode),
+            over_limit: Some(limit.over_limit),
+            at_limit: at_limit.or(Some(policy.at_limit)),
+            ..said
+        }))
     }
 }
 
 /// What was seen of a pool.
-struct Seen<'f> {
+pub(super) struct Seen<'f> {
     facts: &'f Facts,
-    object: &'f PoolObject,
-    limit: Option<KnownLimit>,
+    pub(super) object: &'f PoolObject,
+    pub(super) limit: Option<KnownLimit>,
     /// Its NodeClaims, if they could be read.
-    claims: Option<Vec<&'f ClaimObject>>,
+    pub(super) claims: Option<Vec<&'f ClaimObject>>,
     /// All nodes by name, if they could be read.
-    nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
+    pub(super) nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
 }
 
 impl Seen<'_> {
@@ -140,12 +146,14 @@ impl Seen<'_> {
             notes.push(format!("{outstanding} admitted and not created yet"));
         }
         notes.extend(self.ledger_says());
+        notes.extend(self.replacements());
         notes.extend(self.events());
         if self.limit.is_some() && has_gate == Some(false) {
             notes.push("no gate is registered: more nodes may come than the limit allows".into());
         }
         let held = self.held();
-        let mut problems = Vec::new();
+        let stop = self.stop().map(|stop| format!("NodePool {name}: {stop}"));
+        let mut problems: Vec<String> = stop.into_iter().collect();
         if let Some(held @ 1..) = held
             && self.has_no_leader()
         {
@@ -165,7 +173,7 @@ impl Seen<'_> {
         }
     }
 
-    fn limit_report(&self, limit: KnownLimit) -> LimitReport {
+    pub(super) fn limit_report(&self, limit: KnownLimit) -> LimitReport {
         let counted = limit.mode.and_then(|mode| self.counted(mode));
         let taken = counted.and_then(|counted| Some(counted + self.outstanding()?));
         LimitReport {
@@ -219,7 +227,7 @@ impl Seen<'_> {
     }
 
     /// Its ledger, if it has one; or why that is not known.
-    fn ledger(&self) -> Result<Option<&Stored>, &String> {
+    pub(super) fn ledger(&self) -> Result<Option<&Stored>, &String> {
         let ledgers = self.facts.ledgers.as_ref()?;
         Ok(ledgers
             .iter()

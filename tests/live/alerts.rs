@@ -70,7 +70,7 @@ impl Recording {
         }
     }
 
-    /// Which alerts fire after half an hour of it, as Prometheus has it.
+    /// Which alerts fire within two hours of it, as Prometheus has it.
     #[track_caller]
     fn expect_firing(&self, expected: &[&str]) {
         let series: Vec<Value> = self
@@ -82,7 +82,7 @@ impl Recording {
                 let after = if self.ends {
                     "stale".to_owned()
                 } else {
-                    format!("{value}+0x50")
+                    format!("{value}+0x130")
                 };
                 json!({"series": name, "values": format!("{before}+0x10 {after}")})
             })
@@ -99,8 +99,8 @@ impl Recording {
                 "input_series": series,
                 "promql_expr_test": [{
                     // At least one of each; how many does not matter.
-                    "expr": "group by (alertname) (max_over_time(ALERTS{alertstate=\"firing\"}[30m]))",
-                    "eval_time": "30m",
+                    "expr": "group by (alertname) (max_over_time(ALERTS{alertstate=\"firing\"}[2h]))",
+                    "eval_time": "2h",
                     "exp_samples": samples,
                 }],
             }],
@@ -239,15 +239,26 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
         .collect();
     day.read("api-server", &of_webhooks.join("\n"));
 
-    // A pool above its limit, and certificates that cannot be kept.
+    // A pool above its limit, with a node that Karpenter may not repair for now, and certificates that cannot be kept.
     fleet.pool("general", 1, &json!({}));
     fleet.busy("general", "node-a");
     fleet.busy("general", "node-b");
+    let marks = json!({"metadata": {
+        "labels": {"poolgate.dev/held": "true"},
+        "annotations": {"karpenter.sh/do-not-repair": "true", "poolgate.dev/held-for": "repair"},
+    }});
+    fleet.change_node("node-b", &marks);
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-reconciler");
     let reconciler = Reconciler::start(&account, &[LEDGERS]);
-    let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";
-    reconciler.wait_for_metric(excess, 1.0);
+    for metric in ["excess_nodes", "unrepaired_nodes"] {
+        let metric = format!("poolgate_nodepools_{metric}{{nodepool=\"general\"}}");
+        reconciler.wait_for_metric(&metric, 1.0);
+    }
+    // A node for which no new one comes: that takes 15 minutes.
+    let stopped = "poolgate_replacements_total{reason=\"Unhealthy\",outcome=\"stopped\"}";
+    reconciler.wait_for_metric(stopped, 0.0);
     day.scrape("poolgate-reconciler-1", &reconciler);
+    day.read("poolgate-reconciler-1", &format!("{stopped} 1"));
     let account = format!("--kubeconfig={}", account.display());
     let keeper = Running::start(Running::directory(), &["certificates", &account]);
     keeper.wait_for_metric("poolgate_certificates_failing", 1.0);
@@ -258,8 +269,10 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
         "PoolgateCertificateEnds",
         "PoolgateCertificatesFail",
         "PoolgateNodesAboveLimit",
+        "PoolgateNodesUnrepaired",
         "PoolgateNotAsked",
         "PoolgatePolicyUnusable",
         "PoolgateRegisteredWrongly",
+        "PoolgateReplacementsStopped",
     ]);
 }

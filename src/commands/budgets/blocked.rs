@@ -1,4 +1,4 @@
-//! Karpenter's events `DisruptionBlocked`, in plain words.
+//! Karpenter's events `DisruptionBlocked` and `NodeRepairBlocked`, in plain words.
 
 use std::fmt::Write as _;
 
@@ -8,6 +8,12 @@ use serde_json::{Value, json};
 
 use super::clock::Clock;
 use crate::files;
+
+/// Karpenter could not begin to disrupt a node, or nodes of a pool.
+pub(super) const DISRUPTION: &str = "DisruptionBlocked";
+
+/// Karpenter repairs no node of a pool.
+pub(super) const REPAIR: &str = "NodeRepairBlocked";
 
 /// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +27,8 @@ pub(super) enum Scope {
 /// Events of one pool that mean the same.
 #[derive(Debug)]
 pub(super) struct Blocked {
+    /// The reason of the events.
+    kind: &'static str,
     scope: Scope,
     meaning: Option<&'static str>,
     /// The message of the last one.
@@ -31,7 +39,7 @@ pub(super) struct Blocked {
 }
 
 /// A part of a message, and what it means.
-const MEANINGS: [(&str, &str); 9] = [
+const MEANINGS: [(&str, &str); 12] = [
     (
         "due to blocking budget",
         "the budgets of the pool let no node go for this reason then; what they allow now is above",
@@ -42,7 +50,22 @@ const MEANINGS: [(&str, &str); 9] = [
     ),
     (
         "blocked through the \"karpenter.sh/do-not-disrupt\" annotation",
-        "the node itself must not be moved: it may go when its annotation karpenter.sh/do-not-disrupt is taken off",
+        "the node itself must not be moved: it may go when its annotation karpenter.sh/do-not-disrupt is taken off; if it \
+         has the label poolgate.dev/held, too, poolgate takes both off when there is room for a replacement",
+    ),
+    (
+        "blocked through the \"karpenter.sh/do-not-repair\" annotation",
+        "it is broken and must not be repaired: it may be when its annotation karpenter.sh/do-not-repair is taken off; if \
+         it has the label poolgate.dev/held, too, there was no place for a replacement: `poolgate status` says what follows",
+    ),
+    (
+        "requires a termination grace period to bypass blocking pods",
+        "it is broken, and a pod on it must not be moved: Karpenter repairs it when that pod is gone, or if its NodeClaim \
+         or the provider's repair policy has a terminationGracePeriod",
+    ),
+    (
+        "are unhealthy",
+        "so many nodes are broken that Karpenter takes the cause for a common one: it repairs none of them until fewer are",
     ),
     (
         "eviction does not support multiple PDBs",
@@ -76,8 +99,9 @@ pub(super) fn meaning(message: &str) -> Option<&'static str> {
 }
 
 impl Blocked {
-    pub(super) fn new(scope: Scope, meaning: Option<&'static str>) -> Self {
+    pub(super) fn new(kind: &'static str, scope: Scope, meaning: Option<&'static str>) -> Self {
         Self {
+            kind,
             scope,
             meaning,
             message: String::new(),
@@ -103,7 +127,8 @@ impl Blocked {
         };
         let when = self.last.map(|at| format!(", last at {}", clock.write(at)));
         let mut text = format!(
-            "DisruptionBlocked{about}{}: {}\n",
+            "{}{about}{}: {}\n",
+            self.kind,
             when.unwrap_or_default(),
             files::clean(&self.message)
         );
@@ -115,6 +140,7 @@ impl Blocked {
 
     pub(super) fn json(&self) -> Value {
         json!({
+            "reason": self.kind,
             "about": match self.scope { Scope::Pool => "NodePool", Scope::Node => "NodeClaim" },
             "message": self.message,
             "meaning": self.meaning,
@@ -155,6 +181,18 @@ mod tests {
             ("Node is deleting or marked for deletion", "it is on its way"),
             ("Node isn't initialized nor registered", "pods cannot be"),
             ("Node is rebooting", "it is being rebooted"),
+            (
+                "Repair is blocked through the \"karpenter.sh/do-not-repair\" annotation",
+                "it is broken and must not",
+            ),
+            (
+                "Repair requires a termination grace period to bypass blocking pods",
+                "it is broken, and a pod",
+            ),
+            (
+                "more than 20% of nodes in nodepool \"general\" are unhealthy",
+                "so many nodes",
+            ),
         ] {
             assert!(
                 meaning(message).is_some_and(|meaning| meaning.starts_with(start)),

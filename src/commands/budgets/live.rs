@@ -117,8 +117,13 @@ impl Live {
 
     fn events(&mut self, cluster: &ClusterReader, claims: &Claims) -> Result<(), ClusterReadError> {
         let mut reported: BTreeMap<(String, Scope, String), Blocked> = BTreeMap::new();
-        for (kind, scope) in [("NodePool", Scope::Pool), ("NodeClaim", Scope::Node)] {
-            let fields = format!("reason=DisruptionBlocked,involvedObject.kind={kind}");
+        // Of each NodeClaim that is not repaired, Karpenter says no more than of the pool.
+        for (reason, kind, scope) in [
+            (blocked::DISRUPTION, "NodePool", Scope::Pool),
+            (blocked::DISRUPTION, "NodeClaim", Scope::Node),
+            (blocked::REPAIR, "NodePool", Scope::Pool),
+        ] {
+            let fields = format!("reason={reason},involvedObject.kind={kind}");
             cluster.each(EVENTS, Some(&fields), |event: Event| {
                 let about = event.involved_object.name.as_deref().unwrap_or_default();
                 let pool = match scope {
@@ -133,7 +138,7 @@ impl Live {
                 let last = last.or(event.event_time.map(|at| at.0));
                 reported
                     .entry((pool.to_owned(), scope, key))
-                    .or_insert_with(|| Blocked::new(scope, meaning))
+                    .or_insert_with(|| Blocked::new(reason, scope, meaning))
                     .add(message, last);
             })?;
         }

@@ -1,6 +1,7 @@
 //! `poolgate budgets`: which budgets of a NodePool are active at a moment, which of them decides, how many nodes
 //! may go and when that changes; or all of it over a week.
 
+mod at_limit;
 mod blocked;
 mod clock;
 mod grid;
@@ -169,6 +170,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
             Ok(mut subject) => {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;
+                subject.policy = policy.as_ref();
                 subjects.push(subject);
             }
             Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),

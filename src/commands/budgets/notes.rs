@@ -8,6 +8,7 @@ use poolgate_core::diagnostic::quoted;
 use poolgate_core::karpenter::Field;
 use poolgate_core::value::quantity::Quantity;
 
+use super::at_limit;
 use super::clock::Clock;
 use super::subject::Subject;
 
@@ -25,6 +26,7 @@ pub(super) fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) ->
         unlimited_at_times(subject, at, clock),
         never_open(subject),
         no_room_for_drift(subject),
+        at_limit::note(subject),
         expiry(subject),
         concurrency(subject),
         zone(clock),

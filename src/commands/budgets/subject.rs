@@ -4,6 +4,7 @@ use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{Budget, Disruption, Field, NodePool};
+use poolgate_core::policy::Policy;
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
 
@@ -48,6 +49,8 @@ pub(super) struct Subject<'a> {
     pub(super) pool: NodePool<'a>,
     /// Its state in the cluster, as sentences.
     pub(super) stored: Vec<String>,
+    /// The policy, if one is given.
+    pub(super) policy: Option<&'a Policy>,
     author: Author,
 }
 
@@ -80,6 +83,7 @@ impl<'a> Subject<'a> {
             budgets,
             reasons,
             stored: stored::notes(&found.object, &pool),
+            policy: None,
             pool,
             author,
         })

@@ -34,7 +34,7 @@ pub(super) struct ReconcileMetrics {
 impl ReconcileMetrics {
     /// Registers the numbers.
     pub(super) fn register(registry: &mut Registry) -> Self {
-        Self {
+        let metrics = Self {
             pools: PoolMetrics::register(registry),
             terminated: registry.metric("nodeclaims_terminated", "NodeClaims that poolgate has deleted"),
             replacements: registry.metric(
@@ -56,7 +56,18 @@ impl ReconcileMetrics {
             ),
             queue: registry.metric("queue_depth", "NodePools that wait to be reconciled"),
             marked: registry.metric("marked_nodes", "Nodes with marks of poolgate"),
+        };
+        // There from the start: Prometheus takes a counter that begins with 1 for one that has not increased.
+        for reason in [ReplacedFor::Unhealthy, ReplacedFor::Drifted] {
+            for outcome in ReplacementOutcome::ALL {
+                drop(
+                    metrics
+                        .replacements
+                        .get_or_create(&of_replacement(reason, outcome)),
+                );
+            }
         }
+        metrics
     }
 
     /// A claim was deleted.
@@ -67,7 +78,7 @@ impl ReconcileMetrics {
 
     /// A replacement has ended.
     pub(super) fn replaced(&self, reason: ReplacedFor, outcome: ReplacementOutcome) {
-        let labels = [("reason", reason.as_str()), ("outcome", outcome.as_str())];
+        let labels = of_replacement(reason, outcome);
         self.replacements.get_or_create(&labels).inc();
     }
 
@@ -98,4 +109,8 @@ impl ReconcileMetrics {
         self.queue.set(i64::try_from(pools).unwrap_or(i64::MAX));
         self.marked.set(i64::try_from(marked).unwrap_or(i64::MAX));
     }
+}
+
+const fn of_replacement(reason: ReplacedFor, outcome: ReplacementOutcome) -> [Label; 2] {
+    [("reason", reason.as_str()), ("outcome", outcome.as_str())]
 }

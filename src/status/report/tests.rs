@@ -10,6 +10,7 @@ use crate::certs::Authority;
 use crate::status::{json as as_json, table};
 
 mod hostile;
+mod replacements;
 mod unread;
 
 const HOUR: std::time::Duration = std::time::Duration::from_hours(1);

@@ -1,0 +1,147 @@
+//! Which nodes of a pool at its limit wait for what to be replaced, and what to type.
+
+use jiff::Timestamp;
+use poolgate_core::karpenter::{NODE_LIMIT_ANNOTATION, NODEPOOL_LABEL, NodeLimitMode};
+use poolgate_core::nodelimit::ledger::{Replacement, Stopped};
+use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, HELD_ANNOTATION, HeldFor};
+use poolgate_core::policy::{AT_LIMIT_ANNOTATION, AtLimit};
+
+use super::facts::ClaimObject;
+use super::pools::{KnownLimit, Seen};
+
+/// How many nodes are named.
+const MOST_NAMES: usize = 5;
+
+impl Seen<'_> {
+    /// What is under way, and what waits: a sentence or two each.
+    pub(super) fn replacements(&self) -> Vec<String> {
+        let ledger = self.ledger().ok().flatten().map(|stored| &stored.ledger);
+        let replaced = ledger.and_then(|ledger| Some(self.step_of(ledger.replacement()?)));
+        let surged = ledger.map_or(0, |ledger| ledger.surged().len());
+        let surge = (surged > 0).then(|| {
+            format!(
+                "{surged} admitted above the limit, as the surge allows: each takes the place of a node that Karpenter \
+                 replaces when that one is gone"
+            )
+        });
+        [replaced, surge, self.barred()].into_iter().flatten().collect()
+    }
+
+    /// That nothing more is replaced, and what ends that.
+    pub(super) fn stop(&self) -> Option<String> {
+        let stored = self.ledger().ok().flatten()?;
+        let Stopped { at, .. } = stored.ledger.stopped()?;
+        let since = Timestamp::from_second(at).ok();
+        let since = since.map(|at| format!(" since {at:.0}")).unwrap_or_default();
+        Some(format!(
+            "no node is terminated to be replaced{since}, because no new node came for the last one. Karpenter's log and \
+             the NodePool's conditions say why. It goes on when spec.template changes, or NodeClassReady turns true anew"
+        ))
+    }
+
+    /// The step of the replacement that is under way.
+    fn step_of(&self, replacement: &Replacement) -> String {
+        let Replacement {
+            claim, node, reason, ..
+        } = replacement;
+        let subject = format!(
+            "{node} (NodeClaim {claim}) is being replaced, because it is {}",
+            reason.as_str()
+        );
+        let Some(claims) = &self.claims else {
+            return subject;
+        };
+        let its = claims
+            .iter()
+            .find(|claim| *claim.metadata.uid == *replacement.uid.as_str());
+        match its.map(|claim| (claim, claim.metadata.deleted())) {
+            None => format!("{subject}: it is gone, {}", self.awaited(replacement)),
+            Some((_, None)) => format!("{subject}: it is listed, and will be terminated first"),
+            Some((claim, Some(since))) => {
+                let bound = claim.metadata.annotation(DEADLINE_ANNOTATION).map_or_else(
+                    || "nothing bounds its drain yet".to_owned(),
+                    |end| format!("its machine goes at {end} at the latest"),
+                );
+                format!("{subject}: it has been on the way out since {since:.0}, and {bound}")
+            }
+        }
+    }
+
+    /// What comes after the replaced node.
+    fn awaited(&self, replacement: &Replacement) -> String {
+        let created = |claim: &ClaimObject| claim.metadata.created().map(Timestamp::as_second);
+        let claims = self.claims.iter().flatten();
+        let newer = claims.filter(|claim| created(claim) > Some(replacement.newest));
+        match newer.min_by_key(|claim| created(claim)) {
+            Some(newer) => format!("and NodeClaim {} must be initialized", newer.metadata.name),
+            None => "and Karpenter must create a new NodeClaim".into(),
+        }
+    }
+
+    /// The nodes that poolgate keeps Karpenter from repairing for now.
+    fn barred(&self) -> Option<String> {
+        let nodes = self.nodes?.values().filter(|node| {
+            let held_for = node.metadata.annotation(HELD_ANNOTATION).map(HeldFor::parse);
+            held_for.is_some_and(|held_for| held_for.repair)
+                && node.metadata.label(NODEPOOL_LABEL) == Some(&*self.object.metadata.name)
+        });
+        let names: Vec<&str> = nodes.map(|node| &*node.metadata.name).collect();
+        let (count, ways_on) = (names.len(), self.ways_on());
+        (count > 0).then(|| {
+            format!(
+                "to be repaired, and kept from it while there is no place for a replacement: {}. {ways_on}",
+                listed(names)
+            )
+        })
+    }
+
+    /// What becomes of nodes that wait for repair, and what to type.
+    fn ways_on(&self) -> String {
+        let hard = self.limit.filter(|limit| limit.mode == Some(NodeLimitMode::Hard));
+        let Some(limit) = hard else {
+            return "The pool that denied the replacement is another one, which is full: give that one room"
+                .into();
+        };
+        if self.limit_report(limit).free > Some(0) {
+            return "There is room now: each has its turn within minutes".into();
+        }
+        let name = &*self.object.metadata.name;
+        let room = format!("To give the pool room: {}", self.with_room(limit));
+        if limit.at_limit == Some(AtLimit::Block) {
+            return format!(
+                "at-limit is Block, so they wait for room. {room}. To have them terminated first: kubectl annotate \
+                 nodepool {name} --overwrite {AT_LIMIT_ANNOTATION}=Repair"
+            );
+        }
+        format!(
+            "In its turn, each is terminated first; if not, the event ReplacementBlocked says why. {room}"
+        )
+    }
+
+    /// The command that gives the pool room for one node more.
+    fn with_room(&self, limit: KnownLimit) -> String {
+        let (name, nodes) = (
+            &*self.object.metadata.name,
+            self.claims.as_ref().map_or(0, Vec::len),
+        );
+        let enough = nodes.max(limit.nodes as usize).saturating_add(1);
+        if limit.is_annotated {
+            format!("kubectl annotate nodepool {name} --overwrite {NODE_LIMIT_ANNOTATION}={enough}")
+        } else {
+            format!(
+                r#"kubectl patch nodepool {name} --type=merge --patch='{{"spec":{{"limits":{{"nodes":"{enough}"}}}}}}'"#
+            )
+        }
+    }
+}
+
+/// The first of these names, and how many there are besides.
+fn listed(mut names: Vec<&str>) -> String {
+    let more = names.len().saturating_sub(MOST_NAMES);
+    names.truncate(MOST_NAMES);
+    let listed = names.join(", ");
+    match more {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}

@@ -1,0 +1,192 @@
+//! Which node of a full pool waits for what, and what to type.
+
+use std::rc::Rc;
+
+use poolgate_core::nodelimit::ledger::Ledger;
+
+use super::*;
+use crate::cluster::ledgers::Stored;
+
+/// A Hard pool of two nodes at its limit, with these annotations and these fields in its ledger.
+fn full(annotations: &Value, ledger: &Value) -> Facts {
+    let mut text = json!({"version": 1, "reservations": {}, "seen": 0});
+    let fields = text.as_object_mut().expect("an object");
+    fields.extend(ledger.as_object().expect("an object").clone());
+    Facts {
+        pools: Ok(vec![pool("2", annotations)]),
+        claims: Ok(vec![claim("a", None), claim("b", None)]),
+        nodes: Ok(vec![node("a", false, false), node("b", false, false)]),
+        ledgers: Ok(vec![Stored {
+            pool: "general".into(),
+            version: 7,
+            ledger: Rc::new(Ledger::read(&text.to_string()).expect("a ledger")),
+            lost: None,
+        }]),
+        ..well()
+    }
+}
+
+/// A ledger that lists the claim `a`; the newest was created at noon.
+fn listing_a() -> Value {
+    json!({"replacement": {
+        "uid": "u-a", "claim": "a", "node": "node-a", "reason": "Unhealthy", "newest": now().as_second(),
+    }})
+}
+
+/// What is said of the pool, in JSON and below the table.
+#[track_caller]
+fn notes(facts: &Facts) -> Vec<String> {
+    let report = Report::of(facts);
+    let text = table::of(&report);
+    let notes = as_json::of(&report)["nodePools"][0]["notes"].clone();
+    let notes: Vec<String> = read(notes);
+    for note in &notes {
+        assert!(text.contains(&format!("  general: {note}\n")), "{text}");
+    }
+    notes
+}
+
+#[test]
+fn the_step_of_a_replacement_is_said() {
+    let listed = full(&json!({}), &listing_a());
+    let begin = "node-a (NodeClaim a) is being replaced, because it is Unhealthy";
+    let expect = |facts: &Facts, expected: &str| {
+        let found = notes(facts).into_iter().find(|note| note.starts_with(begin));
+        assert_eq!(found, Some(format!("{begin}{expected}")));
+    };
+    expect(&listed, ": it is listed, and will be terminated first");
+
+    let deleted = |annotations: &Value| {
+        let mut claim = json!({
+            "metadata": {"name": "a", "uid": "u-a", "deletionTimestamp": "2026-11-23T12:00:00Z",
+                "labels": {"karpenter.sh/nodepool": "general"}, "annotations": annotations},
+        });
+        claim["status"]["nodeName"] = json!("node-a");
+        Facts {
+            claims: Ok(vec![read(claim), claim_b()]),
+            ..full(&json!({}), &listing_a())
+        }
+    };
+    let away = ": it has been on the way out since 2026-11-23T12:00:00Z, and";
+    expect(
+        &deleted(&json!({})),
+        &format!("{away} nothing bounds its drain yet"),
+    );
+    expect(
+        &deleted(&json!({"karpenter.sh/nodeclaim-termination-timestamp": "2026-11-23T12:10:00Z"})),
+        &format!("{away} its machine goes at 2026-11-23T12:10:00Z at the latest"),
+    );
+
+    let mut gone = Facts {
+        claims: Ok(vec![claim_b()]),
+        ..full(&json!({}), &listing_a())
+    };
+    expect(&gone, ": it is gone, and Karpenter must create a new NodeClaim");
+    let mut newer = claim("c", None);
+    newer.metadata.creation_timestamp = Some("2026-11-23T12:00:01Z".into());
+    gone.claims.as_mut().expect("claims").push(newer);
+    expect(&gone, ": it is gone, and NodeClaim c must be initialized");
+    gone.claims = Err("forbidden".into());
+    expect(&gone, "");
+}
+
+fn claim_b() -> super::super::super::facts::ClaimObject {
+    let mut claim = claim("b", None);
+    claim.metadata.creation_timestamp = Some("2026-11-23T12:00:00Z".into());
+    claim
+}
+
+#[test]
+fn a_stop_is_wrong_and_says_what_ends_it() {
+    let facts = full(
+        &json!({}),
+        &json!({"stopped": {"at": now().as_second(), "template": 5}}),
+    );
+    let report = Report::of(&facts);
+    let begin = "NodePool general: no node is terminated to be replaced since 2026-11-23T12:00:00Z, because no new node";
+    let [problem] = report.problems.as_slice() else {
+        panic!("{:?}", report.problems)
+    };
+    assert!(problem.starts_with(begin), "{problem}");
+    assert!(
+        problem.ends_with("when spec.template changes, or NodeClassReady turns true anew"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn what_was_admitted_above_the_limit_is_said() {
+    assert_eq!(notes(&full(&json!({}), &json!({}))), [""; 0]);
+    let facts = full(&json!({}), &json!({"surged": ["u-b"]}));
+    let [surged]: [String; 1] = notes(&facts).try_into().expect("a note");
+    assert!(
+        surged.starts_with("1 admitted above the limit, as the surge allows"),
+        "{surged}"
+    );
+}
+
+/// Marks nodes as those that are not to be repaired now.
+fn bar(facts: &mut Facts, held_for: &str) {
+    for node in facts.nodes.as_mut().expect("nodes") {
+        let mark = BTreeMap::from([("poolgate.dev/held-for".into(), held_for.into())]);
+        node.metadata.annotations = Some(mark);
+    }
+}
+
+#[test]
+fn nodes_that_wait_for_repair_are_named_with_what_to_type() {
+    let barred = |annotations: &Value, held_for: &str| {
+        let mut facts = full(annotations, &json!({}));
+        bar(&mut facts, held_for);
+        facts
+    };
+    let expect = |facts: &Facts, expected: &str| {
+        let begin =
+            "to be repaired, and kept from it while there is no place for a replacement: node-a, node-b. ";
+        assert_eq!(notes(facts), [format!("{begin}{expected}")]);
+    };
+    let patch = r#"To give the pool room: kubectl patch nodepool general --type=merge --patch='{"spec":{"limits":{"nodes":"3"}}}'"#;
+    let turn = "In its turn, each is terminated first; if not, the event ReplacementBlocked says why";
+    for held_for in ["repair", "node-limit,repair"] {
+        expect(&barred(&json!({}), held_for), &format!("{turn}. {patch}"));
+    }
+    assert_eq!(notes(&barred(&json!({}), "node-limit")), [""; 0]);
+    expect(
+        &barred(&json!({"poolgate.dev/at-limit": "block"}), "repair"),
+        &format!(
+            "at-limit is Block, so they wait for room. {patch}. To have them terminated first: kubectl annotate nodepool \
+             general --overwrite poolgate.dev/at-limit=Repair"
+        ),
+    );
+    expect(
+        &barred(&json!({"poolgate.dev/node-limit": "1"}), "repair"),
+        &format!(
+            "{turn}. To give the pool room: kubectl annotate nodepool general --overwrite poolgate.dev/node-limit=3"
+        ),
+    );
+    expect(
+        &barred(&json!({"poolgate.dev/node-limit": "5"}), "repair"),
+        "There is room now: each has its turn within minutes",
+    );
+    expect(
+        &barred(&json!({"poolgate.dev/node-limit-mode": "Soft"}), "repair"),
+        "The pool that denied the replacement is another one, which is full: give that one room",
+    );
+    let mut unknown = barred(&json!({"poolgate.dev/node-limit-mode": "Hard"}), "repair");
+    unknown.policy = Err("forbidden".into());
+    expect(&unknown, &format!("{turn}. {patch}"));
+}
+
+#[test]
+fn of_many_nodes_that_wait_some_are_named() {
+    let mut facts = full(&json!({}), &json!({}));
+    facts.nodes = Ok(["a", "b", "c", "d", "e", "f", "g"]
+        .map(|name| node(name, true, false))
+        .into());
+    bar(&mut facts, "repair");
+    let [said]: [String; 1] = notes(&facts).try_into().expect("a note");
+    assert!(
+        said.contains(": node-a, node-b, node-c, node-d, node-e and 2 more. "),
+        "{said}"
+    );
+}
