@@ -13,7 +13,7 @@ use crate::budget::Reason;
 mod replaced;
 
 /// Why nothing is terminated, and what to do about it.
-const NO_RIGHT: &str = "poolgate has no right to delete NodeClaims; the component `terminate` gives it \
+const NO_RIGHT: &str = "poolgate has no right to terminate NodeClaims; the component `terminate` gives it \
                         (Helm: reconciler.terminate=true)";
 
 /// How many names a message lists.

@@ -138,7 +138,7 @@ fn a_termination_without_the_right_to_it_is_reported_with_what_gives_it() {
     let mut world = World::new(2).with_full_nodes(5).terminating();
     world.settings.rights.terminate = false;
     let expected = "NodeLimitExceeded: 3 nodes above the limit of 2; none is terminated, though over-limit is terminate: \
-                    poolgate has no right to delete NodeClaims; the component `terminate` gives it (Helm: \
+                    poolgate has no right to terminate NodeClaims; the component `terminate` gives it (Helm: \
                     reconciler.terminate=true)";
     assert!(reported_at(&mut world, 0).contains(&expected.to_owned()));
     world.settings.rights.terminate = true;
