@@ -11,7 +11,7 @@ use super::pool::Pool;
 use super::state::PoolState;
 use crate::budget::{Allowance, Reason};
 use crate::karpenter::NodeLimitMode;
-use crate::nodelimit::ClaimCounts;
+use crate::nodelimit::{ClaimCounts, NodeLimit};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) struct Counts {
     disrupting: u32,
     /// Nodes with poolgate's marks.
     held: usize,
+    /// Claims that were admitted above the limit, as far as a node is still being replaced for each.
+    surged: usize,
 }
 
 impl Counts {
@@ -43,6 +45,7 @@ impl Counts {
             disrupting: number(count(state, |claim| {
                 claim.is_budgeted() && claim.uses_up_budget()
             })),
+            surged: surged(state),
             held: count(state, |claim| {
                 claim.node.is_some_and(|node| node.marks.any_is_ours())
             }),
@@ -51,9 +54,22 @@ impl Counts {
 
     /// How many more claims may be created; `None` if nothing limits.
     pub(super) fn remaining(&self, pool: &Pool) -> Option<usize> {
+        self.remaining_of(pool, 0)
+    }
+
+    /// The same of claims that replace others: a surge is for these.
+    pub(super) fn remaining_replacements(&self, pool: &Pool) -> Option<usize> {
+        self.remaining_of(pool, pool.surge)
+    }
+
+    fn remaining_of(&self, pool: &Pool, surge: u32) -> Option<usize> {
         let limit = pool.limit?;
         let taken = self.claims.counted(limit.mode).saturating_add(self.unseen);
-        Some((limit.nodes as usize).saturating_sub(taken))
+        Some(
+            (limit.nodes as usize)
+                .saturating_add(surge as usize)
+                .saturating_sub(taken),
+        )
     }
 
     /// How many nodes the active budgets allow to be disrupted for a reason; `None` if nothing limits.
@@ -61,6 +77,15 @@ impl Counts {
         match &pool.budgets {
             None => Some(0),
             Some(budgets) => Allowance::nodes(budgets.allowance(reason, self.budgeted, now)),
+        }
+    }
+
+    /// How many claims are too many under a limit: a surge makes none too many while it lasts.
+    pub(super) fn excess(&self, limit: NodeLimit) -> usize {
+        let excess = self.claims.excess(limit.nodes, limit.mode);
+        match limit.mode {
+            NodeLimitMode::Hard => excess.saturating_sub(self.surged),
+            NodeLimitMode::Soft => excess,
         }
     }
 
@@ -81,7 +106,8 @@ impl Counts {
             mode: pool.limit.map(|limit| limit.mode),
             allowed: Reason::ALL.map(|reason| {
                 let budget = self.budget(pool, reason, now);
-                let places = remaining.filter(|_| pool.is_hard() && asks_for_replacement(reason));
+                let places = self.remaining_replacements(pool).map(number);
+                let places = places.filter(|_| pool.is_hard() && asks_for_replacement(reason));
                 (reason, [budget, places].into_iter().flatten().min())
             }),
             held: number(self.held),
@@ -147,6 +173,23 @@ impl ClaimState<'_> {
 /// Whether Karpenter requests new nodes when it disrupts for a reason.
 pub(super) const fn asks_for_replacement(reason: Reason) -> bool {
     !matches!(reason, Reason::Empty)
+}
+
+/// How many claims the gate admitted because of a surge that lasts: one ends when Karpenter no longer disrupts a node for
+/// it, or that node is on its way out.
+fn surged(state: &PoolState<'_>) -> usize {
+    if state.ledger.surged.is_empty() {
+        return 0;
+    }
+    let is_surged = |claim: &ClaimState<'_>| {
+        claim.claim.deleted.is_none() && state.ledger.surged.contains(&claim.claim.uid)
+    };
+    let is_replaced = |claim: &ClaimState<'_>| {
+        let conditions = claim.claim.conditions;
+        let is_disrupted = conditions.disruption.is_some() && !conditions.rebooting;
+        claim.claim.deleted.is_none() && conditions.initialized && is_disrupted
+    };
+    count(state, is_surged).min(count(state, is_replaced))
 }
 
 fn count<'s>(state: &PoolState<'s>, which: impl Fn(&ClaimState<'s>) -> bool) -> usize {

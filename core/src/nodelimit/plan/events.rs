@@ -63,7 +63,7 @@ impl News {
 }
 
 fn blocked(now: &Situation<'_>, holds: &Holds<'_>, reason: Reason) -> Option<News> {
-    let has_no_place = now.is_governed() && now.counts.remaining(now.pool) == Some(0);
+    let has_no_place = now.is_governed() && now.counts.remaining_replacements(now.pool) == Some(0);
     let is_wanted = holds.keeps(reason) && now.counts.budget(now.pool, reason, now.wall) != Some(0);
     let reason = reason.as_str();
     (has_no_place && is_wanted).then_some(())?;

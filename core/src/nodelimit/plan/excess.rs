@@ -50,7 +50,7 @@ pub(super) fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
         };
     }
     let limit = now.terminating_limit();
-    let excess = limit.map_or(0, |limit| now.counts.claims.excess(limit.nodes, limit.mode));
+    let excess = limit.map_or(0, |limit| now.counts.excess(limit));
     let is_spared = excess < now.excess();
     Termination {
         is_settling: is_spared && excess == 0,

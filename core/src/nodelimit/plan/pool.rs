@@ -42,6 +42,8 @@ pub struct Pool {
     pub is_deleted: bool,
     /// Whether consolidation may disrupt nodes that are not empty.
     pub consolidates_underutilized: bool,
+    /// How many nodes more it may have while nodes are replaced.
+    pub surge: u32,
     /// Which of its nodes are replaced at the limit.
     pub at_limit: AtLimit,
     /// How long a broken node may be drained at most.
@@ -66,10 +68,12 @@ impl Pool {
         let text = |field: &str| metadata(field).and_then(Json::as_str).unwrap_or_default();
         let disruption = view.disruption.as_ref().present();
         let consolidation = disruption.and_then(|disruption| disruption.consolidation_policy.present());
+        let limit = NodeLimit::of(&view, policy);
         let mut pool = Self {
             name: Arc::from(text("name")),
             uid: Arc::from(text("uid")),
-            limit: NodeLimit::of(&view, policy),
+            limit,
+            surge: limit.map_or(0, |limit| limit.surge(&view)),
             leaves_limit_to_poolgate: view.annotated_node_limit().is_some(),
             written_nodes: written_nodes(&view),
             mode_is_written: view.node_limit_mode().is_some(),

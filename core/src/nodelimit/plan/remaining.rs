@@ -93,7 +93,7 @@ impl RemainingCapacity {
 
 /// The places left for replacements that Karpenter has not requested yet.
 fn places(now: &Situation<'_>) -> usize {
-    let remaining = now.counts.remaining(now.pool).unwrap_or(usize::MAX);
+    let remaining = now.counts.remaining_replacements(now.pool).unwrap_or(usize::MAX);
     remaining.saturating_sub(waiting(now))
 }
 

@@ -126,7 +126,7 @@ impl<'p> Situation<'p> {
     /// How many claims are above the limit, not counting those that are going already.
     pub(super) fn excess(&self) -> usize {
         match (self.pool.limit, self.excess_mode()) {
-            (Some(limit), Some(mode)) => self.counts.claims.excess(limit.nodes, mode),
+            (Some(limit), Some(mode)) => self.counts.excess(NodeLimit { mode, ..limit }),
             _ => 0,
         }
     }

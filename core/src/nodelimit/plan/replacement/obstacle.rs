@@ -21,6 +21,8 @@ pub(in crate::nodelimit::plan) enum Obstacle {
     HasRoom,
     /// It has more nodes than it may have: none of them is replaced.
     AboveLimit,
+    /// Its surge is used up: the next node is replaced when it is free again.
+    Surging,
     /// `poolgate.dev/at-limit` or the policy says so.
     Block,
     /// These rights of poolgate are missing.
@@ -45,8 +47,12 @@ impl Obstacle {
         };
         let (nodes, rights) = (limit.nodes as usize, now.settings.rights);
         let (existing, unseen) = (now.counts.claims.existing, now.counts.unseen);
-        if existing + unseen < nodes {
+        let surge = now.pool.surge as usize;
+        if existing + unseen < nodes + surge {
             return Some(Self::HasRoom);
+        }
+        if surge > 0 && existing <= nodes + surge {
+            return Some(Self::Surging);
         }
         if now.pool.at_limit == AtLimit::Block {
             return Some(Self::Block);
@@ -97,6 +103,7 @@ impl fmt::Display for Obstacle {
             Self::NotHard => f.write_str("another pool, which could serve its pods, is full"),
             Self::HasRoom => f.write_str("the pool has room, so Karpenter replaces it"),
             Self::AboveLimit => f.write_str("the pool has more nodes than its limit"),
+            Self::Surging => f.write_str("its surge is used up by other nodes that are being replaced"),
             Self::Block => f.write_str("at-limit is Block"),
             Self::Rights(rights) => {
                 let missing = [(rights.delete, "delete"), (rights.patch, "patch")];

@@ -76,7 +76,7 @@ fn next<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Repla
     let barred_since = memory.barred.get(&first.claim.uid).copied().unwrap_or(now.clock);
     let waits = match decided.obstacle {
         None => Duration::ZERO,
-        Some(Obstacle::HasRoom) => WITH_ROOM,
+        Some(Obstacle::HasRoom | Obstacle::Surging) => WITH_ROOM,
         Some(Obstacle::NotHard) => BECAUSE_OF_ANOTHER,
         Some(_) => WITHOUT_ROOM,
     };

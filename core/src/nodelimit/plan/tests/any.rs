@@ -9,6 +9,7 @@ use serde_json::json;
 use super::super::*;
 use super::machine::*;
 use super::world::*;
+use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
 use crate::policy::AtLimit;
 
@@ -113,7 +114,7 @@ prop_compose! {
         denial in prop::option::of(0..300_i64),
         reservations in prop::collection::vec(0..12_usize, 0..3),
         victims in prop::collection::vec(0..9_usize, 0..4),
-        left in 0..5_usize,
+        (left, surge) in (0..5_usize, prop::sample::select(vec![0, 0, 1, 2])),
         (is_ready, at_limit, listed) in (prop::bool::weighted(0.9), prop::sample::select(vec![AtLimit::Block, AtLimit::Repair, AtLimit::Replace]), prop::option::weighted(0.2, 0..9_usize)),
     ) -> World {
         let limit = (i64::try_from(machines.len()).unwrap() + above).max(0);
@@ -138,6 +139,9 @@ prop_compose! {
         world.ledger.reservations = reservations.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.ledger.victims = victims.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.terminations_left = left;
+        if world.pool.limit.unwrap().mode == NodeLimitMode::Hard {
+            world.pool.surge = surge;
+        }
         world.pool.is_ready = is_ready;
         world.pool.at_limit = at_limit;
         world.ledger.replacement = listed.map(|uid| Replacement {

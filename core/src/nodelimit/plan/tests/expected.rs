@@ -90,7 +90,7 @@ pub(super) fn places(world: &World) -> usize {
         let has_failed = |tries: Tries| tries.have_failed() && world.denied_at >= Some(tries.first);
         machine.tries.is_some_and(has_failed)
     };
-    let limit = world.pool.limit.unwrap().nodes as usize;
+    let limit = (world.pool.limit.unwrap().nodes + world.pool.surge) as usize;
     let free = limit.saturating_sub(uids.len());
     let is_begun = |machine: &&Machine| {
         machine.claim.deleted.is_none() && is_tainted(machine) && !is_closed(machine) && !is_denied(machine)

@@ -127,9 +127,9 @@ proptest! {
         let limit = world.pool.limit.unwrap();
         prop_assert!(numbers.remaining.unwrap() <= limit.nodes.saturating_sub(numbers.nodes));
         for (reason, allowed) in numbers.allowed {
-            let replaces = matches!(reason, Reason::Drifted | Reason::Underutilized);
+            let replaces = reason != Reason::Empty;
             if replaces && limit.mode == NodeLimitMode::Hard {
-                prop_assert!(allowed.unwrap() <= numbers.remaining.unwrap());
+                prop_assert!(allowed.unwrap() <= numbers.remaining.unwrap() + world.pool.surge);
             }
         }
     }

@@ -600,3 +600,66 @@ fn a_node_that_cannot_be_drained_without_harm_is_left_alone_for_some_minutes_and
     let plan = world.plan_at(after(300));
     assert_eq!(&*plan.replacement.unwrap().replacement.unwrap().claim, "claim-0");
 }
+
+#[test]
+fn a_surge_is_a_place_for_replacements_and_what_it_admitted_is_not_too_many_while_it_lasts() {
+    let mut world = World::new(5).with_full_nodes(5).terminating();
+    for machine in &mut world.claims {
+        machine.claim.conditions.drifted = true;
+    }
+    assert_eq!(world.plan().hold.len(), 5);
+    world.pool.surge = 1;
+    assert_eq!(world.plan().hold.len(), 4, "one place for a replacement");
+    let numbers = world.plan().numbers;
+    assert_eq!(numbers.remaining, Some(0), "and none for anything else");
+    world.claims[0] = world.claims[0].clone().disrupted(noon());
+    let mut replacement = Machine::new(9);
+    replacement.claim.created = noon();
+    world.ledger.surged = vec![std::sync::Arc::clone(&replacement.claim.uid)];
+    world.claims.push(replacement);
+    let plan = world.plan();
+    assert_eq!((plan.numbers.excess, plan.victims), (0, None));
+    let excess = |change: &dyn Fn(&mut World)| {
+        let mut other = World::new(5).terminating();
+        other.pool.surge = 1;
+        other.claims.clone_from(&world.claims);
+        other.ledger = world.ledger.clone();
+        change(&mut other);
+        other.plan().numbers.excess
+    };
+    assert_eq!(excess(&|_| ()), 0);
+    assert_eq!(
+        excess(&|world| world.claims[0].claim.conditions.disruption = None),
+        1,
+        "it is no longer disrupted"
+    );
+    assert_eq!(
+        excess(&|world| world.claims[0].claim.conditions.rebooting = true),
+        1
+    );
+    assert_eq!(
+        excess(&|world| world.claims[0] = world.claims[0].clone().deleted()),
+        0,
+        "it goes"
+    );
+    assert_eq!(
+        excess(&|world| world.ledger.surged.clear()),
+        1,
+        "it was admitted otherwise"
+    );
+}
+
+#[test]
+fn a_node_for_which_the_surge_is_used_up_waits_until_it_is_free_again() {
+    let mut world = full();
+    world.pool.surge = 1;
+    world.claims.push(Machine::new(9));
+    verdict(&mut world);
+    assert!(world.is_barred(0));
+    assert_eq!(world.ledger.replacement, None);
+    world.give_up_on(0);
+    world.claims.pop();
+    world.step(after(70));
+    assert!(!world.is_barred(0), "Karpenter replaces it");
+    assert_eq!(world.ledger.replacement, None);
+}
