@@ -13,6 +13,7 @@ mod packing;
 mod properties;
 mod remaining;
 mod replacement;
+mod replacement_for_drift;
 mod settling;
 mod spec_limit;
 mod world;
