@@ -1,24 +1,32 @@
 //! What a broken node of a full pool costs the other pools: a replacement that is denied ends a round of Karpenter's
 //! disruption, for all pools, and each next one comes later.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use rand::RngExt;
 
 use super::super::full_pool::FullPool;
 use super::super::guarded::Guarded;
 use super::super::neighbours::{Neighbours, Waits};
 use super::{HOPE, SETTLED, hard_pool};
+use crate::support::chance::random;
 use crate::support::karpenter::NodeRepair;
 
-/// How often each is measured: Karpenter looks every ten seconds, and what it meets is chance.
-const ROUNDS: usize = 3;
+/// How often each is measured, from moments that have nothing to do with those at which Karpenter looks, every ten
+/// seconds. If it looks within five seconds, the drifted node goes first; if later, the empty one does, before which it then
+/// waits for a quarter of a minute.
+const ROUNDS: usize = 6;
+const LOOKS: u64 = 10_000;
 
 /// How long the neighbours waited, time by time: beside a pool at its limit, one of whose nodes broke so long before that
 /// Karpenter began to replace it then, if one is `broken`.
 fn measure(guarded: &Guarded, broken: bool) -> Vec<Waits> {
     let full = FullPool::fill(guarded, &hard_pool("full", 5), 5);
     let mut neighbours = Neighbours::create(guarded);
+    let mut random = random();
     let round = |_| {
         neighbours.restore();
+        guarded.linger(Duration::from_millis(random.random_range(0..LOOKS)));
         let member = &full.members()[0];
         let begun = Instant::now();
         if broken {
