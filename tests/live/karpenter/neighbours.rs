@@ -56,9 +56,9 @@ impl fmt::Display for Waits {
 }
 
 impl Waits {
-    /// The four of them, in order.
-    pub(super) fn all(&self) -> [Duration; 4] {
-        [self.empty, self.drifted, self.broken, self.pod]
+    /// Until the last of three nodes was gone.
+    pub(super) fn last_node(&self) -> Duration {
+        self.empty.max(self.drifted).max(self.broken)
     }
 
     /// The longest of each.

@@ -33,8 +33,9 @@ fn patched(guarded: &Guarded, pool: &str) -> usize {
         .count()
 }
 
-/// Lets every node of a full pool drift, and waits until so many of them are replaced.
-fn replace(guarded: &Guarded, pool: &str, limit: usize, nodes: usize) {
+/// Lets every node of a full pool drift, and waits until so many of them are replaced. Returns how many creations were
+/// denied in the cluster meanwhile.
+fn replace(guarded: &Guarded, pool: &str, limit: usize, nodes: usize) -> usize {
     let full = FullPool::fill(guarded, &replacing(pool, limit), limit);
     guarded.wait_until_held(pool, limit);
     let before = guarded.denials("Hard");
@@ -48,7 +49,6 @@ fn replace(guarded: &Guarded, pool: &str, limit: usize, nodes: usize) {
         println!("{number} of {limit} replaced after {:.1?}", begun.elapsed());
     }
     let denied = guarded.denials("Hard") - before;
-    println!("{denied} creations denied");
     full.assert_sound();
     assert!(full.fewest_ready(begun) >= limit - 1, "{}", guarded.story());
     assert_eq!(full.deleted().len(), nodes, "{}", guarded.story());
@@ -57,8 +57,7 @@ fn replace(guarded: &Guarded, pool: &str, limit: usize, nodes: usize) {
         disrupted(node) && node["metadata"]["deletionTimestamp"].is_null()
     });
     assert!(closed.is_empty(), "{closed:?}\n{}", guarded.story());
-    // Karpenter may ask for the place before it has read that it is none.
-    assert!(denied <= 2 * nodes, "{denied}\n{}", guarded.story());
+    denied
 }
 
 #[test]
@@ -72,6 +71,9 @@ fn a_drifted_node_of_a_full_pool_that_wants_it_is_replaced_within_the_limit() {
 fn twenty_drifted_nodes_of_a_pool_of_twenty_become_twenty_patched_ones_and_never_less_than_nineteen() {
     let guarded = Guarded::start(&["--settle=5s"]);
     guarded.review_pools();
-    replace(&guarded, "patching", 20, 20);
+    let denied = replace(&guarded, "patching", 20, 20);
+    println!("{denied} creations denied");
     assert_eq!(patched(&guarded, "patching"), 20, "{}", guarded.story());
+    // Karpenter may ask for a place before it has read that there is none.
+    assert!(denied <= 40, "{denied}\n{}", guarded.story());
 }

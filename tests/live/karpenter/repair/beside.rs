@@ -81,8 +81,12 @@ fn a_broken_node_of_a_full_pool_keeps_others_waiting_at_most_twice_as_long() {
         let [quiet, broken] = with.join().expect("the measurements with poolgate");
         [alone, alone_broken, quiet, broken]
     });
+    // Which of them Karpenter takes first is chance, and before an empty node goes all others wait for a quarter of a
+    // minute: so it counts when the last one was served.
     let before = Waits::longest(&[alone, alone_broken, quiet]);
-    for (with, without) in broken.all().into_iter().zip(before.all()) {
-        assert!(with <= 2 * without, "{broken}; before: {before}");
-    }
+    assert!(
+        broken.last_node() <= 2 * before.last_node(),
+        "{broken}; before: {before}"
+    );
+    assert!(broken.pod <= 2 * before.pod, "{broken}; before: {before}");
 }
