@@ -43,8 +43,15 @@ fn started(now: &Situation<'_>, replacement: &Replacement) -> News {
     let message = match reason {
         ReplacedFor::Unhealthy => {
             let bound = bound(now, uid);
+            // Karpenter does not count the node any more: see `spec_limit`.
+            let denied = if now.pool.leaves_limit_to_poolgate {
+                ""
+            } else {
+                "; until it is gone, Karpenter asks for its place and is denied"
+            };
             format!(
-                "Karpenter wants to repair node {node} (NodeClaim {claim}), {then}; it is drained for at most {bound}"
+                "Karpenter wants to repair node {node} (NodeClaim {claim}), {then}; it is drained for at most \
+                 {bound}{denied}"
             )
         }
         ReplacedFor::Drifted => format!("node {node} (NodeClaim {claim}) has drifted, {then}"),

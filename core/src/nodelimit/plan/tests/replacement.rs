@@ -86,7 +86,7 @@ fn a_node_that_karpenter_tries_to_repair_again_is_listed_deleted_bounded_and_rep
         World::event(&listed, EventReason::ReplacementStarted),
         Some(
             "Karpenter wants to repair node node-0 (NodeClaim claim-0), and the pool is full: it is terminated first and \
-             then replaced; it is drained for at most 600 s"
+             then replaced; it is drained for at most 600 s; until it is gone, Karpenter asks for its place and is denied"
         )
     );
     let deleted = world.step(after(2));
