@@ -143,6 +143,12 @@ impl<'p> Situation<'p> {
         self.denied.contains_key(&*claim.claim.uid)
     }
 
+    /// Whether a claim was created since Karpenter wants to disrupt this one: it may be the replacement.
+    pub(super) fn may_have_replacement(&self, claim: &ClaimState<'_>) -> bool {
+        let since = claim.disrupted_since();
+        self.claims.iter().any(|other| Some(other.claim.created) >= since)
+    }
+
     /// Whether [`is_denied`](Self::is_denied) is true because of another pool only.
     pub(super) fn is_denied_elsewhere(&self, claim: &ClaimState<'_>) -> bool {
         self.denied.get(&*claim.claim.uid) == Some(&false)

@@ -16,8 +16,10 @@ use crate::nodelimit::ledger::ReplacedFor;
 pub(super) fn decide(now: &Situation<'_>) -> Option<u32> {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
     let is_going = |claim: &&&ClaimState<'_>| {
-        let is_disrupted = claim.is_going() && !now.is_denied(claim) && !claim.is_held_while_disrupted();
-        is_disrupted || now.is_listed_as_drifted(claim)
+        // A denial may have been for a pod while the replacement was created.
+        let was_denied = now.is_denied(claim) || claim.is_held_while_disrupted();
+        let stays = was_denied && !now.may_have_replacement(claim);
+        claim.is_going() && !stays || now.is_listed_as_drifted(claim)
     };
     let going = match limit.mode {
         NodeLimitMode::Hard => number(now.claims.iter().filter(is_going).count()),

@@ -27,12 +27,10 @@ impl Situation<'_> {
         let Some(tries) = claim.tries.filter(|tries| tries.have_failed()) else {
             return false;
         };
-        let since = claim.disrupted_since();
-        let is_replaced = self.claims.iter().any(|other| Some(other.claim.created) >= since);
         claim.is_to_be_repaired()
             && claim.claim.conditions.initialized
             && self.clock.since(tries.last) <= VERDICT_LASTS
             && self.state.denied_at >= Some(tries.first)
-            && !is_replaced
+            && !self.may_have_replacement(claim)
     }
 }

@@ -50,6 +50,20 @@ fn a_node_whose_replacement_was_denied_is_not_going() {
 }
 
 #[test]
+fn a_node_whose_replacement_exists_is_going_whatever_else_is_denied() {
+    let mut world = left(5, "Hard", &json!("5")).with_full_nodes(4);
+    world.claims[1] = world.claims[1].clone().disrupted(noon());
+    let mut replacement = Machine::unlaunched(9);
+    replacement.claim.created = noon();
+    world.claims.push(replacement);
+    assert_eq!(written(&world), Some(4));
+    world.denied(noon());
+    assert_eq!(written(&world), Some(4), "a pod was denied a node");
+    world.step(noon());
+    assert_eq!(written(&world), Some(4), "and it is held for that");
+}
+
+#[test]
 fn a_wrong_value_is_corrected_and_a_right_one_is_not_written() {
     for wrong in [json!(null), json!("7"), json!("4"), json!("4500m"), json!("-5")] {
         assert_eq!(written(&left(5, "Hard", &wrong)), Some(5), "{wrong}");
@@ -83,7 +97,12 @@ proptest! {
             let is_repair = machine.claim.conditions.disruption.is_some_and(|disruption| disruption.is_repair);
             is_hard && if is_repair { held_for.repair } else { held_for.node_limit }
         };
-        let is_tainted = |machine: &&Machine| machine.state().is_being_disrupted() && !is_held(machine);
+        let is_replaced = |machine: &Machine| {
+            let since = machine.claim.conditions.disruption.map(|disruption| disruption.since);
+            world.claims.iter().any(|other| Some(other.claim.created) >= since)
+        };
+        let is_tainted =
+            |machine: &&Machine| machine.state().is_being_disrupted() && (!is_held(machine) || is_replaced(machine));
         let counted = world.claims.iter().filter(|machine| machine.claim.deleted.is_none() && !is_tainted(machine)).count();
         let all = match limit.mode {
             NodeLimitMode::Hard => world.claims.len(),
