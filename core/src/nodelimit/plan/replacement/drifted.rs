@@ -16,8 +16,12 @@ use crate::policy::AtLimit;
 /// run again.
 const CALM: Duration = Duration::from_mins(2);
 
+/// How often to look whether another pool still replaces a node.
+const ELSEWHERE: Duration = Duration::from_mins(1);
+
 /// Chooses the next node, if there is one: the oldest claim first.
 pub(super) fn choose<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) {
+    look_again_in_time(now, decided);
     if !asks(now) || !decided.waiting.is_empty() || decided.obstacle.is_some() || !is_quiet(now) {
         return;
     }
@@ -37,6 +41,20 @@ pub(super) fn choose<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decide
     }
 }
 
+/// Asks for another decision where nothing that happens to this pool shows that its turn may have come.
+fn look_again_in_time(now: &Situation<'_>, decided: &mut Replacements<'_>) {
+    if !wants(now) {
+        return;
+    }
+    let over = decided
+        .obstacle
+        .and_then(|obstacle| obstacle.look_again_at(now.clock));
+    let elsewhere = now.state.replaces_elsewhere.then(|| now.clock.plus(ELSEWHERE));
+    for at in over.into_iter().chain(elsewhere) {
+        decided.look_again(at);
+    }
+}
+
 /// Whether a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
 /// asks for no node before there is a place.
 pub(super) fn may_go(now: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
@@ -48,10 +66,13 @@ pub(super) fn may_go(now: &Situation<'_>, claim: &ClaimState<'_>, decided: &Repl
 }
 
 /// Whether the pool wants drifted nodes to be replaced at its limit, and lets poolgate write what Karpenter sees of it.
+fn wants(now: &Situation<'_>) -> bool {
+    now.pool.at_limit == AtLimit::Replace && now.pool.leaves_limit_to_poolgate
+}
+
+/// The same, if no other pool's node is being replaced.
 fn asks(now: &Situation<'_>) -> bool {
-    now.pool.at_limit == AtLimit::Replace
-        && now.pool.leaves_limit_to_poolgate
-        && !now.state.replaces_elsewhere
+    wants(now) && !now.state.replaces_elsewhere
 }
 
 /// Whether nothing else happens to the pool's nodes.

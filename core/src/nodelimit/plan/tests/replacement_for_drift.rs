@@ -126,6 +126,26 @@ fn each_condition_of_a_replacement_for_drift_is_needed() {
     );
 }
 
+/// Nothing happens to a pool meanwhile: it has to be looked at again.
+#[test]
+fn what_keeps_a_drifted_node_for_a_while_is_looked_at_again_when_it_may_be_over() {
+    let again = |change: &dyn Fn(&mut World)| {
+        let mut world = drifted();
+        change(&mut world);
+        let plan = world.plan_at(noon());
+        assert_eq!(plan.replacement, None);
+        plan.again_at
+    };
+    // As after a Lease that was lost and taken again.
+    let settled = again(&|world| world.steady_since = Some(clock(after(-1))));
+    let at = settled.expect("once everything has settled");
+    assert!(
+        at > clock(noon()) && at <= clock(noon()).plus(World::new(0).settings.settle),
+        "{at:?}"
+    );
+    assert!(again(&|world| world.replaces_elsewhere = true).is_some());
+}
+
 #[test]
 fn a_node_that_cannot_be_drained_without_harm_is_left_alone_for_some_minutes_and_reported() {
     let mut world = drifted();
