@@ -61,7 +61,7 @@ struct Plugin {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub enum Command {
     /// Answer the API server's admission reviews over HTTPS
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
@@ -114,7 +114,7 @@ pub(crate) enum Command {
 impl Command {
     /// Parses the arguments, the first of which is the name of the program. Under its name as a kubectl plugin the
     /// program is `poolgate lint`.
-    pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
+    pub fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let name = arguments.first().map(Path::new);
         if name.is_some_and(|name| name.file_stem().is_some_and(|stem| stem == PLUGIN)) {
             return Plugin::try_parse_from(arguments).map(|plugin| Self::Lint(plugin.lint));
@@ -123,7 +123,7 @@ impl Command {
     }
 
     /// Runs the command. An error means that the command failed; a verdict is an exit code.
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Serve(args) => webhook::serve(*args),
             Self::Reconcile(args) => reconciler::reconcile(*args),

@@ -26,7 +26,7 @@ use crate::registration::Registration;
 
 /// A cluster that is about to be watched.
 #[derive(Debug)]
-pub(crate) struct Cluster {
+pub struct Cluster {
     config: Config,
     view: Arc<ClusterView>,
     policy: PolicyInForce,
@@ -41,7 +41,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Finds the cluster. `None` if there is none, which is logged once and is not an error.
-    pub(crate) async fn find(
+    pub async fn find(
         args: &ClusterArgs,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
@@ -75,7 +75,7 @@ impl Cluster {
     }
 
     /// Opens the gate, whose ledgers are in the namespace that was found. It answers once the cluster is watched.
-    pub(crate) fn open_gate(&mut self, settings: GateSettings, metrics: GateMetrics) -> Gate {
+    pub fn open_gate(&mut self, settings: GateSettings, metrics: GateMetrics) -> Gate {
         let policy = self.policy.clone();
         let (gate, side) = GateRunner::open(settings, Arc::clone(&self.view), policy, metrics);
         self.gate = Some(side);
@@ -83,17 +83,17 @@ impl Cluster {
     }
 
     /// Checks the registration as well.
-    pub(crate) fn look_at(&mut self, registration: Registration) {
+    pub fn look_at(&mut self, registration: Registration) {
         self.registration = Some(registration);
     }
 
     /// Cancelled when it is known which Karpenter is installed.
-    pub(crate) fn definition_read(&self) -> CancellationToken {
+    pub fn definition_read(&self) -> CancellationToken {
         self.definition_read.clone()
     }
 
     /// The lines of `/readyz`.
-    pub(crate) fn details(&self) -> Vec<StatusLine> {
+    pub fn details(&self) -> Vec<StatusLine> {
         let mut details = vec![
             StatusLine::new("rules for", &self.release_line),
             StatusLine::new("NodePool definition", &self.definition_line),
@@ -105,7 +105,7 @@ impl Cluster {
     }
 
     /// Starts the thread. The returned future ends with the thread.
-    pub(crate) fn watch(self) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
+    pub fn watch(self) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
         on_own_thread("cluster", || self.run())
             .context("the thread that watches the cluster cannot be started")
     }

@@ -9,17 +9,17 @@ use poolgate_core::value::duration::GoDuration;
 
 /// Parses a duration as Go writes it, such as `500ms`, `10s` or `1m30s`; `None` if it is negative or not a
 /// duration.
-pub(crate) fn go_duration(text: &str) -> Option<Duration> {
+pub fn go_duration(text: &str) -> Option<Duration> {
     GoDuration::parse(text).ok()?.as_duration()
 }
 
 /// A duration, zero included.
-pub(crate) fn time(text: &str) -> Result<Duration, &'static str> {
+pub fn time(text: &str) -> Result<Duration, &'static str> {
     go_duration(text).ok_or("write a number with its unit: 500ms, 10s, 1m")
 }
 
 /// A duration between two reads.
-pub(crate) fn interval(text: &str) -> Result<Duration, &'static str> {
+pub fn interval(text: &str) -> Result<Duration, &'static str> {
     time(text).and_then(|time| {
         if time.is_zero() {
             Err("it must be longer than nothing")
@@ -31,9 +31,9 @@ pub(crate) fn interval(text: &str) -> Result<Duration, &'static str> {
 
 /// Parses a value with a function, and lists the possible values, so that shells complete them.
 #[derive(Clone)]
-pub(crate) struct Listed<T: 'static> {
-    pub(crate) parse: fn(&str) -> Result<T, String>,
-    pub(crate) values: fn() -> Vec<PossibleValue>,
+pub struct Listed<T: 'static> {
+    pub parse: fn(&str) -> Result<T, String>,
+    pub values: fn() -> Vec<PossibleValue>,
 }
 
 impl<T: Clone + Send + Sync + 'static> TypedValueParser for Listed<T> {

@@ -10,74 +10,74 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The path of definitions.
-pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// The path of NodePools. Static ones exist only in v1.
-pub(crate) const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+pub const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 
 /// The path of nodes.
-pub(crate) const NODES: &str = "/api/v1/nodes";
+pub const NODES: &str = "/api/v1/nodes";
 
 /// The path of pods.
-pub(crate) const PODS: &str = "/api/v1/pods";
+pub const PODS: &str = "/api/v1/pods";
 
 /// The path of NodeClaims.
-pub(crate) const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+pub const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
 /// An object.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Object<M, S = IgnoredAny, T = IgnoredAny> {
+pub struct Object<M, S = IgnoredAny, T = IgnoredAny> {
     #[serde(default)]
-    pub(crate) metadata: M,
+    pub metadata: M,
     #[serde(default)]
-    pub(crate) spec: S,
+    pub spec: S,
     #[serde(default)]
-    pub(crate) status: T,
+    pub status: T,
 }
 
 /// A NodeClaim.
-pub(crate) type NodeClaim<S = IgnoredAny, T = IgnoredAny> = Object<Metadata<PoolLabel>, S, T>;
+pub type NodeClaim<S = IgnoredAny, T = IgnoredAny> = Object<Metadata<PoolLabel>, S, T>;
 
 /// A NodePool. Users write annotations and most fields, so that they may be of any type.
-pub(crate) type NodePool<S, T = IgnoredAny> = Object<Metadata<IgnoredAny, Value>, S, T>;
+pub type NodePool<S, T = IgnoredAny> = Object<Metadata<IgnoredAny, Value>, S, T>;
 
 /// A NodePool of any shape.
-pub(crate) type PoolObject = NodePool<Value, PoolStatus>;
+pub type PoolObject = NodePool<Value, PoolStatus>;
 
 /// The status of a NodePool, which Karpenter writes.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct PoolStatus {
+pub struct PoolStatus {
     conditions: Conditions,
 }
 
 /// The definition of a custom resource.
-pub(crate) type Definition<S = IgnoredAny> = Object<Metadata, S>;
+pub type Definition<S = IgnoredAny> = Object<Metadata, S>;
 
 /// All labels or annotations.
-pub(crate) type Texts = Option<BTreeMap<String, String>>;
+pub type Texts = Option<BTreeMap<String, String>>;
 
 /// The metadata of an object, with labels and annotations as far as they are read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Metadata<L = IgnoredAny, A = IgnoredAny> {
-    pub(crate) namespace: Box<str>,
-    pub(crate) name: Box<str>,
-    pub(crate) uid: Box<str>,
-    pub(crate) resource_version: Option<Box<str>>,
-    pub(crate) generation: Option<i64>,
-    pub(crate) creation_timestamp: Option<Box<str>>,
-    pub(crate) deletion_timestamp: Option<Box<str>>,
-    pub(crate) labels: L,
-    pub(crate) annotations: A,
+pub struct Metadata<L = IgnoredAny, A = IgnoredAny> {
+    pub namespace: Box<str>,
+    pub name: Box<str>,
+    pub uid: Box<str>,
+    pub resource_version: Option<Box<str>>,
+    pub generation: Option<i64>,
+    pub creation_timestamp: Option<Box<str>>,
+    pub deletion_timestamp: Option<Box<str>>,
+    pub labels: L,
+    pub annotations: A,
     owner_references: Option<Vec<Owner>>,
 }
 
 /// The label that names the pool.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub(crate) struct PoolLabel {
+pub struct PoolLabel {
     #[serde(rename = "karpenter.sh/nodepool")]
-    pub(crate) pool: Option<Box<str>>,
+    pub pool: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -90,47 +90,47 @@ struct Owner {
 
 impl<L, A> Metadata<L, A> {
     /// The resourceVersion, if it is a number.
-    pub(crate) fn version(&self) -> Option<u64> {
+    pub fn version(&self) -> Option<u64> {
         self.resource_version.as_ref()?.parse().ok()
     }
 
-    pub(crate) fn created(&self) -> Option<Timestamp> {
+    pub fn created(&self) -> Option<Timestamp> {
         instant(self.creation_timestamp.as_deref())
     }
 
     /// Since when it is being deleted.
-    pub(crate) fn deleted(&self) -> Option<Timestamp> {
+    pub fn deleted(&self) -> Option<Timestamp> {
         instant(self.deletion_timestamp.as_deref())
     }
 
     /// Whether it belongs to an object of this kind in the group `apps`.
-    pub(crate) fn is_owned_by(&self, kind: &str) -> bool {
+    pub fn is_owned_by(&self, kind: &str) -> bool {
         let mut owners = self.owner_references.iter().flatten();
         owners.any(|owner| &*owner.kind == kind && owner.api_version.starts_with("apps/"))
     }
 
     /// Whether a controller replaces it when it is deleted.
-    pub(crate) fn is_controlled(&self) -> bool {
+    pub fn is_controlled(&self) -> bool {
         let mut owners = self.owner_references.iter().flatten();
         owners.any(|owner| owner.controller == Some(true))
     }
 }
 
 impl<A> Metadata<Texts, A> {
-    pub(crate) fn label(&self, key: &str) -> Option<&str> {
+    pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.as_ref()?.get(key).map(String::as_str)
     }
 }
 
 impl<L> Metadata<L, Texts> {
-    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
+    pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.as_ref()?.get(key).map(String::as_str)
     }
 }
 
 impl PoolObject {
     /// What core's plan needs of the object, and reads again under every new policy.
-    pub(crate) fn kept(&self) -> Value {
+    pub fn kept(&self) -> Value {
         let meta = &self.metadata;
         // If it is null, the pool is not being deleted.
         let metadata = json!({
@@ -150,20 +150,20 @@ impl PoolObject {
 /// A condition of an object's status.
 #[derive(Debug, Clone, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Condition {
+pub struct Condition {
     r#type: Box<str>,
-    pub(crate) status: Box<str>,
-    pub(crate) reason: Box<str>,
+    pub status: Box<str>,
+    pub reason: Box<str>,
     last_transition_time: Option<Box<str>>,
 }
 
 /// The conditions of an object. Their hash does not depend on heartbeats and messages.
 #[derive(Debug, Clone, Default, Hash, Deserialize)]
-pub(crate) struct Conditions(Option<Vec<Condition>>);
+pub struct Conditions(Option<Vec<Condition>>);
 
 impl Conditions {
     /// The condition of this type.
-    pub(crate) fn get(&self, kind: &str) -> Option<&Condition> {
+    pub fn get(&self, kind: &str) -> Option<&Condition> {
         self.0
             .iter()
             .flatten()
@@ -171,19 +171,19 @@ impl Conditions {
     }
 
     /// Whether the condition of this type is true.
-    pub(crate) fn is_true(&self, kind: &str) -> bool {
+    pub fn is_true(&self, kind: &str) -> bool {
         self.get(kind)
             .is_some_and(|condition| &*condition.status == "True")
     }
 
     /// Since when it is true.
-    pub(crate) fn true_since(&self, kind: &str) -> Option<Timestamp> {
+    pub fn true_since(&self, kind: &str) -> Option<Timestamp> {
         let condition = self.get(kind).filter(|_| self.is_true(kind))?;
         instant(condition.last_transition_time.as_deref())
     }
 }
 
 /// Reads an instant as the API server writes it.
-pub(crate) fn instant(text: Option<&str>) -> Option<Timestamp> {
+pub fn instant(text: Option<&str>) -> Option<Timestamp> {
     text?.parse().ok()
 }

@@ -15,13 +15,13 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use crate::telemetry::Registry;
 
 /// The largest file that is read: the limit of a ConfigMap or a Secret. A wrong path may name any file.
-pub(crate) const MAX_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// How long reading a file may take: a volume may hang.
 const READ_LIMIT: Duration = Duration::from_secs(5);
 
 /// Something that is loaded from files. It also says what is in force while they cannot be used.
-pub(crate) trait Load {
+pub trait Load {
     /// What the files contain.
     type Contents: PartialEq + Send + Sync;
     /// Why they cannot be used.
@@ -47,7 +47,7 @@ pub(crate) trait Load {
 
 /// What is loaded, and what was last seen of its files.
 #[derive(Debug)]
-pub(crate) struct Polled<L: Load> {
+pub struct Polled<L: Load> {
     loaded: L,
     in_force: L::Contents,
     /// The last contents that could not be used, so that they are reported once.
@@ -59,7 +59,7 @@ pub(crate) struct Polled<L: Load> {
 
 impl<L: Load> Polled<L> {
     /// Reads the files for the first time.
-    pub(crate) async fn open(mut loaded: L, metrics: LoadMetrics) -> Result<Self, L::Error> {
+    pub async fn open(mut loaded: L, metrics: LoadMetrics) -> Result<Self, L::Error> {
         let in_force = loaded.read().await?;
         loaded.load(&in_force)?;
         if loaded.is_stand_in() {
@@ -77,12 +77,12 @@ impl<L: Load> Polled<L> {
     }
 
     #[cfg(test)]
-    pub(crate) fn metrics(&self) -> &LoadMetrics {
+    pub fn metrics(&self) -> &LoadMetrics {
         &self.metrics
     }
 
     /// Checks for changes until the process stops.
-    pub(crate) async fn watch(mut self, every: Duration) {
+    pub async fn watch(mut self, every: Duration) {
         let mut ticks = interval(every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -92,7 +92,7 @@ impl<L: Load> Polled<L> {
     }
 
     /// Checks for a change once.
-    pub(crate) async fn poll(&mut self) {
+    pub async fn poll(&mut self) {
         match self.loaded.read().await {
             Ok(contents) => {
                 self.unreadable = None;
@@ -139,7 +139,7 @@ impl<L: Load> Polled<L> {
 
 /// The metrics of something that is loaded and reloaded.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LoadMetrics {
+pub struct LoadMetrics {
     loads: Counter,
     errors: Counter,
     failing: Gauge,
@@ -147,7 +147,7 @@ pub(crate) struct LoadMetrics {
 
 impl LoadMetrics {
     /// Registers the metrics of `what`. Their names are composed: a search for `policy_load_errors` finds no code.
-    pub(crate) fn register(registry: &mut Registry, prefix: &str, what: &str) -> Self {
+    pub fn register(registry: &mut Registry, prefix: &str, what: &str) -> Self {
         Self {
             loads: registry.metric(
                 format!("{prefix}_loads"),
@@ -165,25 +165,25 @@ impl LoadMetrics {
     }
 
     /// Something is in force.
-    pub(crate) fn loaded(&self) {
+    pub fn loaded(&self) {
         self.loads.inc();
         self.failing.set(0);
     }
 
     /// Something new cannot be used.
-    pub(crate) fn failed(&self) {
+    pub fn failed(&self) {
         self.errors.inc();
         self.failing.set(1);
     }
 
     #[cfg(test)]
-    pub(crate) fn counts(&self) -> (u64, u64, i64) {
+    pub fn counts(&self) -> (u64, u64, i64) {
         (self.loads.get(), self.errors.get(), self.failing.get())
     }
 }
 
 /// The bytes of a file, unless they are too many.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?
         .take(MAX_BYTES as u64 + 1)
@@ -195,7 +195,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The same on a thread that can be abandoned.
-pub(crate) async fn read_in_time(path: PathBuf) -> io::Result<Vec<u8>> {
+pub async fn read_in_time(path: PathBuf) -> io::Result<Vec<u8>> {
     match timeout(READ_LIMIT, spawn_blocking(move || read(&path))).await {
         Ok(done) => done.map_err(io::Error::other)?,
         Err(_) => Err(io::Error::other(format!(

@@ -16,14 +16,14 @@ use crate::http::ListenAddr;
 use crate::lifecycle::{Readiness, StatusLine};
 use crate::telemetry::{CONTENT_TYPE, Registry};
 
-pub(crate) use process::Process;
+pub use process::Process;
 
 /// How many connections are kept open: of a kubelet and a few Prometheus servers.
 const MAX_CONNECTIONS: usize = 64;
 
 /// Where the probes are answered.
 #[derive(Debug, Args)]
-pub(crate) struct ProbeArgs {
+pub struct ProbeArgs {
     /// Where /livez, /readyz and /metrics are answered
     #[arg(
         long,

@@ -15,7 +15,7 @@ const NEARBY: &str = ".poolgate.yaml";
 
 /// The flags for it.
 #[derive(Debug, Args)]
-pub(crate) struct ReviewArgs {
+pub struct ReviewArgs {
     /// The organisation's policy
     /// [default: the built-in one; for `lint` and `default` the nearest .poolgate.yaml, if there is one]
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
@@ -29,18 +29,18 @@ pub(crate) struct ReviewArgs {
 
 impl ReviewArgs {
     /// The policy of the file, or the built-in one if no file is given.
-    pub(crate) fn policy(&self) -> Result<Policy, LoadError> {
+    pub fn policy(&self) -> Result<Policy, LoadError> {
         Ok(self.named_policy()?.unwrap_or_default())
     }
 
     /// The policy of the file, if one is given.
-    pub(crate) fn named_policy(&self) -> Result<Option<Policy>, LoadError> {
+    pub fn named_policy(&self) -> Result<Option<Policy>, LoadError> {
         let read = |path| Ok(policy_file::load(path)?.policy);
         self.policy.as_deref().map(read).transpose()
     }
 
     /// The Karpenter release that NodePools are checked for.
-    pub(crate) fn karpenter(&self) -> Karpenter {
+    pub fn karpenter(&self) -> Karpenter {
         self.karpenter_version
             .map_or_else(Karpenter::default, Karpenter::from)
     }
@@ -48,7 +48,7 @@ impl ReviewArgs {
 
 /// The same for a command that uses the policy nearest to each file.
 #[derive(Debug, Args)]
-pub(crate) struct NearestReviewArgs {
+pub struct NearestReviewArgs {
     #[command(flatten)]
     review_args: ReviewArgs,
 
@@ -59,10 +59,7 @@ pub(crate) struct NearestReviewArgs {
 
 impl NearestReviewArgs {
     /// The policies of all files in these folders. With --policy all of them have that one.
-    pub(crate) fn policies<'f>(
-        &self,
-        folders: impl Iterator<Item = &'f Path>,
-    ) -> Result<Policies, LoadError> {
+    pub fn policies<'f>(&self, folders: impl Iterator<Item = &'f Path>) -> Result<Policies, LoadError> {
         let file = self.review_args.policy.as_deref();
         let mut policies = Policies {
             elsewhere: FoundPolicy {
@@ -80,21 +77,21 @@ impl NearestReviewArgs {
     }
 
     /// The Karpenter release that NodePools are checked for.
-    pub(crate) fn karpenter(&self) -> Karpenter {
+    pub fn karpenter(&self) -> Karpenter {
         self.review_args.karpenter()
     }
 }
 
 /// A policy and its file; `None` for the built-in one.
 #[derive(Debug, Default)]
-pub(crate) struct FoundPolicy {
-    pub(crate) policy: Policy,
-    pub(crate) file: Option<String>,
+pub struct FoundPolicy {
+    pub policy: Policy,
+    pub file: Option<String>,
 }
 
 /// The policy of every folder that was searched.
 #[derive(Debug, Default)]
-pub(crate) struct Policies {
+pub struct Policies {
     /// The policy of folders that have none.
     elsewhere: FoundPolicy,
     found: Vec<FoundPolicy>,
@@ -104,7 +101,7 @@ pub(crate) struct Policies {
 
 impl Policies {
     /// The policy of the files in a folder.
-    pub(crate) fn of(&self, folder: &Path) -> &FoundPolicy {
+    pub fn of(&self, folder: &Path) -> &FoundPolicy {
         let found = self.nearest.get(folder).copied().flatten();
         found
             .and_then(|index| self.found.get(index))
@@ -112,7 +109,7 @@ impl Policies {
     }
 
     /// All policies that were found in folders.
-    pub(crate) fn found(&self) -> impl Iterator<Item = &FoundPolicy> {
+    pub fn found(&self) -> impl Iterator<Item = &FoundPolicy> {
         self.found.iter()
     }
 

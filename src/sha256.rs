@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use aws_lc_rs::digest::{SHA256, digest};
 
 /// How many digits of a hash are in a name.
-pub(crate) const DIGITS: usize = 16;
+pub const DIGITS: usize = 16;
 
 /// The hash of these bytes.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in digest(&SHA256, bytes).as_ref() {
         // Writing to a String cannot fail.
@@ -19,7 +19,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 
 /// A name made of at most `most` bytes of the beginning of `name`, then `separator`, then the first digits of the
 /// hash of `of`.
-pub(crate) fn hashed_name(name: &str, most: usize, separator: char, of: &str) -> String {
+pub fn hashed_name(name: &str, most: usize, separator: char, of: &str) -> String {
     let mut beginning = name.get(..name.floor_char_boundary(most)).unwrap_or_default();
     beginning = beginning.trim_end_matches(['.', '-']);
     let mut hash = sha256(of.as_bytes());

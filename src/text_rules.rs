@@ -9,56 +9,56 @@ use crate::flags::Listed;
 
 /// A rule of lint itself.
 #[derive(Debug)]
-pub(crate) struct TextRule {
+pub struct TextRule {
     /// The stable name.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
     /// The severity of a finding.
-    pub(crate) severity: Severity,
+    pub severity: Severity,
     /// What it requires, as one sentence without final stop.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// Why it matters: a paragraph of Markdown.
-    pub(crate) why: &'static str,
+    pub why: &'static str,
 }
 
 /// The text is not YAML.
-pub(crate) const SYNTAX: &str = "manifest-syntax";
+pub const SYNTAX: &str = "manifest-syntax";
 /// A template that was not rendered.
-pub(crate) const TEMPLATE: &str = "manifest-template";
+pub const TEMPLATE: &str = "manifest-template";
 /// A key that is written twice.
-pub(crate) const DUPLICATE_KEY: &str = "manifest-duplicate-key";
+pub const DUPLICATE_KEY: &str = "manifest-duplicate-key";
 /// A key that is not text.
-pub(crate) const KEY: &str = "manifest-key";
+pub const KEY: &str = "manifest-key";
 /// A value that JSON does not have.
-pub(crate) const VALUE: &str = "manifest-value";
+pub const VALUE: &str = "manifest-value";
 /// A merge of something other than mappings, or after what it replaces.
-pub(crate) const MERGE: &str = "manifest-merge";
+pub const MERGE: &str = "manifest-merge";
 /// An alias without its anchor.
-pub(crate) const ALIAS: &str = "manifest-alias";
+pub const ALIAS: &str = "manifest-alias";
 /// A bound of the parser was exceeded.
-pub(crate) const LIMIT: &str = "manifest-limit";
+pub const LIMIT: &str = "manifest-limit";
 /// An object that the cluster does not serve.
-pub(crate) const KIND: &str = "manifest-kind";
+pub const KIND: &str = "manifest-kind";
 /// An object without a name.
-pub(crate) const NAME: &str = "manifest-name";
+pub const NAME: &str = "manifest-name";
 /// A missing field that only the webhook would add: without the webhook the cluster rejects the object.
-pub(crate) const DEFAULT: &str = "manifest-default";
+pub const DEFAULT: &str = "manifest-default";
 /// A file named as JSON that is only YAML.
-pub(crate) const JSON: &str = "manifest-json";
+pub const JSON: &str = "manifest-json";
 /// Values that are variables, to be filled in by another program.
-pub(crate) const VARIABLE: &str = "manifest-variable";
+pub const VARIABLE: &str = "manifest-variable";
 /// A version whose release is not known.
-pub(crate) const RELEASE: &str = "manifest-release";
+pub const RELEASE: &str = "manifest-release";
 /// A file that could not be read, or not be written.
-pub(crate) const UNREADABLE: &str = "file-unreadable";
+pub const UNREADABLE: &str = "file-unreadable";
 /// A comment for poolgate that cannot be read, or gives no reason.
-pub(crate) const IGNORE_SYNTAX: &str = "ignore-syntax";
+pub const IGNORE_SYNTAX: &str = "ignore-syntax";
 /// A comment that names no rule that exists.
-pub(crate) const IGNORE_UNKNOWN: &str = "ignore-unknown";
+pub const IGNORE_UNKNOWN: &str = "ignore-unknown";
 /// A comment that ignores nothing.
-pub(crate) const IGNORE_UNUSED: &str = "ignore-unused";
+pub const IGNORE_UNUSED: &str = "ignore-unused";
 
 /// All of them, in the order of the documentation.
-pub(crate) static RULES: [TextRule; 18] = [
+pub static RULES: [TextRule; 18] = [
     TextRule {
         id: SYNTAX,
         severity: Severity::Error,
@@ -176,18 +176,18 @@ pub(crate) static RULES: [TextRule; 18] = [
 ];
 
 /// The rule of this name.
-pub(crate) fn find(id: &str) -> Option<&'static TextRule> {
+pub fn find(id: &str) -> Option<&'static TextRule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
 /// Every name that lint can print: those of the catalogue, then those above.
-pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
+pub fn ids() -> impl Iterator<Item = &'static str> {
     let catalogue = CATALOGUE.iter().map(|rule| rule.id.as_str());
     catalogue.chain(RULES.iter().map(|rule| rule.id))
 }
 
 /// The name in the list of rules; the error suggests a similar one.
-pub(crate) fn known(id: &str) -> Result<&'static str, UnknownRule> {
+pub fn known(id: &str) -> Result<&'static str, UnknownRule> {
     ids().find(|listed| *listed == id).ok_or_else(|| UnknownRule {
         id: id.escape_debug().to_string(),
         meant: nearest(id, ids()),
@@ -195,7 +195,7 @@ pub(crate) fn known(id: &str) -> Result<&'static str, UnknownRule> {
 }
 
 /// Reads the name of a rule on the command line.
-pub(crate) fn on_command_line() -> Listed<&'static str> {
+pub fn on_command_line() -> Listed<&'static str> {
     Listed {
         parse: |id| known(id).map_err(|unknown| unknown.to_string()),
         values: || ids().map(PossibleValue::new).collect(),
@@ -203,7 +203,7 @@ pub(crate) fn on_command_line() -> Listed<&'static str> {
 }
 
 /// Reads the name of a rule, or the words that names begin with, on the command line.
-pub(crate) fn some_on_command_line() -> Listed<String> {
+pub fn some_on_command_line() -> Listed<String> {
     Listed {
         parse: |name| {
             let is_beginning = ids().any(|id| begins(id, name));
@@ -215,7 +215,7 @@ pub(crate) fn some_on_command_line() -> Listed<String> {
 }
 
 /// Whether the name of a rule begins with these words, or is them.
-pub(crate) fn begins(id: &str, words: &str) -> bool {
+pub fn begins(id: &str, words: &str) -> bool {
     id.strip_prefix(words)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
@@ -223,14 +223,14 @@ pub(crate) fn begins(id: &str, words: &str) -> bool {
 /// A rule that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no rule `{id}`; {}", self.suggestion())]
-pub(crate) struct UnknownRule {
+pub struct UnknownRule {
     id: String,
     meant: Option<&'static str>,
 }
 
 impl UnknownRule {
     /// Where to look instead: a clause without final stop.
-    pub(crate) fn suggestion(&self) -> String {
+    pub fn suggestion(&self) -> String {
         self.meant.map_or_else(
             || "`poolgate rules` lists them all".to_owned(),
             |meant| format!("did you mean {meant}?"),

@@ -63,7 +63,7 @@ impl Rule {
     }
 
     /// A finding on a word that is not in an enumeration, with the word that was probably intended.
-    pub fn unsupported(
+    pub(crate) fn unsupported(
         &self,
         path: FieldPath,
         text: &str,

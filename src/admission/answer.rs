@@ -72,14 +72,14 @@ impl Verdict {
 }
 
 /// The object is admitted as it is.
-pub(super) fn allowed<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
+pub fn allowed<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
     let mut response = Response::new(request, true);
     response.speak(report);
     response.into_answer(request, rules(report.diagnostics().iter()))
 }
 
 /// The object is admitted, with what its author left out.
-pub(super) fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultValue]) -> Answer<'b> {
+pub fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultValue]) -> Answer<'b> {
     let mut response = Response::new(request, true);
     if !defaults.is_empty() {
         response.patch = Some(patch(defaults));
@@ -89,7 +89,7 @@ pub(super) fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultV
 }
 
 /// The object is denied by the findings of the report.
-pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
+pub fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
     let mut causes: Vec<Cause> = report.with_severity(Severity::Error).map(Cause::of).collect();
     let omitted = report.omitted(Severity::Error);
     if omitted > 0 {
@@ -106,13 +106,13 @@ pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Ans
 }
 
 /// The object is denied because it cannot be read; in practice because it is nested too deeply.
-pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error) -> Answer<'b> {
+pub fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error) -> Answer<'b> {
     let message = format!("{} cannot be read: {error}", named(request));
     Response::denied(request, BAD_REQUEST, "BadRequest", message, Vec::new()).into_answer(request, Vec::new())
 }
 
 /// The object is denied because it would take more than `limit` bytes of memory to review it.
-pub(super) fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Answer<'b> {
+pub fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Answer<'b> {
     let message = format!(
         "{} is too large: with the stored object it has so many fields and elements that reviewing it would take more \
          than {} MiB of memory",
@@ -124,7 +124,7 @@ pub(super) fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Ans
 }
 
 /// Why an object is denied that may be right in itself.
-pub(super) enum DenialStatus {
+pub enum DenialStatus {
     /// A limit is reached.
     Forbidden(String),
     /// A field must not be changed.
@@ -137,7 +137,7 @@ pub(super) enum DenialStatus {
 }
 
 /// The object is admitted as it is. The audit log names a rule that would have denied it.
-pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'static str>) -> Answer<'b> {
+pub fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'static str>) -> Answer<'b> {
     let mut response = Response::new(request, true);
     if let Some(rule) = spared {
         response
@@ -148,18 +148,14 @@ pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'stat
 }
 
 /// The object is admitted, whatever it is, with this warning.
-pub(super) fn admitted_with_warning<'b>(request: &AdmissionRequest<'b>, warning: String) -> Answer<'b> {
+pub fn admitted_with_warning<'b>(request: &AdmissionRequest<'b>, warning: String) -> Answer<'b> {
     let mut response = Response::new(request, true);
     response.warnings.push(warning);
     response.into_answer(request, Vec::new())
 }
 
 /// The object is denied by something other than a rule of the catalogue.
-pub(super) fn denied_by<'b>(
-    request: &AdmissionRequest<'b>,
-    denial: DenialStatus,
-    rule: &'static str,
-) -> Answer<'b> {
+pub fn denied_by<'b>(request: &AdmissionRequest<'b>, denial: DenialStatus, rule: &'static str) -> Answer<'b> {
     let (code, reason, message, causes) = match denial {
         DenialStatus::Forbidden(message) => (FORBIDDEN, "Forbidden", message, Vec::new()),
         DenialStatus::Field { path, message } => {

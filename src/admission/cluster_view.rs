@@ -26,7 +26,7 @@ pub struct ClusterView {
 
 /// What the view knows of one pool.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum StaticPool {
+pub enum StaticPool {
     /// The pools are not watched.
     NotWatched,
     /// There is no static pool of that name.

@@ -6,7 +6,7 @@ use std::str::Utf8Error;
 use poolgate_core::json::{self, Json, Part};
 
 /// Text that is borrowed from the request's body unless it contains escapes.
-pub(super) type Text<'b> = Cow<'b, str>;
+pub type Text<'b> = Cow<'b, str>;
 
 /// The one version that poolgate supports; every supported API server does too.
 const API_VERSION: &str = "admission.k8s.io/v1";
@@ -38,42 +38,42 @@ pub enum Malformed {
 
 /// The fields of a request that poolgate needs, except its objects.
 #[derive(Debug)]
-pub(super) struct AdmissionRequest<'b> {
-    pub(super) uid: Text<'b>,
-    pub(super) kind: GroupVersionKind<'b>,
-    pub(super) resource: GroupVersionResource<'b>,
-    pub(super) sub_resource: Text<'b>,
-    pub(super) name: Text<'b>,
-    pub(super) operation: Operation,
-    pub(super) dry_run: bool,
+pub struct AdmissionRequest<'b> {
+    pub(crate) uid: Text<'b>,
+    pub(crate) kind: GroupVersionKind<'b>,
+    pub(crate) resource: GroupVersionResource<'b>,
+    pub(crate) sub_resource: Text<'b>,
+    pub(crate) name: Text<'b>,
+    pub(crate) operation: Operation,
+    pub(crate) dry_run: bool,
 }
 
 /// The objects of a request, as far as they were read.
 #[derive(Debug)]
-pub(super) struct Objects<'b> {
+pub struct Objects<'b> {
     /// Null if there is none: a review denies it like everything that is not a JSON object.
-    pub(super) new: Json<'b>,
-    pub(super) old: Option<Json<'b>>,
+    pub new: Json<'b>,
+    pub old: Option<Json<'b>>,
 }
 
 /// Group, version and kind of an object.
 #[derive(Debug)]
-pub(super) struct GroupVersionKind<'b> {
-    pub(super) group: Text<'b>,
-    pub(super) version: Text<'b>,
-    pub(super) kind: Text<'b>,
+pub struct GroupVersionKind<'b> {
+    pub(crate) group: Text<'b>,
+    pub(crate) version: Text<'b>,
+    pub kind: Text<'b>,
 }
 
 /// Group and name of the resource that is written. For a subresource this is not the object's kind.
 #[derive(Debug)]
-pub(super) struct GroupVersionResource<'b> {
-    pub(super) group: Text<'b>,
-    pub(super) resource: Text<'b>,
+pub struct GroupVersionResource<'b> {
+    pub group: Text<'b>,
+    pub resource: Text<'b>,
 }
 
 /// What is done to the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Operation {
+pub enum Operation {
     Create,
     Update,
     /// Deletion or connection: nothing that poolgate reviews.
@@ -82,7 +82,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    pub(super) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
             Self::Update => "UPDATE",
@@ -103,7 +103,7 @@ impl From<&str> for Operation {
 
 impl AdmissionRequest<'_> {
     /// The same apart from its body.
-    pub(super) fn detached(self) -> AdmissionRequest<'static> {
+    pub fn detached(self) -> AdmissionRequest<'static> {
         let own = |text: Text<'_>| Text::Owned(text.into_owned());
         AdmissionRequest {
             uid: own(self.uid),
@@ -125,7 +125,7 @@ impl AdmissionRequest<'_> {
 }
 
 /// A request, and as much of its new and its old object as the caller wants.
-pub(super) fn open<'b>(
+pub fn open<'b>(
     body: &'b [u8],
     new: Part<'_>,
     old: Part<'_>,
@@ -188,12 +188,12 @@ pub(super) fn open<'b>(
 }
 
 /// A request without its objects. It can be answered even if one of them cannot be read.
-pub(super) fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
+pub fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
     open(body, Part::Nothing, Part::Nothing).map(|(request, _)| request)
 }
 
 /// The text of a field; empty if it is missing.
-pub(super) fn text<'b>(json: &mut Json<'b>, field: &str) -> Text<'b> {
+pub fn text<'b>(json: &mut Json<'b>, field: &str) -> Text<'b> {
     match json.take(field) {
         Json::String(text) => text,
         _ => Text::default(),

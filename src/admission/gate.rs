@@ -51,7 +51,7 @@ impl<'b> Claim<'b> {
 
 /// A review of a NodeClaim that is about to be created in a pool. It does not keep the body.
 #[derive(Debug)]
-pub(crate) struct NodeClaimReview {
+pub struct NodeClaimReview {
     request: AdmissionRequest<'static>,
     /// The pool's name.
     pub(crate) pool: Box<str>,

@@ -17,7 +17,7 @@ pub(crate) const BEGINNING: &str = "poolgate-status ";
 
 /// What a server reports about itself.
 #[derive(Debug, Clone)]
-pub(crate) struct About {
+pub struct About {
     /// The policy that it reviews with.
     pub(crate) policy: PolicyInForce,
     /// What it knows of the cluster.
@@ -45,7 +45,7 @@ impl About {
 }
 
 /// Whether a request is an inquiry.
-pub(super) fn is_one(request: &AdmissionRequest<'_>) -> bool {
+pub(crate) fn is_one(request: &AdmissionRequest<'_>) -> bool {
     request.dry_run && request.name == NAME && request.operation == Operation::Create
 }
 

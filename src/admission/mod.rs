@@ -22,11 +22,11 @@ use crate::policy_file::PolicyInForce;
 pub use answer::{Answer, Summary, Verdict};
 pub use cluster_view::ClusterView;
 #[cfg(test)]
-pub(crate) use cluster_view::StaticPool;
+pub use cluster_view::StaticPool;
 pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
-pub(crate) use inquiry::About;
-pub(crate) use pools::{CachedPool, Pools};
+pub use inquiry::About;
+pub use pools::{CachedPool, Pools};
 pub(crate) use weight::is_light;
 
 /// What poolgate is asked to do.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What is kept of one NodePool.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CachedPool {
+pub struct CachedPool {
     /// Its uid.
     pub(crate) uid: Box<str>,
     /// Its resourceVersion.
@@ -26,7 +26,7 @@ impl CachedPool {
 
 /// NodePools by name, and how many of them are static.
 #[derive(Debug, Default)]
-pub(crate) struct Pools {
+pub struct Pools {
     by_name: HashMap<Box<str>, CachedPool>,
     statics: usize,
 }

@@ -9,7 +9,7 @@ use super::cluster_view::{ClusterView, StaticPool};
 use super::envelope::{AdmissionRequest, Operation};
 
 /// Whether a NodePool is to be scaled.
-pub(super) fn is_of_nodepool(request: &AdmissionRequest<'_>) -> bool {
+pub fn is_of_nodepool(request: &AdmissionRequest<'_>) -> bool {
     request.sub_resource == "scale"
         && request.resource.resource == "nodepools"
         && request.resource.group == GROUP
@@ -19,7 +19,7 @@ pub(super) fn is_of_nodepool(request: &AdmissionRequest<'_>) -> bool {
 
 /// Reviews the new number of an `autoscaling/v1` Scale. A pool that is not known is admitted, and so is a number that cannot
 /// be read: the API server itself wrote it.
-pub(super) fn review(pool: &str, scale: &Json<'_>, view: &ClusterView) -> Review {
+pub fn review(pool: &str, scale: &Json<'_>, view: &ClusterView) -> Review {
     // Left out it is 0: that is how the API server writes 0.
     let replicas = match scale.get("spec").and_then(|spec| spec.get("replicas")) {
         None => Some(0),

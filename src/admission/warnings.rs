@@ -9,7 +9,7 @@ const LONGEST: usize = 256;
 const LONGEST_SUM: usize = 4096;
 
 /// The warnings of a report, each on one line, as many as fit.
-pub(super) fn warnings(report: &Report) -> Vec<String> {
+pub fn warnings(report: &Report) -> Vec<String> {
     let mut shown = Vec::new();
     let mut room = LONGEST_SUM - LONGEST;
     for diagnostic in report.with_severity(Severity::Warning) {

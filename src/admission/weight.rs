@@ -3,7 +3,7 @@
 use poolgate_core::json::{MOST_PER_BYTE, weight};
 
 /// How much the objects of one review may take. The largest NodePools in use take a hundredth of it.
-pub(super) const LIMIT: usize = 24 * 1024 * 1024;
+pub const LIMIT: usize = 24 * 1024 * 1024;
 
 /// How much a review may take that is answered at once, beside others.
 const LIGHT: usize = 4 * 1024 * 1024;
@@ -12,12 +12,12 @@ const LIGHT: usize = 4 * 1024 * 1024;
 const SHORT: usize = 1024 * 1024;
 
 /// Whether a review is like thousands of others, in memory and in time.
-pub(crate) fn is_light(body: &[u8]) -> bool {
+pub fn is_light(body: &[u8]) -> bool {
     body.len() <= SHORT && at_most(LIGHT, body)
 }
 
 /// Whether the objects of a review may be built.
-pub(super) fn fits(body: &[u8]) -> bool {
+pub fn fits(body: &[u8]) -> bool {
     at_most(LIMIT, body)
 }
 

@@ -14,9 +14,9 @@ use crate::telemetry::LogArgs;
 
 /// The flags of `certificates`.
 #[derive(Debug, Args)]
-pub(crate) struct CertificatesArgs {
+pub struct CertificatesArgs {
     #[command(flatten)]
-    pub(super) probes: ProbeArgs,
+    pub probes: ProbeArgs,
 
     /// How long a new CA is valid; it is replaced after two thirds of that time
     #[arg(long, env = "POOLGATE_CA_LIFE", default_value = "26280h", value_name = "TIME",
@@ -40,23 +40,23 @@ pub(crate) struct CertificatesArgs {
     /// How often Secrets and webhook configurations are read
     #[arg(long, env = "POOLGATE_LOOK_INTERVAL", default_value = "10s", value_name = "TIME",
         value_parser = flags::interval)]
-    pub(super) look_interval: Duration,
+    pub look_interval: Duration,
 
     /// One more DNS name or IP address of the serving certificate, in addition to those of the Services; may be repeated
     #[arg(long, env = "POOLGATE_NAME", value_name = "NAME", value_delimiter = ',',
         value_parser = NonEmptyStringValueParser::new())]
-    pub(super) name: Vec<String>,
+    pub name: Vec<String>,
 
     #[command(flatten)]
-    pub(super) cluster: ClusterArgs,
+    pub cluster: ClusterArgs,
 
     #[command(flatten)]
-    pub(super) log: LogArgs,
+    pub log: LogArgs,
 }
 
 impl CertificatesArgs {
     /// How long things last.
-    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+    pub fn settings(&self) -> anyhow::Result<Settings> {
         if self.leaf_life > self.ca_life {
             bail!("--leaf-life is longer than --ca-life: no certificate outlives its CA");
         }

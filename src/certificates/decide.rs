@@ -12,64 +12,64 @@ use std::time::{Duration, Instant};
 use rustls::pki_types::CertificateDer;
 
 /// A certificate, compared by all of its bytes.
-pub(super) type Certificate = CertificateDer<'static>;
+pub type Certificate = CertificateDer<'static>;
 
 /// What is stored. It was read in this order: what depends on something is read before it, so that nothing here is
 /// newer than what it depends on.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub struct Seen {
     /// The `caBundle` of each webhook.
-    pub(super) bundles: Vec<Bundle>,
+    pub bundles: Vec<Bundle>,
     /// The leaf, if the authority signed it and it is for every name.
-    pub(super) leaf: Option<Lasting>,
+    pub leaf: Option<Lasting>,
     /// The CA that signs, if it can be used.
-    pub(super) authority: Option<Lasting>,
+    pub authority: Option<Lasting>,
     /// The CAs that were stored before it. Their leaves may still be served.
-    pub(super) previous: Vec<Certificate>,
+    pub previous: Vec<Certificate>,
 }
 
 /// The `caBundle` of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bundle {
+pub struct Bundle {
     /// The certificates in it.
-    pub(super) certificates: Vec<Certificate>,
+    pub certificates: Vec<Certificate>,
     /// Whether there is nothing else in it.
-    pub(super) is_clean: bool,
+    pub is_clean: bool,
 }
 
 /// A certificate, and from when to when it is valid, in seconds since 1970.
 #[derive(Debug, Clone)]
-pub(super) struct Lasting {
-    pub(super) certificate: Certificate,
-    pub(super) not_before: i64,
-    pub(super) not_after: i64,
+pub struct Lasting {
+    pub certificate: Certificate,
+    pub not_before: i64,
+    pub not_after: i64,
 }
 
 /// How long things last.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
+pub struct Settings {
     /// A new authority.
-    pub(super) authority_life: Duration,
+    pub authority_life: Duration,
     /// A new leaf.
-    pub(super) leaf_life: Duration,
+    pub leaf_life: Duration,
     /// Until API servers have read a bundle that this process has read.
-    pub(super) trust_wait: Duration,
+    pub trust_wait: Duration,
     /// Until every pod serves the leaf that is stored.
-    pub(super) serve_wait: Duration,
+    pub serve_wait: Duration,
 }
 
 /// The time on both clocks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Now {
+pub struct Now {
     /// Seconds since 1970. This clock may be set forward or back.
-    pub(super) wall: i64,
+    pub wall: i64,
     /// Monotonic.
-    pub(super) at: Instant,
+    pub at: Instant,
 }
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// Make a CA and store it, with these as the CAs before it.
     MakeAuthority { previous: Vec<Certificate> },
     /// Let every webhook trust exactly these.
@@ -89,7 +89,7 @@ pub(super) enum Step {
 
 /// Since when this process has seen what it waits for.
 #[derive(Debug, Default)]
-pub(super) struct Since {
+pub struct Since {
     authority: Option<Certificate>,
     /// Whether no webhook trusted anything before this CA.
     is_first: bool,
@@ -103,7 +103,7 @@ pub(super) struct Since {
 
 impl Since {
     /// Compares with what is stored now.
-    pub(super) fn saw(&mut self, seen: &Seen, at: Instant) {
+    pub fn saw(&mut self, seen: &Seen, at: Instant) {
         let authority = seen.authority.as_ref().map(|authority| &authority.certificate);
         if self.authority.as_ref() != authority {
             *self = Self {
@@ -170,7 +170,7 @@ impl Seen {
     }
 
     /// Whether every webhook trusts the stored leaf.
-    pub(super) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let authority = self.authority.as_ref();
         self.leaf.is_some() && authority.is_some_and(|authority| self.is_trusted(&authority.certificate))
     }
@@ -178,7 +178,7 @@ impl Seen {
 
 impl Bundle {
     /// Whether it contains exactly these, in any order.
-    pub(super) fn is(&self, certificates: &[Certificate]) -> bool {
+    pub fn is(&self, certificates: &[Certificate]) -> bool {
         self.is_clean
             && self.certificates.len() == certificates.len()
             && certificates.iter().all(|one| self.certificates.contains(one))
@@ -194,7 +194,7 @@ impl Lasting {
 }
 
 /// The next step for this state. `since` must already have been compared with it.
-pub(super) fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Settings) -> Step {
+pub fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Settings) -> Step {
     let Some(authority) = &seen.authority else {
         return Step::MakeAuthority {
             previous: seen.previous.clone(),

@@ -41,19 +41,19 @@ enum KeepError {
 }
 
 /// Keeps certificates.
-pub(super) struct Keeper {
-    pub(super) store: Store,
-    pub(super) names: Names,
-    pub(super) settings: Settings,
-    pub(super) interval: Duration,
-    pub(super) metrics: CertificatesMetrics,
-    pub(super) line: Arc<ArcSwap<String>>,
-    pub(super) readiness: Arc<Readiness>,
+pub struct Keeper {
+    pub store: Store,
+    pub names: Names,
+    pub settings: Settings,
+    pub interval: Duration,
+    pub metrics: CertificatesMetrics,
+    pub line: Arc<ArcSwap<String>>,
+    pub readiness: Arc<Readiness>,
 }
 
 impl Keeper {
     /// Runs until the process stops.
-    pub(super) async fn run(self) {
+    pub async fn run(self) {
         let (mut since, mut pauses, mut logged) = (Since::default(), backoff(), None);
         loop {
             let done = timeout(LOOK, self.once(&mut since)).await;

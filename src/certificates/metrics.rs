@@ -8,16 +8,16 @@ use crate::telemetry::{Counters, Registry};
 
 /// The counters.
 #[derive(Debug, Clone)]
-pub(super) struct CertificatesMetrics {
-    pub(super) times: CertificateTimes,
-    pub(super) writes: Counters,
+pub struct CertificatesMetrics {
+    pub times: CertificateTimes,
+    pub writes: Counters,
     errors: Counter,
     failing: Gauge,
 }
 
 impl CertificatesMetrics {
     /// Registers the numbers.
-    pub(super) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         Self {
             times: CertificateTimes::register(registry),
             writes: registry.counters(
@@ -33,12 +33,12 @@ impl CertificatesMetrics {
         }
     }
 
-    pub(super) fn failed(&self) {
+    pub fn failed(&self) {
         self.errors.inc();
         self.failing.set(1);
     }
 
-    pub(super) fn succeeded(&self) {
+    pub fn succeeded(&self) {
         self.failing.set(0);
     }
 }

@@ -12,5 +12,5 @@ mod objects;
 mod run;
 mod store;
 
-pub(crate) use args::CertificatesArgs;
-pub(crate) use run::certificates;
+pub use args::CertificatesArgs;
+pub use run::certificates;

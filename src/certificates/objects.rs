@@ -18,10 +18,10 @@ use crate::cluster::webhooks::{Webhook, WebhookConfiguration};
 use crate::objects::Metadata;
 
 /// The Secret with the CA's key.
-pub(super) const AUTHORITY: &str = "poolgate-certificates";
+pub const AUTHORITY: &str = "poolgate-certificates";
 
 /// The Secret that servers read.
-pub(super) const LEAF: &str = "poolgate-tls";
+pub const LEAF: &str = "poolgate-tls";
 
 /// The key of a CA in its Secret.
 const AUTHORITY_CERTIFICATE: &str = "ca.crt";
@@ -37,22 +37,22 @@ const SERVICES: [&str; 2] = ["poolgate", "poolgate-gate"];
 
 /// A Secret.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct Secret {
+pub struct Secret {
     #[serde(default)]
-    pub(super) metadata: Metadata,
+    pub metadata: Metadata,
     #[serde(default)]
     data: Option<BTreeMap<String, String>>,
 }
 
 /// The names of a leaf, as they are signed and as they are checked.
-pub(super) struct Names {
-    pub(super) signed: Vec<SanType>,
+pub struct Names {
+    pub signed: Vec<SanType>,
     checked: Vec<ServerName<'static>>,
 }
 
 impl Names {
     /// The names of the Services in `namespace`, and these.
-    pub(super) fn of(namespace: &str, more: &[String]) -> anyhow::Result<Self> {
+    pub fn of(namespace: &str, more: &[String]) -> anyhow::Result<Self> {
         let services = SERVICES.map(|service| format!("{service}.{namespace}.svc"));
         let mut names = Self {
             signed: Vec::new(),
@@ -72,24 +72,24 @@ impl Names {
 }
 
 /// What was read, in the order in which it was read.
-pub(super) struct Read {
-    pub(super) configurations: Vec<(&'static str, WebhookConfiguration)>,
-    pub(super) leaf: Secret,
-    pub(super) authority: Secret,
+pub struct Read {
+    pub configurations: Vec<(&'static str, WebhookConfiguration)>,
+    pub leaf: Secret,
+    pub authority: Secret,
 }
 
 /// What the stored objects mean.
-pub(super) struct Meaning {
-    pub(super) seen: Seen,
+pub struct Meaning {
+    pub seen: Seen,
     /// The CA that signs.
-    pub(super) authority: Result<Authority, AuthorityError>,
+    pub authority: Result<Authority, AuthorityError>,
     /// Why the leaf must be replaced.
-    pub(super) leaf_fault: Option<LeafFault>,
+    pub leaf_fault: Option<LeafFault>,
 }
 
 /// Why a leaf must be replaced.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LeafFault {
+pub enum LeafFault {
     #[error("there is none")]
     Missing,
     #[error("{0}")]
@@ -100,7 +100,7 @@ pub(super) enum LeafFault {
 
 impl Read {
     /// Interprets what was read.
-    pub(super) fn understand(&self, names: &Names) -> Meaning {
+    pub fn understand(&self, names: &Names) -> Meaning {
         let webhooks = self
             .configurations
             .iter()
@@ -182,7 +182,7 @@ impl Secret {
     }
 
     /// The patch that stores a CA in place of what was read, with these before it.
-    pub(super) fn with_authority(&self, authority: &Authority, previous: &[Certificate]) -> Value {
+    pub fn with_authority(&self, authority: &Authority, previous: &[Certificate]) -> Value {
         self.with_data(&json!({
             AUTHORITY_CERTIFICATE: STANDARD.encode(authority.pem()),
             AUTHORITY_KEY: STANDARD.encode(authority.key_pem()),
@@ -191,12 +191,12 @@ impl Secret {
     }
 
     /// The patch that leaves no CA before this one.
-    pub(super) fn without_previous(&self) -> Value {
+    pub fn without_previous(&self) -> Value {
         self.with_data(&json!({PREVIOUS: null}))
     }
 
     /// The patch that stores a leaf in place of what was read.
-    pub(super) fn with_leaf(&self, issued: &Issued, authority: &Authority) -> Value {
+    pub fn with_leaf(&self, issued: &Issued, authority: &Authority) -> Value {
         self.with_data(&json!({
             LEAF_CERTIFICATE: STANDARD.encode(write_certificates([&issued.certificate])),
             LEAF_KEY: STANDARD.encode(issued.key.serialize_pem()),
@@ -210,7 +210,7 @@ impl Secret {
 }
 
 /// The patch that makes every webhook of a configuration trust exactly these; `None` if all do.
-pub(super) fn trusting(configuration: &WebhookConfiguration, certificates: &[Certificate]) -> Option<Value> {
+pub fn trusting(configuration: &WebhookConfiguration, certificates: &[Certificate]) -> Option<Value> {
     let webhooks = &configuration.webhooks;
     if webhooks.iter().all(|webhook| bundle(webhook).is(certificates)) {
         return None;

@@ -25,7 +25,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 const CERTIFICATES: &str = "certificates";
 
 /// Renews certificates until a signal. Returns the exit code: 0 after a clean stop.
-pub(crate) fn certificates(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
+pub fn certificates(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     args.settings()?;
     args.log.install()?;
     lifecycle::run(run(args))

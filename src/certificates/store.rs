@@ -22,7 +22,7 @@ const CONFLICT: u16 = 409;
 
 /// Why something was not read or not written.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StoreError {
+pub enum StoreError {
     /// It has changed since it was read: read it again.
     #[error("another writer was faster")]
     Conflict,
@@ -49,14 +49,14 @@ pub(super) enum StoreError {
 }
 
 /// Where everything is stored.
-pub(super) struct Store {
+pub struct Store {
     client: Client,
     secrets: String,
 }
 
 impl Store {
     /// The Secrets in `namespace`.
-    pub(super) fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: Client, namespace: &str) -> Self {
         Self {
             client,
             secrets: format!("/api/v1/namespaces/{namespace}/secrets"),
@@ -64,7 +64,7 @@ impl Store {
     }
 
     /// Reads everything. What depends on something is read before it.
-    pub(super) async fn read(&self) -> Result<Read, StoreError> {
+    pub async fn read(&self) -> Result<Read, StoreError> {
         let mut configurations = Vec::new();
         for (path, name) in OF_REVIEWS.into_iter().chain(OF_THE_GATE) {
             let collection = Collection::<WebhookConfiguration>::new(self.client.clone(), path);
@@ -85,12 +85,12 @@ impl Store {
     }
 
     /// Writes into a Secret.
-    pub(super) async fn write_secret(&self, name: &str, change: &Value) -> Result<(), StoreError> {
+    pub async fn write_secret(&self, name: &str, change: &Value) -> Result<(), StoreError> {
         self.patch(&self.secrets, name, &Patch::Merge(change)).await
     }
 
     /// Writes into a webhook configuration. The patch finds its webhooks by their names.
-    pub(super) async fn write_configuration(
+    pub async fn write_configuration(
         &self,
         path: &str,
         name: &str,

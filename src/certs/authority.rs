@@ -16,7 +16,7 @@ const BACKDATE: Duration = Duration::from_hours(1);
 
 /// Why a CA cannot sign.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AuthorityError {
+pub enum AuthorityError {
     /// It cannot be made, or does not sign.
     #[error("{0}")]
     Issue(#[from] rcgen::Error),
@@ -35,7 +35,7 @@ pub(crate) enum AuthorityError {
 }
 
 /// A CA and its key.
-pub(crate) struct Authority {
+pub struct Authority {
     certificate: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
     not_before: i64,
@@ -43,16 +43,16 @@ pub(crate) struct Authority {
 }
 
 /// A certificate that a CA has signed, and its key.
-pub(crate) struct Issued {
+pub struct Issued {
     /// The certificate.
-    pub(crate) certificate: CertificateDer<'static>,
+    pub certificate: CertificateDer<'static>,
     /// Its key.
-    pub(crate) key: KeyPair,
+    pub key: KeyPair,
 }
 
 impl Authority {
     /// Makes one that is valid for `life`.
-    pub(crate) fn create(name: &str, now: SystemTime, life: Duration) -> Result<Self, AuthorityError> {
+    pub fn create(name: &str, now: SystemTime, life: Duration) -> Result<Self, AuthorityError> {
         let mut params = named(name);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -69,7 +69,7 @@ impl Authority {
     }
 
     /// Reads one that was made here.
-    pub(crate) fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, AuthorityError> {
+    pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, AuthorityError> {
         let (certificates, is_clean) = read_certificates(certificate);
         let ([certificate], true) = (&certificates[..], is_clean) else {
             return Err(AuthorityError::Certificate);
@@ -99,27 +99,27 @@ impl Authority {
     }
 
     /// Its certificate.
-    pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
+    pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
     /// Its certificate, as PEM.
-    pub(crate) fn pem(&self) -> String {
+    pub fn pem(&self) -> String {
         write_certificates([&self.certificate])
     }
 
     /// Its key, as PEM.
-    pub(crate) fn key_pem(&self) -> String {
+    pub fn key_pem(&self) -> String {
         self.issuer.key().serialize_pem()
     }
 
     /// From when to when it is valid, in seconds since 1970.
-    pub(crate) fn validity(&self) -> (i64, i64) {
+    pub fn validity(&self) -> (i64, i64) {
         (self.not_before, self.not_after)
     }
 
     /// Signs a serving certificate for these names. It is valid for `life`, but no longer than the CA.
-    pub(crate) fn issue(
+    pub fn issue(
         &self,
         names: &[SanType],
         now: SystemTime,

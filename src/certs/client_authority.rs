@@ -16,7 +16,7 @@ use crate::polled_file::{Load, LoadMetrics, Polled, read_in_time};
 /// Why a file cannot be used as client CA.
 #[derive(Debug, thiserror::Error)]
 #[error("the client CA {}: {cause}", path.display())]
-pub(crate) struct ClientAuthorityError {
+pub struct ClientAuthorityError {
     path: PathBuf,
     cause: Cause,
 }
@@ -36,14 +36,14 @@ enum Cause {
 }
 
 /// The file, and what takes over the CA in it.
-pub(crate) struct ClientAuthorityFile {
+pub struct ClientAuthorityFile {
     path: PathBuf,
     accept_only: Box<dyn Fn(Arc<dyn ClientCertVerifier>) + Send + Sync>,
 }
 
 impl ClientAuthorityFile {
     /// Reads the file for the first time. `accept_only` gets what checks the clients' certificates, now and after each change.
-    pub(crate) async fn open(
+    pub async fn open(
         path: PathBuf,
         metrics: LoadMetrics,
         accept_only: impl Fn(Arc<dyn ClientCertVerifier>) + Send + Sync + 'static,

@@ -4,7 +4,7 @@ use rustls::pki_types::CertificateDer;
 use x509_parser::extensions::GeneralName;
 
 /// Why the client with this certificate has none of the `accepted` names; none if it has one, or if any name is accepted.
-pub(crate) fn objection(accepted: &[String], certificate: &CertificateDer<'_>) -> Option<String> {
+pub fn objection(accepted: &[String], certificate: &CertificateDer<'_>) -> Option<String> {
     if accepted.is_empty() {
         return None;
     }

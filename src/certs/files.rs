@@ -14,7 +14,7 @@ const READS: usize = 3;
 
 /// Why the files cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FileError {
+pub enum FileError {
     /// One cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     Read {
@@ -37,7 +37,7 @@ pub(crate) enum FileError {
 
 /// The two files, and the certificate from them.
 #[derive(Debug)]
-pub(crate) struct CertificateFiles {
+pub struct CertificateFiles {
     certificate: PathBuf,
     key: PathBuf,
     current: Arc<Current>,
@@ -46,7 +46,7 @@ pub(crate) struct CertificateFiles {
 
 /// The bytes of both files.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Contents {
+pub struct Contents {
     certificate: Vec<u8>,
     key: Vec<u8>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Contents {
 impl CertificateFiles {
     /// Reads the files for the first time. Returns the certificate in force, now and after each change, and what watches
     /// the files.
-    pub(crate) async fn open(
+    pub async fn open(
         certificate: PathBuf,
         key: PathBuf,
         metrics: CertificateMetrics,

@@ -8,21 +8,21 @@ use crate::telemetry::{Label, Registry};
 
 /// From when to when certificates are valid.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CertificateTimes {
+pub struct CertificateTimes {
     not_before: Family<[Label; 1], Gauge>,
     not_after: Family<[Label; 1], Gauge>,
 }
 
 /// What is known of the serving certificate.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CertificateMetrics {
-    pub(super) times: CertificateTimes,
-    pub(super) loads: LoadMetrics,
+pub struct CertificateMetrics {
+    pub times: CertificateTimes,
+    pub loads: LoadMetrics,
 }
 
 impl CertificateTimes {
     /// Registers the numbers.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         let not_before = registry.metric(
             "certificate_not_before_timestamp_seconds",
             "When the certificate in force becomes valid, in seconds since 1970",
@@ -38,14 +38,14 @@ impl CertificateTimes {
     }
 
     /// The leaf is valid from the one time to the other.
-    pub(crate) fn leaf(&self, not_before: i64, not_after: i64) {
+    pub fn leaf(&self, not_before: i64, not_after: i64) {
         let leaf = [("certificate", "leaf")];
         self.not_before.get_or_create(&leaf).set(not_before);
         self.not_after.get_or_create(&leaf).set(not_after);
     }
 
     /// The CA's certificate is valid until then.
-    pub(crate) fn authority(&self, not_after: i64) {
+    pub fn authority(&self, not_after: i64) {
         let authority = [("certificate", "ca")];
         self.not_after.get_or_create(&authority).set(not_after);
     }
@@ -53,7 +53,7 @@ impl CertificateTimes {
 
 impl CertificateMetrics {
     /// Registers the numbers.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         Self {
             times: CertificateTimes::register(registry),
             loads: LoadMetrics::register(registry, "certificate", "serving certificate"),

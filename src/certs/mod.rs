@@ -3,7 +3,7 @@
 
 mod authority;
 mod client_authority;
-pub(crate) mod client_names;
+pub mod client_names;
 mod files;
 mod metrics;
 mod pair;
@@ -11,11 +11,11 @@ mod pem;
 mod self_signed;
 mod trust;
 
-pub(crate) use authority::{Authority, AuthorityError, Issued};
-pub(crate) use client_authority::ClientAuthorityFile;
-pub(crate) use files::CertificateFiles;
-pub(crate) use metrics::{CertificateMetrics, CertificateTimes};
-pub(crate) use pair::{Current, Pair, PairError, unix_seconds};
-pub(crate) use pem::{read_certificates, write_certificates};
-pub(crate) use self_signed::SelfSignedSource;
-pub(crate) use trust::verify;
+pub use authority::{Authority, AuthorityError, Issued};
+pub use client_authority::ClientAuthorityFile;
+pub use files::CertificateFiles;
+pub use metrics::{CertificateMetrics, CertificateTimes};
+pub use pair::{Current, Pair, PairError, unix_seconds};
+pub use pem::{read_certificates, write_certificates};
+pub use self_signed::SelfSignedSource;
+pub use trust::verify;

@@ -14,7 +14,7 @@ use crate::lifecycle::Need;
 
 /// A chain and the key of its leaf.
 #[derive(Debug)]
-pub(crate) struct Pair {
+pub struct Pair {
     /// Both, ready to sign handshakes.
     pub(crate) key: Arc<CertifiedKey>,
     /// The first second at which the leaf is valid, since 1970.
@@ -22,12 +22,12 @@ pub(crate) struct Pair {
     /// The last one.
     pub(crate) not_after: i64,
     /// The serial number of the leaf, for logs.
-    pub(super) serial: String,
+    pub(crate) serial: String,
 }
 
 /// Why a chain and a key cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PairError {
+pub enum PairError {
     /// The certificate file is not PEM, or is cut off.
     #[error("the certificate cannot be read: {0}")]
     Certificate(pem::Error),
@@ -55,7 +55,7 @@ pub(crate) enum PairError {
 
 impl Pair {
     /// Reads a chain (leaf first) and a key in PKCS#8, SEC1 or PKCS#1.
-    pub(crate) fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, PairError> {
+    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, PairError> {
         let chain = CertificateDer::pem_slice_iter(chain)
             .collect::<Result<Vec<_>, _>>()
             .map_err(PairError::Certificate)?;
@@ -64,7 +64,7 @@ impl Pair {
     }
 
     /// Puts a chain and a key together.
-    pub(super) fn from_der(
+    pub fn from_der(
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, PairError> {
@@ -85,7 +85,7 @@ impl Pair {
     }
 
     /// Rejects an expired leaf. One that is not valid yet is accepted: the clock of its issuer may be ahead.
-    pub(super) fn still_holds(self, now: SystemTime) -> Result<Self, PairError> {
+    pub fn still_holds(self, now: SystemTime) -> Result<Self, PairError> {
         let seconds = unix_seconds(now).saturating_sub(self.not_after);
         if seconds > 0 {
             return Err(PairError::Ended {
@@ -99,15 +99,15 @@ impl Pair {
 
 /// The certificate of the next handshake, which reads it without a lock.
 #[derive(Debug, Default)]
-pub(crate) struct Current(ArcSwapOption<Pair>);
+pub struct Current(ArcSwapOption<Pair>);
 
 impl Current {
-    pub(super) fn replace(&self, pair: Pair) {
+    pub fn replace(&self, pair: Pair) {
         self.0.store(Some(Arc::new(pair)));
     }
 
     /// The chain in force, leaf first; empty while there is none.
-    pub(crate) fn chain(&self) -> Vec<CertificateDer<'static>> {
+    pub fn chain(&self) -> Vec<CertificateDer<'static>> {
         let pair = self.0.load();
         pair.as_ref()
             .map(|pair| pair.key.cert.clone())
@@ -115,7 +115,7 @@ impl Current {
     }
 
     /// The last second at which it is valid, since 1970; none while there is no certificate.
-    pub(crate) fn not_after(&self) -> Option<i64> {
+    pub fn not_after(&self) -> Option<i64> {
         self.0.load().as_ref().map(|pair| pair.not_after)
     }
 
@@ -136,7 +136,7 @@ impl Current {
     }
 
     #[cfg(test)]
-    pub(super) fn leaf(&self) -> Vec<u8> {
+    pub fn leaf(&self) -> Vec<u8> {
         let pair = self.0.load_full().expect("a certificate");
         pair.key.end_entity_cert().expect("a leaf").to_vec()
     }
@@ -155,7 +155,7 @@ impl Need for Current {
 }
 
 /// Seconds since 1970, as certificates count.
-pub(crate) fn unix_seconds(time: SystemTime) -> i64 {
+pub fn unix_seconds(time: SystemTime) -> i64 {
     let since = time
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or(Duration::ZERO);

@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 const COLUMNS: usize = 64;
 
 /// The certificates in a PEM text that can be trusted, and whether there was nothing else in it.
-pub(crate) fn read_certificates(pem: &[u8]) -> (Vec<CertificateDer<'static>>, bool) {
+pub fn read_certificates(pem: &[u8]) -> (Vec<CertificateDer<'static>>, bool) {
     let (mut certificates, mut is_clean) = (Vec::new(), true);
     for certificate in CertificateDer::pem_slice_iter(pem) {
         match certificate {
@@ -26,9 +26,7 @@ pub(crate) fn read_certificates(pem: &[u8]) -> (Vec<CertificateDer<'static>>, bo
 }
 
 /// The certificates as one PEM text.
-pub(crate) fn write_certificates<'a>(
-    certificates: impl IntoIterator<Item = &'a CertificateDer<'static>>,
-) -> String {
+pub fn write_certificates<'a>(certificates: impl IntoIterator<Item = &'a CertificateDer<'static>>) -> String {
     let mut pem = String::new();
     for certificate in certificates {
         pem.push_str("-----BEGIN CERTIFICATE-----\n");

@@ -31,7 +31,7 @@ const CHECK: Duration = Duration::from_mins(1);
 
 /// Why there is no self-signed certificate.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SelfSignedError {
+pub enum SelfSignedError {
     /// It cannot be made.
     #[error("the certificate cannot be made: {0}")]
     Issue(#[from] AuthorityError),
@@ -61,7 +61,7 @@ impl From<PairError> for SelfSignedError {
 }
 
 /// The CA and its present leaf.
-pub(crate) struct SelfSignedSource {
+pub struct SelfSignedSource {
     authority: Authority,
     names: Vec<SanType>,
     current: Arc<Current>,
@@ -70,7 +70,7 @@ pub(crate) struct SelfSignedSource {
 
 impl SelfSignedSource {
     /// Makes a CA and a leaf for `localhost`, the loopback addresses and `address`.
-    pub(crate) fn create(
+    pub fn create(
         address: Option<IpAddr>,
         now: SystemTime,
         metrics: CertificateMetrics,
@@ -99,12 +99,12 @@ impl SelfSignedSource {
     }
 
     /// The certificate in force, now and after each renewal.
-    pub(crate) fn current(&self) -> Arc<Current> {
+    pub fn current(&self) -> Arc<Current> {
         Arc::clone(&self.current)
     }
 
     /// Writes the certificate that a client must trust, as PEM: whole, or not at all.
-    pub(crate) fn write_authority(&self, path: &Path) -> Result<(), SelfSignedError> {
+    pub fn write_authority(&self, path: &Path) -> Result<(), SelfSignedError> {
         write_whole(path, self.authority.pem().as_bytes()).map_err(|cause| SelfSignedError::Write {
             path: path.to_owned(),
             cause,
@@ -112,7 +112,7 @@ impl SelfSignedSource {
     }
 
     /// Renews the leaf before it expires, until the process stops.
-    pub(crate) async fn watch(self) {
+    pub async fn watch(self) {
         let mut ticks = interval(CHECK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

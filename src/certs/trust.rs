@@ -10,7 +10,7 @@ use rustls::{Error, RootCertStore};
 
 /// Why a client that trusts these CAs does not accept this chain, leaf first, for each of these names at that time, in
 /// seconds since 1970.
-pub(crate) fn verify(
+pub fn verify(
     chain: &[CertificateDer<'static>],
     authorities: &[CertificateDer<'static>],
     names: &[ServerName<'_>],

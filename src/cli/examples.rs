@@ -1,35 +1,35 @@
 //! The examples at the end of each `--help`. A test runs every line.
 
-pub(super) const POOLGATE: &str = "\
+pub const POOLGATE: &str = "\
 Examples:
   poolgate lint pools/                                  mistakes, before the cluster has them
   kubectl get nodepools -o yaml | poolgate budgets      when nodes may be disrupted
   poolgate serve --self-signed --ca-out ca.crt          the webhook, on this machine";
 
-pub(super) const SERVE: &str = "\
+pub const SERVE: &str = "\
 Examples:
   poolgate serve --self-signed --ca-out ca.crt --no-cluster
   poolgate serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml
   poolgate serve --gate --tls-cert tls.crt --tls-key tls.key";
 
-pub(super) const RECONCILE: &str = "\
+pub const RECONCILE: &str = "\
 Examples:
   poolgate reconcile --observe          say what would be done
   poolgate reconcile --over-limit terminate --max-terminations-per-minute 5
   poolgate reconcile --unhold-all       take away all marks, and end";
 
-pub(super) const CERTIFICATES: &str = "\
+pub const CERTIFICATES: &str = "\
 Examples:
   poolgate certificates --namespace poolgate-system";
 
-pub(super) const STATUS: &str = "\
+pub const STATUS: &str = "\
 Examples:
   poolgate status
   poolgate status --context prod --no-dry-run      read only: ask no webhook
   poolgate status --watch=30s
   poolgate status --json";
 
-pub(super) const LINT: &str = "\
+pub const LINT: &str = "\
 Examples:
   poolgate lint pools/
   kustomize build overlays/prod | poolgate lint -
@@ -40,24 +40,24 @@ Examples:
   kustomize build overlays/prod | poolgate lint --together -      all objects are there
   poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
 
-pub(super) const PLUGIN: &str = "\
+pub const PLUGIN: &str = "\
 Examples:
   kubectl nodepool-lint pools/
   kubectl get nodepools -o yaml | kubectl nodepool-lint -";
 
-pub(super) const ADMIT: &str = "\
+pub const ADMIT: &str = "\
 Examples:
   poolgate admit <review.json
   poolgate admit --mutate --policy policy.yaml <review.json";
 
-pub(super) const DEFAULT: &str = "\
+pub const DEFAULT: &str = "\
 Examples:
   poolgate default pools/general.yaml
   poolgate default --diff pools/
   poolgate default --write pools/
   kustomize build overlays/prod | poolgate default -";
 
-pub(super) const BUDGETS: &str = "\
+pub const BUDGETS: &str = "\
 Examples:
   kubectl get nodepools -o yaml | poolgate budgets
   poolgate budgets --pool general --nodes 25 pools/
@@ -66,25 +66,25 @@ Examples:
   poolgate budgets --svg week.svg pools/
   poolgate budgets plan --allow 'sat 02:00-06:00 Europe/Berlin'";
 
-pub(super) const RULES: &str = "\
+pub const RULES: &str = "\
 Examples:
   poolgate rules
   poolgate rules schedule-syntax";
 
-pub(super) const POLICY: &str = "\
+pub const POLICY: &str = "\
 Examples:
   poolgate policy check policy.yaml
   poolgate policy schema >policy.schema.json";
 
-pub(super) const CRD: &str = "\
+pub const CRD: &str = "\
 Examples:
   kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -";
 
-pub(super) const COMPLETIONS: &str = "\
+pub const COMPLETIONS: &str = "\
 Examples:
   poolgate completions bash >poolgate.bash && . ./poolgate.bash
   poolgate completions fish >poolgate.fish";
 
-pub(super) const MAN: &str = "\
+pub const MAN: &str = "\
 Examples:
   poolgate man lint >poolgate-lint.1";

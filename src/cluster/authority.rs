@@ -55,7 +55,7 @@ impl Load for AuthorityFile {
 }
 
 /// Reads the CA file of this cluster's API server again and again, if there is one.
-pub(crate) async fn watch(cluster: &Config, metrics: LoadMetrics) {
+pub async fn watch(cluster: &Config, metrics: LoadMetrics) {
     let Some(path) = &cluster.root_cert_file else {
         return pending().await;
     };

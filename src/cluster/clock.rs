@@ -6,27 +6,27 @@ use poolgate_core::nodelimit::ledger::Moment;
 
 /// The monotonic clock of this process.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock(Instant);
+pub struct Clock(Instant);
 
 impl Clock {
     /// A clock that is at zero.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self(Instant::now())
     }
 
     /// Its time now.
-    pub(crate) fn now(self) -> Moment {
+    pub fn now(self) -> Moment {
         self.of(Instant::now())
     }
 
     /// Its time at that instant.
-    pub(crate) fn of(self, instant: Instant) -> Moment {
+    pub fn of(self, instant: Instant) -> Moment {
         Moment::at(instant.saturating_duration_since(self.0))
     }
 }
 
 /// Wall time in seconds since 1970.
-pub(crate) fn wall_seconds() -> u64 {
+pub fn wall_seconds() -> u64 {
     // A clock before 1970 is not an error: the time is only shown.
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -18,7 +18,7 @@ use crate::objects::{Metadata, Object};
 const NOT_FOUND: u16 = 404;
 
 /// An object that says which version of it this is.
-pub(crate) trait Versioned {
+pub trait Versioned {
     /// Its `metadata.resourceVersion`.
     fn version(&self) -> Option<&str>;
 }
@@ -36,16 +36,16 @@ impl<L, A, S, T> Versioned for Object<Metadata<L, A>, S, T> {
 }
 
 /// Goes to the next page of a list; false if that was the last one.
-pub(crate) fn turn_page(params: &mut ListParams, token: Option<String>) -> bool {
+pub fn turn_page(params: &mut ListParams, token: Option<String>) -> bool {
     params.continue_token = token.filter(|token| !token.is_empty());
     params.continue_token.is_some()
 }
 
 /// An object as the API server sent it.
-pub(crate) type RawObject = Box<RawValue>;
+pub type RawObject = Box<RawValue>;
 
 /// Where objects of one kind are listed and watched, undecoded: that is compiled once, not once for each kind.
-pub(crate) trait Source {
+pub trait Source {
     /// A page of them.
     async fn list(&self, params: &ListParams) -> Result<ObjectList<RawObject>>;
 
@@ -58,7 +58,7 @@ pub(crate) trait Source {
 }
 
 /// All objects of one kind in the cluster, read into a type that need not be a whole object.
-pub(crate) struct Collection<K> {
+pub struct Collection<K> {
     client: Client,
     request: Request,
     objects: PhantomData<fn() -> K>,
@@ -66,7 +66,7 @@ pub(crate) struct Collection<K> {
 
 impl<K> Collection<K> {
     /// The objects at a path, such as `/api/v1/nodes`.
-    pub(crate) fn new(client: Client, path: &str) -> Self {
+    pub fn new(client: Client, path: &str) -> Self {
         Self {
             client,
             request: Request::new(path),
@@ -75,7 +75,7 @@ impl<K> Collection<K> {
     }
 
     /// The same objects, undecoded.
-    pub(super) fn raw(self) -> Collection<RawObject> {
+    pub fn raw(self) -> Collection<RawObject> {
         Collection {
             client: self.client,
             request: self.request,
@@ -86,7 +86,7 @@ impl<K> Collection<K> {
 
 impl<K: DeserializeOwned> Collection<K> {
     /// The object of this name, if there is one.
-    pub(crate) async fn get_opt(&self, name: &str) -> Result<Option<K>> {
+    pub async fn get_opt(&self, name: &str) -> Result<Option<K>> {
         let request = self.request.get(name, &GetParams::default());
         match self.client.request(request.map_err(Error::BuildRequest)?).await {
             Err(Error::Api(status)) if status.code == NOT_FOUND => Ok(None),
@@ -95,13 +95,13 @@ impl<K: DeserializeOwned> Collection<K> {
     }
 
     /// Changes the object of this name, and returns the new one.
-    pub(crate) async fn patch(&self, name: &str, params: &PatchParams, patch: &Patch<&Value>) -> Result<K> {
+    pub async fn patch(&self, name: &str, params: &PatchParams, patch: &Patch<&Value>) -> Result<K> {
         let request = self.request.patch(name, params, patch);
         self.client.request(request.map_err(Error::BuildRequest)?).await
     }
 
     /// A page of the objects.
-    pub(crate) async fn list(&self, params: &ListParams) -> Result<ObjectList<K>>
+    pub async fn list(&self, params: &ListParams) -> Result<ObjectList<K>>
     where
         K: Clone,
     {
@@ -110,7 +110,7 @@ impl<K: DeserializeOwned> Collection<K> {
     }
 
     /// A page of the objects, of which the API server sends the metadata alone.
-    pub(crate) async fn list_metadata(&self, params: &ListParams) -> Result<ObjectList<K>>
+    pub async fn list_metadata(&self, params: &ListParams) -> Result<ObjectList<K>>
     where
         K: Clone,
     {

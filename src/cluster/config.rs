@@ -21,7 +21,7 @@ const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
 
 /// The flags about the cluster.
 #[derive(Debug, Args)]
-pub(crate) struct ClusterArgs {
+pub struct ClusterArgs {
     /// The kubeconfig of the cluster
     /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
@@ -43,7 +43,7 @@ pub(crate) struct ClusterArgs {
 
 /// The user gives a cluster that cannot be found.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ClusterConfigError {
+pub enum ClusterConfigError {
     /// The file or the context is missing or cannot be used.
     #[error("{0}; fix it, or give --no-cluster")]
     Named(#[from] UnusableRoute),
@@ -54,24 +54,24 @@ pub(crate) enum ClusterConfigError {
 
 /// The flags that lead to a cluster.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Route<'a> {
-    pub(super) kubeconfig: Option<&'a Path>,
-    pub(super) context: Option<&'a str>,
+pub struct Route<'a> {
+    pub kubeconfig: Option<&'a Path>,
+    pub context: Option<&'a str>,
 }
 
 /// A kubeconfig or context that the user gives, and that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} cannot be used: {cause}")]
-pub(crate) struct UnusableRoute {
+pub struct UnusableRoute {
     /// The flags, with their values.
     what: String,
     /// What is wrong.
-    pub(super) cause: UnusableKubeconfig,
+    pub cause: UnusableKubeconfig,
 }
 
 /// What was found.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub enum Found {
     /// A cluster.
     Cluster(Box<Config>),
     /// The user wants none.
@@ -84,7 +84,7 @@ pub(crate) enum Found {
 
 /// Why a configured cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum UnusableConfig {
+pub enum UnusableConfig {
     /// The kubeconfig is broken.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[from] UnusableKubeconfig),
@@ -95,7 +95,7 @@ pub(crate) enum UnusableConfig {
 
 /// Looks for the cluster. Only what the user has given must exist: a server still starts where an old file is left on a
 /// laptop.
-pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
+pub async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
     let route = Route {
         kubeconfig: args.kubeconfig.as_deref(),
         context: args.context.as_deref(),
@@ -114,7 +114,7 @@ pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError
 }
 
 /// Looks for the cluster by these flags.
-pub(super) async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
+pub async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
     match (route.config().await, route.named()) {
         (Ok(config), _) => Ok(with_deadlines(config)),
         (Err(cause), Some(what)) => Err(UnusableRoute { what, cause }),
@@ -125,7 +125,7 @@ pub(super) async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
 
 impl Route<'_> {
     /// The flags by which the user gives a cluster.
-    pub(super) fn named(self) -> Option<String> {
+    pub fn named(self) -> Option<String> {
         let kubeconfig = self
             .kubeconfig
             .map(|path| format!("--kubeconfig {}", path.display()));
@@ -137,7 +137,7 @@ impl Route<'_> {
     }
 
     /// The kubeconfig, as kubectl finds it.
-    pub(super) fn kubeconfig(self) -> Result<Kubeconfig, UnusableKubeconfig> {
+    pub fn kubeconfig(self) -> Result<Kubeconfig, UnusableKubeconfig> {
         match self.kubeconfig {
             Some(path) => kubeconfig::read_from(path),
             None => kubeconfig::read(),

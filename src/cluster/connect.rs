@@ -18,7 +18,7 @@ const CREDENTIALS: Duration = Duration::from_mins(1);
 const RETRY: Duration = Duration::from_secs(10);
 
 /// Finds the cluster. No request is sent yet.
-pub(crate) async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
+pub async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
     let found = match find(args).await {
         // This command cannot go without the cluster, as the message would suggest.
         Err(ClusterConfigError::Named(unusable)) => return Err(unusable.into()),
@@ -36,7 +36,7 @@ pub(crate) async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Confi
 
 /// Makes a client for the watches that write to these lines of `/readyz`. It tries until that succeeds; each time that it
 /// fails, `failed` is called.
-pub(crate) async fn client_for_watches(
+pub async fn client_for_watches(
     config: &Config,
     lines: &[Arc<ArcSwap<String>>],
     meanwhile: &'static str,
@@ -61,7 +61,7 @@ pub(crate) async fn client_for_watches(
 }
 
 /// The same cluster, reached by a new connection for each request.
-pub(crate) fn without_kept_connections(config: &Config) -> Config {
+pub fn without_kept_connections(config: &Config) -> Config {
     let mut config = config.clone();
     config
         .headers
@@ -70,7 +70,7 @@ pub(crate) fn without_kept_connections(config: &Config) -> Config {
 }
 
 /// Makes a client. That may run a program, so it has a thread that can be abandoned.
-pub(crate) async fn client(config: Config) -> Result<Client, String> {
+pub async fn client(config: Config) -> Result<Client, String> {
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match timeout(CREDENTIALS, made).await {
         Ok(Ok(made)) => made.map_err(|error| error.to_string()),

@@ -14,20 +14,20 @@ use crate::admission::ClusterView;
 use crate::objects::Definition;
 
 /// Selects the one definition, so that the right to read it is enough.
-pub(crate) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
+pub const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
 
 /// Sets the view's Karpenter release by the definition.
-pub(crate) struct DefinitionFollower {
-    pub(crate) view: Arc<ClusterView>,
-    pub(crate) metrics: ClusterMetrics,
+pub struct DefinitionFollower {
+    pub view: Arc<ClusterView>,
+    pub metrics: ClusterMetrics,
     /// Notified of every definition: a watch that waits until NodePools are served can begin.
-    pub(crate) installed: Arc<Notify>,
+    pub installed: Arc<Notify>,
     /// A line of `/readyz`: which Karpenter it is.
-    pub(crate) line: Arc<ArcSwap<String>>,
+    pub line: Arc<ArcSwap<String>>,
     /// Cancelled when the definition was read for the first time, or does not exist.
-    pub(crate) read: CancellationToken,
+    pub read: CancellationToken,
     /// Whether the list that is being read contains the definition.
-    pub(crate) seen: bool,
+    pub seen: bool,
 }
 
 impl Follower for DefinitionFollower {
@@ -73,7 +73,7 @@ impl Follower for DefinitionFollower {
 }
 
 /// Which Karpenter release NodePools are checked for, and how it is known.
-pub(crate) fn rules_for(karpenter: &Karpenter) -> String {
+pub fn rules_for(karpenter: &Karpenter) -> String {
     let release = karpenter.release();
     match karpenter.installed() {
         Some(installed) => format!(

@@ -12,11 +12,11 @@ type OfPool = [Label<Box<str>>; 1];
 
 /// The metrics of the gate.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct GateMetrics {
+pub struct GateMetrics {
     decisions: Family<[Label; 3], Counter>,
-    pub(crate) errors: Counters,
-    pub(crate) reads: Counters,
-    pub(crate) writes: Counters,
+    pub errors: Counters,
+    pub reads: Counters,
+    pub writes: Counters,
     releases: Counter,
     expired: Family<OfPool, Counter>,
     surged: Family<OfPool, Counter>,
@@ -27,7 +27,7 @@ pub(crate) struct GateMetrics {
 
 impl GateMetrics {
     /// Registers the metrics.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         Self {
             decisions: registry.metric("gate_decisions", "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit"),
             errors: registry.counters("gate_errors", "Creations of NodeClaims that could not be decided; /gate admitted them, /gate/strict denied them", "reason"),
@@ -42,7 +42,7 @@ impl GateMetrics {
         }
     }
 
-    pub(crate) fn decided(&self, decision: &'static str, mode: Option<NodeLimitMode>, dry_run: bool) {
+    pub fn decided(&self, decision: &'static str, mode: Option<NodeLimitMode>, dry_run: bool) {
         let labels = [
             ("decision", decision),
             ("mode", mode.map_or("none", NodeLimitMode::as_str)),
@@ -51,38 +51,38 @@ impl GateMetrics {
         self.decisions.get_or_create(&labels).inc();
     }
 
-    pub(crate) fn released(&self, count: usize) {
+    pub fn released(&self, count: usize) {
         self.releases.inc_by(count as u64);
     }
 
-    pub(crate) fn expired(&self, pool: &str, count: usize) {
+    pub fn expired(&self, pool: &str, count: usize) {
         if count > 0 {
             self.expired.get_or_create(&of(pool)).inc_by(count as u64);
         }
     }
 
-    pub(crate) fn surged(&self, pool: &str, count: usize) {
+    pub fn surged(&self, pool: &str, count: usize) {
         if count > 0 {
             self.surged.get_or_create(&of(pool)).inc_by(count as u64);
         }
     }
 
-    pub(crate) fn reservations(&self, pool: &str, count: usize) {
+    pub fn reservations(&self, pool: &str, count: usize) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         self.reservations.get_or_create(&of(pool)).set(count);
     }
 
-    pub(crate) fn no_reservations(&self, pool: &str) {
+    pub fn no_reservations(&self, pool: &str) {
         self.reservations.remove(&of(pool));
         self.expired.remove(&of(pool));
         self.surged.remove(&of(pool));
     }
 
-    pub(crate) fn stale(&self) {
+    pub fn stale(&self) {
         self.stale.inc();
     }
 
-    pub(crate) fn unreadable_ledger(&self) {
+    pub fn unreadable_ledger(&self) {
         self.unreadable.inc();
     }
 }

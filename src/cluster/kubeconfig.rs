@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// A kubeconfig that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum UnusableKubeconfig {
+pub enum UnusableKubeconfig {
     /// There is no file to read.
     #[error("there is no kubeconfig: $KUBECONFIG is not set, and there is no home directory")]
     Nowhere,
@@ -44,7 +44,7 @@ pub(crate) enum UnusableKubeconfig {
 
 impl UnusableKubeconfig {
     /// Whether there is no kubeconfig, or one without a context, which is how kubectl treats a missing one.
-    pub(crate) fn is_missing(&self) -> bool {
+    pub fn is_missing(&self) -> bool {
         match self {
             Self::Nowhere | Self::Content(KubeconfigError::CurrentContextNotSet) => true,
             Self::Unreadable { cause, .. } => cause.kind() == ErrorKind::NotFound,
@@ -54,7 +54,7 @@ impl UnusableKubeconfig {
 }
 
 /// The kubeconfig that kubectl takes if none is given.
-pub(crate) fn read() -> Result<Kubeconfig, UnusableKubeconfig> {
+pub fn read() -> Result<Kubeconfig, UnusableKubeconfig> {
     if let Some(paths) = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty()) {
         read_all(&paths)
     } else {
@@ -79,7 +79,7 @@ fn read_all(paths: &OsStr) -> Result<Kubeconfig, UnusableKubeconfig> {
 }
 
 /// One file. The paths in it begin at its directory.
-pub(crate) fn read_from(path: &Path) -> Result<Kubeconfig, UnusableKubeconfig> {
+pub fn read_from(path: &Path) -> Result<Kubeconfig, UnusableKubeconfig> {
     let text = fs::read_to_string(path).map_err(|cause| UnusableKubeconfig::Unreadable {
         path: path.into(),
         cause,

@@ -10,9 +10,9 @@ use crate::telemetry::{Counters, Label, Registry};
 
 /// The metrics of the cluster.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ClusterMetrics {
+pub struct ClusterMetrics {
     release: Family<[Label<String>; 2], Gauge>,
-    pub(crate) watches: WatchMetrics,
+    pub watches: WatchMetrics,
     unreadable: Counter,
     static_pools: Gauge,
     denied_pools: Family<[Label; 1], Gauge>,
@@ -20,7 +20,7 @@ pub(crate) struct ClusterMetrics {
 
 impl ClusterMetrics {
     /// Registers the metrics.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         Self {
             watches: WatchMetrics::register(registry),
             release: registry.metric(
@@ -43,7 +43,7 @@ impl ClusterMetrics {
     }
 
     /// Shows which Karpenter release NodePools are checked for.
-    pub(crate) fn rules_for(&self, karpenter: &Karpenter) {
+    pub fn rules_for(&self, karpenter: &Karpenter) {
         self.release.clear();
         let labels = [
             ("release", karpenter.release().to_string()),
@@ -52,37 +52,37 @@ impl ClusterMetrics {
         self.release.get_or_create(&labels).set(1);
     }
 
-    pub(crate) fn unreadable_definition(&self) {
+    pub fn unreadable_definition(&self) {
         self.unreadable.inc();
     }
 
-    pub(crate) fn static_pools(&self, count: usize) {
+    pub fn static_pools(&self, count: usize) {
         self.static_pools.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// A rule would deny so many more stored pools.
-    pub(super) fn denied_pool(&self, rule: &'static str, more: i64) {
+    pub fn denied_pool(&self, rule: &'static str, more: i64) {
         self.denied_pools.get_or_create(&[("rule", rule)]).inc_by(more);
     }
 
     /// Nothing is known of what is stored.
-    pub(super) fn no_denied_pools(&self) {
+    pub fn no_denied_pools(&self) {
         self.denied_pools.clear();
     }
 }
 
 /// The metrics of watches, and of the API server's CA file.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WatchMetrics {
+pub struct WatchMetrics {
     /// Of the API server's CA file.
-    pub(crate) authorities: LoadMetrics,
+    pub authorities: LoadMetrics,
     up: Family<[Label; 1], Gauge>,
-    pub(crate) errors: Counters,
+    pub errors: Counters,
 }
 
 impl WatchMetrics {
     /// Registers the metrics.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         Self {
             authorities: LoadMetrics::register(registry, "cluster_ca", "CA file of the API server"),
             up: registry.metric(
@@ -97,7 +97,7 @@ impl WatchMetrics {
         }
     }
 
-    pub(crate) fn is_up(&self, watch: &'static str, up: bool) {
+    pub fn is_up(&self, watch: &'static str, up: bool) {
         self.up.get_or_create(&[("watch", watch)]).set(up.into());
     }
 }

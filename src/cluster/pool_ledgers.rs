@@ -17,7 +17,7 @@ use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerStore, Owner, Stor
 
 /// Why victims were not written into a ledger.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum VictimError {
+pub enum VictimError {
     /// The ledger could not be read or written.
     #[error("ledger: {0}")]
     Store(#[from] StoreError),
@@ -31,19 +31,19 @@ pub(crate) enum VictimError {
 
 impl VictimError {
     /// Whether another writer was faster, which is not a failure.
-    pub(crate) fn is_conflict(&self) -> bool {
+    pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Store(StoreError::Conflict))
     }
 }
 
 /// The ledgers of pools, as the reconciler uses them.
-pub(crate) struct PoolLedgers {
+pub struct PoolLedgers {
     store: LedgerStore,
 }
 
 impl PoolLedgers {
     /// The ledgers in `namespace`.
-    pub(crate) fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: Client, namespace: &str) -> Self {
         let kept = Rc::new(RefCell::new(CachedLedgers::new(GateMetrics::default())));
         Self {
             store: LedgerStore::new(client, namespace, kept, Clock::start()),
@@ -51,13 +51,13 @@ impl PoolLedgers {
     }
 
     /// The ledger of a pool as it is now.
-    pub(crate) async fn read(&self, pool: &str) -> Result<LedgerState, VictimError> {
+    pub async fn read(&self, pool: &str) -> Result<LedgerState, VictimError> {
         let stored = self.store.read(pool).await?;
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored.ledger)))
     }
 
     /// Writes what the ledger says of replacements. That must still be as `expected`.
-    pub(crate) async fn set_replacement(
+    pub async fn set_replacement(
         &self,
         (pool, uid): (&str, &str),
         next: ReplacementState,
@@ -84,7 +84,7 @@ impl PoolLedgers {
 
     /// Makes these the victims of the pool's termination, in this order; none cancels it. Everything else in the ledger stays.
     /// The ledger must still be as `expected`, because the victims were chosen by it.
-    pub(crate) async fn set_victims(
+    pub async fn set_victims(
         &self,
         (pool, uid): (&str, &str),
         victims: &[Arc<str>],
@@ -112,7 +112,7 @@ impl PoolLedgers {
 }
 
 /// The pool of a ledger, and what a plan needs of it.
-pub(crate) fn read_ledger(object: &ConfigMap) -> Result<(Box<str>, LedgerState), BrokenLedger> {
+pub fn read_ledger(object: &ConfigMap) -> Result<(Box<str>, LedgerState), BrokenLedger> {
     let stored = ledgers::read(object)?;
     Ok((stored.pool, state(&stored.ledger)))
 }

@@ -28,18 +28,18 @@ const LONGEST_WORD: usize = MAX_LENGTH;
 /// The fields of a NodePool's spec that are needed, of any type, so that no pool stops the watch.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct PoolSpec {
+pub struct PoolSpec {
     replicas: Value,
     limits: Value,
     disruption: Value,
 }
 
 /// A NodePool, as far as it is needed.
-pub(crate) type Pool = NodePool<PoolSpec>;
+pub type Pool = NodePool<PoolSpec>;
 
 /// A NodePool, and all of it.
 #[derive(Debug)]
-pub(crate) struct WholePool {
+pub struct WholePool {
     pool: Pool,
     object: Value,
 }
@@ -59,13 +59,13 @@ impl Versioned for WholePool {
 }
 
 /// Keeps the view's pools up to date, and which of them would be denied.
-pub(crate) struct PoolFollower {
-    pub(crate) view: Arc<ClusterView>,
-    pub(crate) metrics: ClusterMetrics,
-    pub(crate) verdicts: StoredVerdicts,
-    pub(crate) listing: Pools,
+pub struct PoolFollower {
+    pub view: Arc<ClusterView>,
+    pub metrics: ClusterMetrics,
+    pub verdicts: StoredVerdicts,
+    pub listing: Pools,
     /// Whether it was logged that there are too many.
-    pub(crate) is_logged: bool,
+    pub is_logged: bool,
 }
 
 impl Follower for PoolFollower {
@@ -133,7 +133,7 @@ impl PoolFollower {
 }
 
 /// The name of a pool, and what is kept of it.
-pub(crate) fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
+pub fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
     let kept = CachedPool {
         version: pool.metadata.version()?,
         object: object(&pool).map(Arc::new),

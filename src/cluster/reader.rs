@@ -27,7 +27,7 @@ const PAGE: u32 = 100;
 
 /// Which cluster a command reads, in the flags of kubectl.
 #[derive(Debug, Args)]
-pub(crate) struct KubeArgs {
+pub struct KubeArgs {
     /// The kubeconfig of the cluster
     /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, value_name = "FILE")]
@@ -40,7 +40,7 @@ pub(crate) struct KubeArgs {
 
 /// Whether a command reads a cluster instead of files.
 #[derive(Debug, Args)]
-pub(crate) struct StoredArgs {
+pub struct StoredArgs {
     /// Read the objects of the cluster, instead of files
     #[arg(long, conflicts_with = "paths")]
     cluster: bool,
@@ -51,7 +51,7 @@ pub(crate) struct StoredArgs {
 
 impl StoredArgs {
     /// Connects to the cluster; none if files are read.
-    pub(crate) fn connect(&self) -> Result<Option<ClusterReader>, ClusterReadError> {
+    pub fn connect(&self) -> Result<Option<ClusterReader>, ClusterReadError> {
         if self.cluster {
             return ClusterReader::connect(&self.kube).map(Some);
         }
@@ -76,10 +76,10 @@ impl KubeArgs {
 /// Why a cluster cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct ClusterReadError(String);
+pub struct ClusterReadError(String);
 
 /// A cluster that is read.
-pub(crate) struct ClusterReader {
+pub struct ClusterReader {
     runtime: Runtime,
     client: Client,
     server: String,
@@ -87,7 +87,7 @@ pub(crate) struct ClusterReader {
 
 impl ClusterReader {
     /// Finds the cluster and makes a client. No request is sent yet.
-    pub(crate) fn connect(args: &KubeArgs) -> Result<Self, ClusterReadError> {
+    pub fn connect(args: &KubeArgs) -> Result<Self, ClusterReadError> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| ClusterReadError(format!("no request can be sent: {error}")))?;
@@ -117,17 +117,17 @@ impl ClusterReader {
     }
 
     /// Where the API server is.
-    pub(crate) fn server(&self) -> &str {
+    pub fn server(&self) -> &str {
         &self.server
     }
 
     /// Its client, for a command that sends many requests at once.
-    pub(crate) fn into_parts(self) -> (Runtime, Client) {
+    pub fn into_parts(self) -> (Runtime, Client) {
         (self.runtime, self.client)
     }
 
     /// Hands over each object at a path such as `/api/v1/nodes`, while they are read page by page.
-    pub(crate) fn each<K: DeserializeOwned>(
+    pub fn each<K: DeserializeOwned>(
         &self,
         path: &str,
         fields: Option<&str>,
@@ -151,7 +151,7 @@ impl ClusterReader {
     }
 
     /// The object of this name at a path, if there is one.
-    pub(crate) fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError> {
+    pub fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError> {
         let objects = Collection::<Value>::new(self.client.clone(), path);
         self.ask("get", path, objects.get_opt(name))
     }

@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(5);
 type Rules = Vec<&'static str>;
 
 /// Which stored NodePools would be denied, and by which rules.
-pub(crate) struct StoredVerdicts {
+pub struct StoredVerdicts {
     view: Arc<ClusterView>,
     policy: PolicyInForce,
     metrics: ClusterMetrics,
@@ -36,7 +36,7 @@ pub(crate) struct StoredVerdicts {
 }
 
 impl StoredVerdicts {
-    pub(crate) fn new(view: Arc<ClusterView>, policy: PolicyInForce, metrics: ClusterMetrics) -> Self {
+    pub fn new(view: Arc<ClusterView>, policy: PolicyInForce, metrics: ClusterMetrics) -> Self {
         Self {
             reviewed_with: in_force(&policy, &view),
             view,
@@ -48,13 +48,13 @@ impl StoredVerdicts {
     }
 
     /// A list begins, which is reviewed with what is in force now.
-    pub(super) fn list_begins(&mut self) {
+    pub fn list_begins(&mut self) {
         self.reviewed_with = in_force(&self.policy, &self.view);
         self.listing.clear();
     }
 
     /// Reviews a pool of the list.
-    pub(super) fn listed(&mut self, name: &str, pool: &Value) {
+    pub fn listed(&mut self, name: &str, pool: &Value) {
         let rules = self.denying(pool);
         if !rules.is_empty() {
             self.listing.insert(name.into(), rules);
@@ -62,7 +62,7 @@ impl StoredVerdicts {
     }
 
     /// The list replaces everything that was known.
-    pub(super) fn list_ends(&mut self) {
+    pub fn list_ends(&mut self) {
         self.lost();
         self.denied = std::mem::take(&mut self.listing);
         for rule in self.denied.values().flatten() {
@@ -71,13 +71,13 @@ impl StoredVerdicts {
     }
 
     /// Nothing is known any more.
-    pub(super) fn lost(&mut self) {
+    pub fn lost(&mut self) {
         self.denied.clear();
         self.metrics.no_denied_pools();
     }
 
     /// Reviews a pool that is new or has changed.
-    pub(super) fn changed(&mut self, name: &str, pool: &Value) {
+    pub fn changed(&mut self, name: &str, pool: &Value) {
         let rules = self.denying(pool);
         self.gone(name);
         if rules.is_empty() {
@@ -90,14 +90,14 @@ impl StoredVerdicts {
     }
 
     /// A pool is gone.
-    pub(super) fn gone(&mut self, name: &str) {
+    pub fn gone(&mut self, name: &str) {
         for rule in self.denied.remove(name).into_iter().flatten() {
             self.metrics.denied_pool(rule, -1);
         }
     }
 
     /// Waits until the policy or the definition has changed, so that all must be reviewed again.
-    pub(super) fn outdated(&self) -> LocalBoxFuture<'static, ()> {
+    pub fn outdated(&self) -> LocalBoxFuture<'static, ()> {
         let (view, policy) = (Arc::clone(&self.view), self.policy.clone());
         let (by_policy, by_karpenter) = self.reviewed_with.clone();
         Box::pin(async move {

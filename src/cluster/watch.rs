@@ -16,7 +16,7 @@ use kube::api::{ListParams, WatchEvent, WatchParams};
 use tokio::sync::Notify;
 use tokio::time::{Instant, error::Elapsed, sleep, timeout};
 
-pub(crate) use self::follower::Follower;
+pub use self::follower::Follower;
 use self::follower::{RawFollower, UnreadableObject};
 use super::collection::{Collection, Source, turn_page};
 use super::metrics::WatchMetrics;
@@ -42,21 +42,21 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The name of a watch, and where it reports its state.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct Watch {
     /// Its name in logs and metrics.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What poolgate does while it is down, for the log.
-    pub(crate) meanwhile: &'static str,
+    pub meanwhile: &'static str,
     /// A field selector, where not all objects are watched.
-    pub(crate) fields: Option<&'static str>,
+    pub fields: Option<&'static str>,
     /// A label selector, where not all objects are watched.
-    pub(crate) labels: Option<&'static str>,
+    pub labels: Option<&'static str>,
     /// Its line of `/readyz`.
-    pub(crate) line: Arc<ArcSwap<String>>,
+    pub line: Arc<ArcSwap<String>>,
     /// Its metrics.
-    pub(crate) metrics: WatchMetrics,
+    pub metrics: WatchMetrics,
     /// Notified when there is reason to try at once.
-    pub(crate) retry: Arc<Notify>,
+    pub retry: Arc<Notify>,
 }
 
 /// Why a watch must begin again.
@@ -98,7 +98,7 @@ impl Failure {
 
 impl Watch {
     /// Watches until the process stops.
-    pub(crate) async fn run<F: Follower>(self, objects: Collection<F::Object>, mut follower: F) {
+    pub async fn run<F: Follower>(self, objects: Collection<F::Object>, mut follower: F) {
         self.run_raw(&objects.raw(), &mut follower).await;
     }
 
@@ -247,7 +247,7 @@ impl State {
 }
 
 /// The pauses after failed tries, without end.
-pub(crate) fn backoff() -> ExponentialBackoff {
+pub fn backoff() -> ExponentialBackoff {
     ExponentialBuilder::default()
         .with_min_delay(FIRST_PAUSE)
         .with_max_delay(LONGEST_PAUSE)
@@ -258,7 +258,7 @@ pub(crate) fn backoff() -> ExponentialBackoff {
 }
 
 /// The client's error and its hidden cause, on one line.
-pub(crate) fn described(error: &kube::Error) -> String {
+pub fn described(error: &kube::Error) -> String {
     let mut text = match error {
         kube::Error::Api(status) => return status.message.clone(),
         other => other.to_string(),

@@ -20,7 +20,7 @@ const DENIED: u8 = 1;
 
 /// The flags of `admit`.
 #[derive(Debug, Args)]
-pub(crate) struct AdmitArgs {
+pub struct AdmitArgs {
     /// Answer as /mutate does: complete the object
     #[arg(long, conflicts_with = "validate")]
     mutate: bool,
@@ -34,7 +34,7 @@ pub(crate) struct AdmitArgs {
 }
 
 /// Runs the command. A closed pipe is not a failure.
-pub(crate) fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     let endpoint = if args.mutate {
         Endpoint::Mutate
     } else {

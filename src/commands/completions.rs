@@ -10,7 +10,7 @@ use crate::files;
 
 /// The flags of `completions`.
 #[derive(Debug, Args)]
-pub(crate) struct CompletionsArgs {
+pub struct CompletionsArgs {
     /// For which shell
     #[arg(value_enum)]
     shell: Shell,
@@ -18,14 +18,14 @@ pub(crate) struct CompletionsArgs {
 
 /// The flags of `man`.
 #[derive(Debug, Args)]
-pub(crate) struct ManArgs {
+pub struct ManArgs {
     /// The command that the page is about; the program, if none is named
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }
 
 /// Prints a script that a shell reads at its start.
-pub(crate) fn completions(args: &CompletionsArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
+pub fn completions(args: &CompletionsArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli, "poolgate", &mut script);
     files::print(&script)?;
@@ -33,7 +33,7 @@ pub(crate) fn completions(args: &CompletionsArgs, mut cli: Command) -> anyhow::R
 }
 
 /// Prints a page of the manual, as `man` reads it.
-pub(crate) fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
+pub fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
     cli.build();
     let subject = match &args.command {
         None => cli,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Text to insert at the offset `at`; the text from `at` until `until` is removed.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::commands) struct Insertion {
+pub struct Insertion {
     at: usize,
     until: usize,
     text: String,
@@ -22,7 +22,7 @@ impl Insertion {
 }
 
 /// The text with all insertions made.
-pub(in crate::commands) fn apply(text: &str, mut insertions: Vec<Insertion>) -> String {
+pub fn apply(text: &str, mut insertions: Vec<Insertion>) -> String {
     insertions.sort_by_key(|insertion| insertion.at);
     let mut out =
         String::with_capacity(text.len() + insertions.iter().map(|new| new.text.len()).sum::<usize>());
@@ -38,7 +38,7 @@ pub(in crate::commands) fn apply(text: &str, mut insertions: Vec<Insertion>) -> 
 
 /// Where an entry is inserted into a mapping that is written line by line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum Order {
+pub enum Order {
     /// Before the first key that is later in the alphabet.
     Alphabetical,
     /// After all others: a comment above a key stays with the key.
@@ -47,22 +47,19 @@ pub(in crate::commands) enum Order {
 
 /// An entry that a mapping does not have.
 #[derive(Debug)]
-pub(in crate::commands) struct Entry<'e> {
+pub struct Entry<'e> {
     /// Its key.
-    pub(in crate::commands) key: &'e str,
+    pub key: &'e str,
     /// Its value.
-    pub(in crate::commands) value: &'e Value,
+    pub value: &'e Value,
     /// Key and value as YAML in block style.
-    pub(in crate::commands) yaml: &'e str,
+    pub yaml: &'e str,
     /// Where it is inserted.
-    pub(in crate::commands) order: Order,
+    pub order: Order,
 }
 
 /// The node at a path; `None` if the path leads through an alias or a merge, because other fields share its value.
-pub(in crate::commands) fn node_at<'d, 't>(
-    document: &'d Document<'t>,
-    path: &FieldPath,
-) -> Option<NodeRef<'d, 't>> {
+pub fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
     let mut segments = path.segments().iter();
     segments.try_fold(document.root()?, |node, segment| match segment {
         Segment::Key(key) => node.get(key),
@@ -71,11 +68,7 @@ pub(in crate::commands) fn node_at<'d, 't>(
 }
 
 /// The insertion of an entry into a mapping. `None` if `mapping` is not written as one.
-pub(in crate::commands) fn into_mapping(
-    text: &str,
-    mapping: NodeRef<'_, '_>,
-    entry: &Entry<'_>,
-) -> Option<Insertion> {
+pub fn into_mapping(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
     match mapping.shape() {
         Shape::Mapping(Style::Block) => block(text, mapping, entry),
         Shape::Mapping(Style::Flow) => flow(text, mapping, entry),
@@ -126,7 +119,7 @@ fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inser
 }
 
 /// The insertion of a value after a key that has none.
-pub(in crate::commands) fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
+pub fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
     let end = key.span().end();
     let colon = text.get(end..)?.find(':')?;
     let is_next = text.get(end..end + colon)?.trim().is_empty();
@@ -134,11 +127,7 @@ pub(in crate::commands) fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &
 }
 
 /// The replacement of a value. A block stays a block. `None` for an alias: other fields share its value.
-pub(in crate::commands) fn in_place_of(
-    text: &str,
-    node: NodeRef<'_, '_>,
-    value: &Value,
-) -> Option<Insertion> {
+pub fn in_place_of(text: &str, node: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
     let new = match node.shape() {
         Shape::Alias => return None,
         Shape::Sequence(Style::Block) => {

@@ -8,18 +8,18 @@ use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};
 
 /// A NodePool as it was found.
 #[derive(Debug)]
-pub(in crate::commands) struct Found {
+pub struct Found {
     /// The line at which it begins, from 1.
-    pub(in crate::commands) line: usize,
+    pub line: usize,
     /// Its version.
-    pub(in crate::commands) version: ApiVersion,
+    pub version: ApiVersion,
     /// The object.
-    pub(in crate::commands) object: Value,
+    pub object: Value,
 }
 
 impl Found {
     /// A NodePool as a cluster has stored it.
-    pub(in crate::commands) fn stored(object: Value) -> Self {
+    pub fn stored(object: Value) -> Self {
         Self {
             line: 1,
             version: ApiVersion::V1,
@@ -30,19 +30,19 @@ impl Found {
 
 /// The contents of a text.
 #[derive(Debug, Default)]
-pub(in crate::commands) struct Input {
+pub struct Input {
     /// The NodePools in their order.
-    pub(in crate::commands) pools: Vec<Found>,
+    pub pools: Vec<Found>,
     /// Documents that could not be read: `line:column: why`.
-    pub(in crate::commands) broken: Vec<String>,
+    pub broken: Vec<String>,
     /// NodePools whose budgets are not known before another program has written them: the line, and why.
-    pub(in crate::commands) left: Vec<(usize, LeftAlone)>,
+    pub left: Vec<(usize, LeftAlone)>,
     /// How many other objects there are.
-    pub(in crate::commands) others: usize,
+    pub others: usize,
 }
 
 /// Finds the NodePools of a text.
-pub(in crate::commands) fn find(text: &str) -> Input {
+pub fn find(text: &str) -> Input {
     let lines = Lines::new(text);
     let mut input = Input::default();
     for document in manifest::parse(text, &Limits::default()) {
@@ -73,9 +73,7 @@ pub(in crate::commands) fn find(text: &str) -> Input {
 }
 
 /// The objects of a document, each with its version if it is a NodePool.
-pub(in crate::commands) fn objects<'d>(
-    document: &'d Json<'d>,
-) -> Vec<(ManifestObject<'d>, Option<ApiVersion>)> {
+pub fn objects<'d>(document: &'d Json<'d>) -> Vec<(ManifestObject<'d>, Option<ApiVersion>)> {
     let mut objects = Vec::new();
     manifest::each_object(document, &mut |object| {
         let version = pool_version(&object);

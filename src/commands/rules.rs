@@ -20,7 +20,7 @@ const SHOWN_OF_RUN: usize = 3;
 
 /// The flags of `rules`.
 #[derive(Debug, Args)]
-pub(crate) struct RulesArgs {
+pub struct RulesArgs {
     /// The rule to explain; without one all are listed
     #[arg(value_parser = text_rules::on_command_line(), hide_possible_values = true)]
     rule: Option<&'static str>,
@@ -43,7 +43,7 @@ enum Format {
 }
 
 /// Runs the command. A closed pipe is not a failure.
-pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
     let mut output = Vec::new();
     match args.rule {
         Some(rule) => explain(rule, &mut output)?,

@@ -1,7 +1,7 @@
 //! Text in columns.
 
 /// Rows with their cells aligned in columns, each on a line that begins with an indent.
-pub(crate) fn columns<R: AsRef<[String]>>(indent: &str, rows: &[R]) -> String {
+pub fn columns<R: AsRef<[String]>>(indent: &str, rows: &[R]) -> String {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows.iter().map(AsRef::as_ref) {
         widths.resize(widths.len().max(row.len()), 0);

@@ -3,7 +3,7 @@
 use diffy::DiffOptions;
 
 /// The difference between an old and a new text, in the format of `patch -p0`.
-pub(crate) fn diff(name: &str, with: &str, before: &str, after: &str) -> String {
+pub fn diff(name: &str, with: &str, before: &str, after: &str) -> String {
     DiffOptions::new()
         .set_original_filename(name.to_owned())
         .set_modified_filename(format!("{name} with {with}"))

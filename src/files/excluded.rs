@@ -7,16 +7,16 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// Patterns like those of a `.gitignore` in the current folder.
 #[derive(Debug, Clone)]
-pub(crate) struct Excluded(Gitignore);
+pub struct Excluded(Gitignore);
 
 impl Excluded {
     /// Nothing is skipped.
-    pub(crate) fn nothing() -> Self {
+    pub fn nothing() -> Self {
         Self(Gitignore::empty())
     }
 
     /// Skips what any of the patterns matches, with everything below it.
-    pub(crate) fn matching(patterns: &[String]) -> Result<Self, ignore::Error> {
+    pub fn matching(patterns: &[String]) -> Result<Self, ignore::Error> {
         let mut builder = GitignoreBuilder::new(env::current_dir().unwrap_or_default());
         for pattern in patterns {
             builder.add_line(None, pattern)?;
@@ -25,12 +25,12 @@ impl Excluded {
     }
 
     /// Whether an entry of a walk is skipped.
-    pub(super) fn entry(&self, path: &Path, is_folder: bool) -> bool {
+    pub fn entry(&self, path: &Path, is_folder: bool) -> bool {
         self.0.matched(path, is_folder).is_ignore()
     }
 
     /// Whether a given path is skipped, or a folder that it is in.
-    pub(super) fn named(&self, path: &Path, is_folder: bool) -> bool {
+    pub fn named(&self, path: &Path, is_folder: bool) -> bool {
         let mut above = path.ancestors().skip(1);
         self.entry(path, is_folder) || above.any(|folder| self.entry(folder, true))
     }

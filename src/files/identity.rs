@@ -8,19 +8,19 @@ use std::path::Path;
 
 /// A regular file, by whatever name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct FileIdentity {
+pub struct FileIdentity {
     device: u64,
     inode: u64,
 }
 
 impl FileIdentity {
     /// The regular file of this name; `None` if there is none.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub fn of(path: &Path) -> Option<Self> {
         Self::of_regular(&path.metadata().ok()?)
     }
 
     /// The regular file that standard output was redirected to; `None` for a terminal or a pipe.
-    pub(crate) fn of_stdout() -> Option<Self> {
+    pub fn of_stdout() -> Option<Self> {
         let stdout = io::stdout().as_fd().try_clone_to_owned().ok()?;
         Self::of_regular(&File::from(stdout).metadata().ok()?)
     }

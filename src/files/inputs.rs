@@ -26,15 +26,15 @@ const STDIN: &str = "<stdin>";
 
 /// A text to read.
 #[derive(Debug)]
-pub(crate) struct Input {
+pub struct Input {
     /// Its name as it is printed.
-    pub(crate) name: String,
-    pub(crate) source: Source,
+    pub name: String,
+    pub source: Source,
 }
 
 /// Where its text comes from.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub enum Source {
     Stdin,
     File(PathBuf),
     /// This text, not a file.
@@ -47,7 +47,7 @@ pub(crate) enum Source {
 
 impl Input {
     /// Its folder; for standard input the folder of its name.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         let path = match &self.source {
             Source::File(path) => path,
             _ => Path::new(&self.name),
@@ -59,7 +59,7 @@ impl Input {
     }
 
     /// The same, to be read more than once: standard input can be read only once.
-    pub(crate) fn held(self) -> Self {
+    pub fn held(self) -> Self {
         let source = match &self.source {
             Source::Stdin => Source::Held(self.read().map_err(|error| error.to_string())),
             _ => return self,
@@ -68,7 +68,7 @@ impl Input {
     }
 
     /// Its whole text.
-    pub(crate) fn read(&self) -> Result<String, ReadError> {
+    pub fn read(&self) -> Result<String, ReadError> {
         let text = match &self.source {
             Source::Stdin => read_text(stdin("manifests")),
             Source::File(path) => read_text(File::open(path)?),
@@ -85,17 +85,17 @@ impl Input {
 
 /// All inputs of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Inputs {
+pub struct Inputs {
     /// In the order of their names, each once, including those that were not found.
-    pub(crate) files: Vec<Input>,
+    pub files: Vec<Input>,
     /// Helm template folders that were skipped: their files are not YAML yet.
-    pub(crate) template_folders: usize,
+    pub template_folders: usize,
 }
 
 /// Finds the inputs. A given file is read whatever its extension; below a directory those that end in `.yaml`,
 /// `.yml` or `.json` are read, unless git ignores them or their name begins with a dot. Standard input is named
 /// `stdin_name`, if that is given.
-pub(crate) fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
+pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
     let mut search = Search {
         excluded,
         found: Vec::new(),
@@ -124,7 +124,7 @@ pub(crate) fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Exclu
 }
 
 /// The folders of inputs in their order; one whose files follow each other is named once.
-pub(crate) fn folders<'i>(inputs: impl IntoIterator<Item = &'i Input>) -> impl Iterator<Item = &'i Path> {
+pub fn folders<'i>(inputs: impl IntoIterator<Item = &'i Input>) -> impl Iterator<Item = &'i Path> {
     let mut last = None;
     let folders = inputs.into_iter().map(Input::folder);
     folders.filter(move |folder| last.replace(folder.as_os_str()) != Some(folder.as_os_str()))

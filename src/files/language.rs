@@ -6,7 +6,7 @@ use poolgate_core::karpenter::GROUP;
 
 /// A language whose files are not manifests until they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Language {
+pub enum Language {
     /// The language of Terraform.
     #[error(
         "HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a YAML file, which \
@@ -32,7 +32,7 @@ const BLOCKS: [&str; 8] = [
 
 impl Language {
     /// The language of a text about Karpenter, by its name, or by its first line that is not a comment.
-    pub(super) fn of(name: &str, text: &str) -> Option<Self> {
+    pub fn of(name: &str, text: &str) -> Option<Self> {
         if !text.contains(GROUP) {
             return None;
         }

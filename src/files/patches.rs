@@ -20,7 +20,7 @@ const FOLDERS: usize = 4;
 
 /// Whether the objects of a file are complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whole {
+pub enum Whole {
     /// Each object is what would be applied.
     Whole,
     /// Each object is a patch: its missing fields are in another file.
@@ -29,12 +29,12 @@ pub(crate) enum Whole {
 
 /// The patches among some files, as paths from the root without links.
 #[derive(Debug, Default)]
-pub(crate) struct Patches(HashSet<PathBuf>);
+pub struct Patches(HashSet<PathBuf>);
 
 impl Patches {
     /// Reads the kustomizations beside and above these files, each once. kustomize itself takes no patch from
     /// elsewhere.
-    pub(crate) fn among(files: &[Input]) -> Self {
+    pub fn among(files: &[Input]) -> Self {
         let mut patches = HashSet::new();
         let mut seen = HashSet::new();
         let mut read = HashSet::new();
@@ -56,7 +56,7 @@ impl Patches {
     }
 
     /// Whether the objects of an input are complete.
-    pub(crate) fn whole(&self, input: &Input) -> Whole {
+    pub fn whole(&self, input: &Input) -> Whole {
         let is_patch = |path: &Path| fs::canonicalize(path).is_ok_and(|path| self.0.contains(&path));
         match &input.source {
             Source::File(path) if !self.0.is_empty() && is_patch(path) => Whole::Part,

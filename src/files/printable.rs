@@ -6,7 +6,7 @@ use poolgate_core::diagnostic::quoted;
 const LONGEST_NAME: usize = 253;
 
 /// A text with everything that could move the cursor, forge a line or turn the reading direction escaped.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let is_safe = |character: char| {
         !character.is_control() && !matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
@@ -25,7 +25,7 @@ pub(crate) fn clean(text: &str) -> String {
 }
 
 /// A text for XML 1.0, which forbids some characters even if they are escaped. Quotes stay as they are.
-pub(crate) fn xml(text: &str) -> String {
+pub fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -41,7 +41,7 @@ pub(crate) fn xml(text: &str) -> String {
 }
 
 /// The name of an object: as it is, or in quotes and shortened where Kubernetes takes no such name.
-pub(crate) fn name(name: &str) -> String {
+pub fn name(name: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-._".contains(character);
     if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
         name.to_owned()

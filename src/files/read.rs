@@ -8,7 +8,7 @@ use super::language::Language;
 
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ReadError {
+pub enum ReadError {
     /// The source failed.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
@@ -36,7 +36,7 @@ pub(crate) enum ReadError {
 const USUAL: usize = 8 << 10;
 
 /// Reads all of `input` as text: no more than a manifest may have.
-pub(crate) fn read_text(input: impl Read) -> Result<String, ReadError> {
+pub fn read_text(input: impl Read) -> Result<String, ReadError> {
     read_up_to(input, Limits::default().bytes)
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 /// Replaces a file's text atomically, and keeps its permissions.
-pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();

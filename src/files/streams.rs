@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, StdinLock, Write as _};
 
 /// Standard input. It may be a terminal whose user does not know that the program waits: a hint says for what.
-pub(crate) fn stdin(what: &str) -> StdinLock<'static> {
+pub fn stdin(what: &str) -> StdinLock<'static> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         remark(&format!(
@@ -14,7 +14,7 @@ pub(crate) fn stdin(what: &str) -> StdinLock<'static> {
 }
 
 /// Prints to standard output. A closed pipe is not a failure.
-pub(crate) fn print(output: impl AsRef<[u8]>) -> io::Result<()> {
+pub fn print(output: impl AsRef<[u8]>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let printed = stdout.write_all(output.as_ref());
     match printed.and_then(|()| stdout.flush()) {
@@ -24,12 +24,12 @@ pub(crate) fn print(output: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 /// Prints a line to standard error. If that fails, it is ignored.
-pub(crate) fn remark(line: &str) {
+pub fn remark(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// An error with its causes. Many messages contain their cause: it is not repeated.
-pub(crate) fn with_causes(error: &anyhow::Error) -> String {
+pub fn with_causes(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {

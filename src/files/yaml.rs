@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 use poolgate_core::manifest;
 
 /// A key with its value.
-pub(crate) fn entry(key: &str, value: &Value) -> String {
+pub fn entry(key: &str, value: &Value) -> String {
     let mut lines = Vec::new();
     push_entry(&mut lines, "", key, value);
     lines.join("\n")
 }
 
 /// An object, one field a line.
-pub(crate) fn object(fields: &Map<String, Value>) -> String {
+pub fn object(fields: &Map<String, Value>) -> String {
     let entries = fields.iter().map(|(key, value)| entry(key, value) + "\n");
     entries.collect()
 }

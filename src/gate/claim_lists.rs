@@ -37,7 +37,7 @@ const WHOLE_PAGE: u32 = 500;
 const METADATA_PAGE: u32 = 10_000;
 
 /// Lists claims, and puts them into the views.
-pub(super) struct ClaimLists {
+pub struct ClaimLists {
     usual: Collection<NodeClaim>,
     fresh: Collection<NodeClaim>,
     /// Notifies the running LISTs that open connections are silent.
@@ -57,7 +57,7 @@ enum Pool {
 }
 
 impl ClaimLists {
-    pub(super) fn new(
+    pub fn new(
         [usual, fresh]: [Collection<NodeClaim>; 2],
         views: Rc<RefCell<ClaimViews>>,
         clock: Clock,
@@ -76,12 +76,7 @@ impl ClaimLists {
 
     /// Returns when the view of this pool shows all claims that existed at `moment`. With `whole`, the view must also show
     /// which of them are being disrupted. Within a [`LocalSet`](tokio::task::LocalSet).
-    pub(super) async fn as_of(
-        self: &Rc<Self>,
-        pool: &str,
-        moment: Moment,
-        whole: bool,
-    ) -> Result<(), CallError> {
+    pub async fn as_of(self: &Rc<Self>, pool: &str, moment: Moment, whole: bool) -> Result<(), CallError> {
         while !self.is_listed(pool, moment, whole) {
             let mut running = self.running(pool, whole);
             let ended = running.wait_for(Option::is_some).await;
@@ -92,7 +87,7 @@ impl ClaimLists {
     }
 
     /// Open connections are silent, and new ones are answered: the running LISTs begin again on a new connection.
-    pub(super) fn old_are_silent(&self) {
+    pub fn old_are_silent(&self) {
         self.silence.notify_waiters();
     }
 

@@ -23,15 +23,15 @@ use crate::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
 /// What all decisions share.
-pub(crate) struct GateContext {
+pub struct GateContext {
     /// Connections that are kept and used again.
-    pub(super) usual: Way,
+    pub usual: Way,
     /// A new connection for each call.
-    pub(super) fresh: Way,
-    pub(super) ledgers: Rc<RefCell<CachedLedgers>>,
-    pub(super) lists: Rc<ClaimLists>,
-    pub(super) claims: Rc<RefCell<ClaimViews>>,
-    pub(super) shared: Shared,
+    pub fresh: Way,
+    pub ledgers: Rc<RefCell<CachedLedgers>>,
+    pub lists: Rc<ClaimLists>,
+    pub claims: Rc<RefCell<ClaimViews>>,
+    pub shared: Shared,
     /// Denials by pool that are in no ledger yet.
     unrecorded: RefCell<HashMap<Box<str>, u64>>,
     /// The pools with a write beside their rounds.
@@ -39,23 +39,23 @@ pub(crate) struct GateContext {
 }
 
 /// A client, and what is read and stored with it.
-pub(super) struct Way {
-    pub(super) store: LedgerStore,
-    pub(super) pools: Collection<Pool>,
+pub struct Way {
+    pub store: LedgerStore,
+    pub pools: Collection<Pool>,
 }
 
 /// A pool with a limit.
 #[derive(Debug, Clone)]
-pub(super) struct LimitedPool {
+pub struct LimitedPool {
     /// Its uid.
-    pub(super) uid: Box<str>,
+    pub uid: Box<str>,
     /// Its limit.
-    pub(super) limit: LimitInForce,
+    pub limit: LimitInForce,
 }
 
 impl GateContext {
     /// A context whose ledgers are in `namespace`.
-    pub(crate) fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
+    pub fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
         let (clock, metrics) = (shared.clock, &shared.metrics);
         let ledgers = Rc::new(RefCell::new(CachedLedgers::new(metrics.clone())));
         let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&shared.view))));
@@ -77,7 +77,7 @@ impl GateContext {
     }
 
     /// The limit of a pool, if it has one. While the policy is not known, its mode is taken from the ledger.
-    pub(super) fn limited(&self, name: &str, pool: &CachedPool) -> Option<LimitedPool> {
+    pub fn limited(&self, name: &str, pool: &CachedPool) -> Option<LimitedPool> {
         let object: &Value = pool.object.as_deref()?;
         let object = Json::from(object);
         let view = NodePool::view(ApiVersion::V1, &object);
@@ -99,17 +99,17 @@ impl GateContext {
     }
 
     /// How many denials of this pool are in no ledger yet.
-    pub(super) fn unrecorded(&self, pool: &str) -> u64 {
+    pub fn unrecorded(&self, pool: &str) -> u64 {
         self.unrecorded.borrow().get(pool).copied().unwrap_or_default()
     }
 
     /// So many more denials of this pool were answered and are in no ledger yet.
-    pub(super) fn answered(&self, pool: &str, denials: u64) {
+    pub fn answered(&self, pool: &str, denials: u64) {
         *self.unrecorded.borrow_mut().entry(pool.into()).or_default() += denials;
     }
 
     /// So many of them are in a ledger now.
-    pub(super) fn recorded(&self, pool: &str, denials: u64) {
+    pub fn recorded(&self, pool: &str, denials: u64) {
         let mut unrecorded = self.unrecorded.borrow_mut();
         if let Some(count) = unrecorded.get_mut(pool) {
             *count = count.saturating_sub(denials);
@@ -120,28 +120,28 @@ impl GateContext {
     }
 
     /// Begins a write beside the rounds of this pool. False if there is one already.
-    pub(super) fn begin_write(&self, pool: &str) -> bool {
+    pub fn begin_write(&self, pool: &str) -> bool {
         self.writing.borrow_mut().insert(pool.into())
     }
 
     /// It has ended.
-    pub(super) fn end_write(&self, pool: &str) {
+    pub fn end_write(&self, pool: &str) {
         self.writing.borrow_mut().remove(pool);
     }
 
     /// The clients to call the API server with.
-    pub(super) fn way(&self, old_are_silent: bool) -> &Way {
+    pub fn way(&self, old_are_silent: bool) -> &Way {
         if old_are_silent { &self.fresh } else { &self.usual }
     }
 
     /// The pools whose ledgers need a sweep.
-    pub(super) fn unsettled(&self) -> Vec<Box<str>> {
+    pub fn unsettled(&self) -> Vec<Box<str>> {
         self.ledgers.borrow().unsettled().map(Box::from).collect()
     }
 
     /// Whether the oldest reservation of a pool is old enough to be removed if its claim does not exist, or its closed ledger
     /// is old enough to open.
-    pub(super) fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
+    pub fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
         let ledgers = self.ledgers.borrow();
         let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
@@ -151,7 +151,7 @@ impl GateContext {
 #[cfg(test)]
 impl GateContext {
     /// A context that knows nothing of the cluster yet.
-    pub(super) fn of_clients(usual: Client, fresh: Client) -> Self {
+    pub fn of_clients(usual: Client, fresh: Client) -> Self {
         let shared = Shared {
             view: Arc::default(),
             policy: poolgate_core::policy::Policy::default().into(),
@@ -163,18 +163,18 @@ impl GateContext {
 }
 
 /// Two clients of one API server.
-pub(crate) struct Clients {
+pub struct Clients {
     /// Keeps its connections, and uses them again.
-    pub(crate) usual: Client,
+    pub usual: Client,
     /// Makes a new connection for each request.
-    pub(crate) fresh: Client,
+    pub fresh: Client,
 }
 
 /// What the gate shares with the rest of the process.
 #[derive(Debug, Clone)]
-pub(crate) struct Shared {
-    pub(crate) view: Arc<ClusterView>,
-    pub(crate) policy: PolicyInForce,
-    pub(crate) clock: Clock,
-    pub(crate) metrics: GateMetrics,
+pub struct Shared {
+    pub view: Arc<ClusterView>,
+    pub policy: PolicyInForce,
+    pub clock: Clock,
+    pub metrics: GateMetrics,
 }

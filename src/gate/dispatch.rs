@@ -29,7 +29,7 @@ const SWEEP_PERIOD: Duration = Duration::from_secs(5);
 const DEPARTURES_PERIOD: Duration = Duration::from_mins(2);
 
 /// Starts the rounds of all pools.
-pub(crate) struct Dispatcher {
+pub struct Dispatcher {
     inbox: mpsc::Receiver<Message>,
     /// The pools with a running round, and what waits for their next rounds.
     pools: HashMap<Box<str>, Queue>,
@@ -63,7 +63,7 @@ impl Queue {
 }
 
 impl Dispatcher {
-    pub(crate) fn new(inbox: mpsc::Receiver<Message>) -> Self {
+    pub fn new(inbox: mpsc::Receiver<Message>) -> Self {
         Self {
             inbox,
             pools: HashMap::new(),
@@ -75,7 +75,7 @@ impl Dispatcher {
     }
 
     /// Works until every sender of requests is gone. Within a [`LocalSet`](tokio::task::LocalSet).
-    pub(crate) async fn run(mut self, context: Rc<GateContext>) {
+    pub async fn run(mut self, context: Rc<GateContext>) {
         let mut sweeps = interval(SWEEP_PERIOD);
         sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut departures = interval(DEPARTURES_PERIOD);

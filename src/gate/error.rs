@@ -18,7 +18,7 @@ const TOO_MANY_REQUESTS: u16 = 429;
 
 /// What happens to a creation that cannot be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnError {
+pub enum OnError {
     /// The NodeClaim is created: the limit may be exceeded, but new nodes still come.
     Allow,
     /// It is not created: the limit holds, but no new nodes come until the gate can decide again.
@@ -27,7 +27,7 @@ pub(crate) enum OnError {
 
 /// Why a creation could not be decided. What happens then depends on the path of the request.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum GateError {
+pub enum GateError {
     /// Too many creations wait.
     #[error("too many NodeClaims wait for an answer")]
     Busy,
@@ -53,7 +53,7 @@ pub(crate) enum GateError {
 
 impl GateError {
     /// The word for metrics.
-    pub(super) const fn reason(&self) -> &'static str {
+    pub const fn reason(&self) -> &'static str {
         match self {
             Self::Busy => "busy",
             Self::Late(_) => "late",
@@ -68,7 +68,7 @@ impl GateError {
 
 /// Why a step of a round did not succeed.
 #[derive(Debug, Clone)]
-pub(super) enum CallError {
+pub enum CallError {
     /// The ledger has changed.
     Conflict,
     /// The API server failed.
@@ -81,7 +81,7 @@ pub(super) enum CallError {
 }
 
 /// Makes a call with a deadline of `limit`.
-pub(super) async fn in_time<T>(
+pub async fn in_time<T>(
     limit: Duration,
     call: impl Future<Output = Result<T, impl Into<CallError>>>,
 ) -> Result<T, CallError> {

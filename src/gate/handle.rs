@@ -20,14 +20,14 @@ const INBOX: usize = 1_024;
 
 /// The settings of the gate.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GateSettings {
+pub struct GateSettings {
     /// Whether nothing is denied: what would be denied is only counted.
-    pub(crate) observe: bool,
+    pub observe: bool,
 }
 
 /// The gate. A request blocks no thread, and takes only locks that are held briefly.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub struct Gate {
     settings: GateSettings,
     metrics: GateMetrics,
     clock: Clock,
@@ -36,7 +36,7 @@ pub(crate) struct Gate {
 
 /// The decision.
 #[derive(Debug)]
-pub(crate) enum GateDecision {
+pub enum GateDecision {
     /// There is room, or no limit.
     Allowed,
     /// There is none.
@@ -51,7 +51,7 @@ pub(crate) enum GateDecision {
 
 impl Gate {
     /// A gate, and the inbox of its requests.
-    pub(crate) fn new(
+    pub fn new(
         settings: GateSettings,
         metrics: GateMetrics,
         clock: Clock,
@@ -67,12 +67,7 @@ impl Gate {
     }
 
     /// Decides on a creation within `limit`. If it cannot, `on_error` happens.
-    pub(crate) async fn ask(
-        &self,
-        review: &NodeClaimReview,
-        on_error: OnError,
-        limit: Duration,
-    ) -> GateDecision {
+    pub async fn ask(&self, review: &NodeClaimReview, on_error: OnError, limit: Duration) -> GateDecision {
         match Uid::new(&review.uid) {
             Ok(uid) => self.wait(review, uid, on_error, limit).await,
             Err(error) => self.undecided(error.into(), review, on_error),

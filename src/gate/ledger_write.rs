@@ -12,29 +12,24 @@ use super::reads::write_limit;
 use crate::cluster::ledgers::Owner;
 
 /// A ledger to be stored.
-pub(super) struct LedgerWrite {
-    pub(super) pool: Box<str>,
+pub struct LedgerWrite {
+    pub pool: Box<str>,
     /// The pool's uid.
-    pub(super) uid: Box<str>,
-    pub(super) ledger: Ledger,
+    pub uid: Box<str>,
+    pub ledger: Ledger,
     /// The resourceVersion that it replaces; `None` if it is the pool's first one.
-    pub(super) over: Option<u64>,
+    pub over: Option<u64>,
     /// How many denials it records in addition.
-    pub(super) denials: u64,
+    pub denials: u64,
     /// How many reservations it removes although their claims were never seen.
-    pub(super) expired: usize,
+    pub expired: usize,
     /// How many claims it admits above the limit.
-    pub(super) surged: usize,
+    pub surged: usize,
 }
 
 impl LedgerWrite {
     /// Stores it within `limit`.
-    pub(super) async fn store(
-        &self,
-        context: &GateContext,
-        way: &Way,
-        limit: Duration,
-    ) -> Result<(), CallError> {
+    pub async fn store(&self, context: &GateContext, way: &Way, limit: Duration) -> Result<(), CallError> {
         let owner = Owner {
             name: &self.pool,
             uid: &self.uid,
@@ -61,7 +56,7 @@ impl LedgerWrite {
     }
 
     /// The same, for what no request waits for: if another replica was faster, that one has written what matters.
-    pub(super) async fn store_if_unchanged(
+    pub async fn store_if_unchanged(
         &self,
         context: &GateContext,
         way: &Way,
@@ -78,7 +73,7 @@ impl LedgerWrite {
 
     /// The same, while the pool's next round runs already: a slow write of a denial must not delay the next decision. One
     /// at a time for each pool; what is not stored now is recorded with the next write.
-    pub(super) fn store_meanwhile(self, context: &Rc<GateContext>, old_are_silent: bool) {
+    pub fn store_meanwhile(self, context: &Rc<GateContext>, old_are_silent: bool) {
         if !context.begin_write(&self.pool) {
             return;
         }

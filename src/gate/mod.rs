@@ -15,6 +15,6 @@ mod round;
 mod runner;
 mod waiter;
 
-pub(crate) use error::OnError;
-pub(crate) use handle::{Gate, GateDecision, GateSettings};
-pub(crate) use runner::GateRunner;
+pub use error::OnError;
+pub use handle::{Gate, GateDecision, GateSettings};
+pub use runner::GateRunner;

@@ -22,27 +22,27 @@ const LONGEST_CALL: Duration = Duration::from_secs(10);
 const SHORTEST_WRITE: Duration = Duration::from_millis(1_200);
 
 /// The pauses after failed calls: each is twice as long as the one before.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(50);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub const FIRST_PAUSE: Duration = Duration::from_millis(50);
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long before its deadline a creation is answered with what is known, or with why it cannot be decided.
-pub(super) const MARGIN: Duration = Duration::from_millis(100);
+pub const MARGIN: Duration = Duration::from_millis(100);
 
 /// What was read in this round.
-pub(super) struct Reads<'a> {
+pub struct Reads<'a> {
     context: &'a GateContext,
     /// The pool's name.
     name: &'a str,
     /// The pool. A sweep first takes it from the watch. None inside if it has no limit.
-    pub(super) pool: Option<Observed<Option<LimitedPool>>>,
-    pub(super) ledger: Option<(Option<Stored>, ReadSpan)>,
+    pub pool: Option<Observed<Option<LimitedPool>>>,
+    pub ledger: Option<(Option<Stored>, ReadSpan)>,
     /// Whether a LIST of the claims was late.
-    pub(super) claims_late: bool,
+    pub claims_late: bool,
     old_are_silent: Cell<bool>,
 }
 
 impl<'a> Reads<'a> {
-    pub(super) fn new(context: &'a GateContext, name: &'a str) -> Self {
+    pub fn new(context: &'a GateContext, name: &'a str) -> Self {
         Self {
             context,
             name,
@@ -54,17 +54,17 @@ impl<'a> Reads<'a> {
     }
 
     /// The client that the API server answers.
-    pub(super) fn way(&self) -> &'a Way {
+    pub fn way(&self) -> &'a Way {
         self.context.way(self.old_are_silent())
     }
 
     /// Whether a new connection has answered where an old one did not.
-    pub(super) fn old_are_silent(&self) -> bool {
+    pub fn old_are_silent(&self) -> bool {
         self.old_are_silent.get()
     }
 
     /// Reads what is needed in parallel, before the first of these creations must be answered.
-    pub(super) async fn read(&mut self, needs: Needs, waiters: &[Waiter]) -> Result<(), CallError> {
+    pub async fn read(&mut self, needs: Needs, waiters: &[Waiter]) -> Result<(), CallError> {
         if !needs.any() {
             return Ok(());
         }
@@ -181,7 +181,7 @@ fn read_limit(waiters: &[Waiter]) -> Duration {
 }
 
 /// How long it may take for one write.
-pub(super) fn write_limit(waiters: &[Waiter]) -> Duration {
+pub fn write_limit(waiters: &[Waiter]) -> Duration {
     (read_limit(waiters) / 2).max(SHORTEST_WRITE)
 }
 

@@ -26,7 +26,7 @@ const OLDEST_VIEW: Duration = Duration::from_mins(5);
 const UNHURRIED_STEPS: u32 = 5;
 
 /// Work on one pool.
-pub(super) struct Round<'a> {
+pub struct Round<'a> {
     context: &'a Rc<GateContext>,
     pool: &'a str,
     waiters: Vec<Waiter>,
@@ -67,7 +67,7 @@ impl Base {
 }
 
 impl<'a> Round<'a> {
-    pub(super) fn new(
+    pub fn new(
         context: &'a Rc<GateContext>,
         pool: &'a str,
         waiters: Vec<Waiter>,
@@ -83,7 +83,7 @@ impl<'a> Round<'a> {
     }
 
     /// Works until all creations are answered and all reservations cancelled that must be. With neither to do, it sweeps.
-    pub(super) async fn run(mut self) {
+    pub async fn run(mut self) {
         let is_sweep = self.waiters.is_empty() && self.releases.is_empty();
         let mut needs = self.first_needs(is_sweep);
         let mut pause = FIRST_PAUSE;

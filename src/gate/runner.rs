@@ -30,7 +30,7 @@ const MEANWHILE: &str = "the gate reads what it needs for each decision";
 
 /// The gate before the thread starts.
 #[derive(Debug)]
-pub(crate) struct GateRunner {
+pub struct GateRunner {
     questions: mpsc::Receiver<Message>,
     shared: Shared,
     claims_line: Arc<ArcSwap<String>>,
@@ -39,7 +39,7 @@ pub(crate) struct GateRunner {
 
 impl GateRunner {
     /// The gate, and the part that works for it.
-    pub(crate) fn open(
+    pub fn open(
         settings: GateSettings,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
@@ -62,7 +62,7 @@ impl GateRunner {
     }
 
     /// The lines of `/readyz`.
-    pub(crate) fn details(&self) -> [StatusLine; 2] {
+    pub fn details(&self) -> [StatusLine; 2] {
         [
             StatusLine::new("NodeClaims", &self.claims_line),
             StatusLine::new("node limit ledgers", &self.ledgers_line),
@@ -70,7 +70,7 @@ impl GateRunner {
     }
 
     /// Watches and decides until the process stops.
-    pub(crate) async fn run(self, usual: Client, cluster: &Config, metrics: ClusterMetrics) {
+    pub async fn run(self, usual: Client, cluster: &Config, metrics: ClusterMetrics) {
         let lines = [&self.claims_line, &self.ledgers_line].map(Arc::clone);
         let fresh = client_for_watches(&without_kept_connections(cluster), &lines, MEANWHILE, || {
             metrics.watches.errors.inc(NODE_CLAIM_WATCH);

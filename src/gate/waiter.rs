@@ -12,11 +12,11 @@ use super::error::{GateError, OnError};
 
 /// A decision.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DecidedRequest {
+pub struct DecidedRequest {
     /// What it is.
-    pub(super) answer: RequestVerdict,
+    pub answer: RequestVerdict,
     /// What the pool's limit counts; `None` if it has no limit.
-    pub(super) mode: Option<NodeLimitMode>,
+    pub mode: Option<NodeLimitMode>,
 }
 
 impl DecidedRequest {
@@ -27,11 +27,11 @@ impl DecidedRequest {
 }
 
 /// The decision on a creation that waits.
-pub(super) type Reply = Result<DecidedRequest, GateError>;
+pub type Reply = Result<DecidedRequest, GateError>;
 
 /// What the cluster's thread receives.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub enum Message {
     /// A creation waits.
     Ask(Box<str>, Waiter),
     /// A reservation of this pool was stored for a creation whose answer could not be sent.
@@ -40,22 +40,22 @@ pub(crate) enum Message {
 
 /// A creation that waits, on the side that decides.
 #[derive(Debug)]
-pub(crate) struct Waiter {
-    pub(super) uid: Uid,
-    pub(super) name: Box<str>,
-    pub(super) arrived: Moment,
+pub struct Waiter {
+    pub uid: Uid,
+    pub name: Box<str>,
+    pub arrived: Moment,
     /// Until when the request waits.
-    pub(super) deadline: Instant,
+    pub deadline: Instant,
     /// What happens to it if it cannot be decided.
-    pub(super) on_error: OnError,
-    pub(super) dry_run: bool,
-    pub(super) reply: oneshot::Sender<Reply>,
-    pub(super) is_admitted: Arc<AtomicBool>,
+    pub on_error: OnError,
+    pub dry_run: bool,
+    pub reply: oneshot::Sender<Reply>,
+    pub is_admitted: Arc<AtomicBool>,
 }
 
 impl Waiter {
     /// The request as the ledger needs it.
-    pub(super) fn request(&self) -> Request<'_> {
+    pub fn request(&self) -> Request<'_> {
         Request {
             uid: &self.uid,
             name: &self.name,
@@ -66,12 +66,12 @@ impl Waiter {
     }
 
     /// Whether the request is gone.
-    pub(super) fn has_gone(&self) -> bool {
+    pub fn has_gone(&self) -> bool {
         self.reply.is_closed()
     }
 
     /// Sends the decision. Returns the uid if a reservation was stored for a request that is gone.
-    pub(super) fn answer(self, reply: Reply) -> Option<Uid> {
+    pub fn answer(self, reply: Reply) -> Option<Uid> {
         let unsent = self.reply.send(reply).err()?;
         let reserved = unsent.is_ok_and(DecidedRequest::is_reserved);
         // A NodeClaim that was admitted without a decision may still be created: then its reservation is needed.
@@ -82,17 +82,17 @@ impl Waiter {
 /// A creation that waits, on the side that asks. If it is dropped before it has its answer, a reservation that was stored for
 /// it is cancelled.
 #[derive(Debug)]
-pub(super) struct Pending<'a> {
-    pub(super) pool: &'a str,
-    pub(super) uid: Uid,
-    pub(super) reply: oneshot::Receiver<Reply>,
-    pub(super) is_admitted: Arc<AtomicBool>,
-    pub(super) inbox: &'a mpsc::Sender<Message>,
+pub struct Pending<'a> {
+    pub pool: &'a str,
+    pub uid: Uid,
+    pub reply: oneshot::Receiver<Reply>,
+    pub is_admitted: Arc<AtomicBool>,
+    pub inbox: &'a mpsc::Sender<Message>,
 }
 
 impl Pending<'_> {
     /// It is admitted without a decision.
-    pub(super) fn admit(&self) {
+    pub fn admit(&self) {
         self.is_admitted.store(true, Ordering::Release);
     }
 }

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 /// Where the user wants a server to listen: a port, with or without an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ListenAddr {
+pub struct ListenAddr {
     ip: Option<IpAddr>,
     port: u16,
 }
@@ -17,11 +17,11 @@ pub(crate) struct ListenAddr {
 /// A text that is not an address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("write a port (8443) or an address with a port (127.0.0.1:8443, [::1]:8443)")]
-pub(crate) struct NotAnAddress;
+pub struct NotAnAddress;
 
 /// Which interfaces a server listens on if the user gave only a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interface {
+pub enum Interface {
     /// All, of both address families.
     All,
     /// This machine only.
@@ -31,7 +31,7 @@ pub(crate) enum Interface {
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address} for {what}: {cause}")]
-pub(crate) struct BindError {
+pub struct BindError {
     what: &'static str,
     address: ListenAddr,
     cause: io::Error,
@@ -39,7 +39,7 @@ pub(crate) struct BindError {
 
 impl ListenAddr {
     /// The address that was given, if a client can connect to it.
-    pub(crate) fn named_ip(self) -> Option<IpAddr> {
+    pub fn named_ip(self) -> Option<IpAddr> {
         self.ip.filter(|ip| !ip.is_unspecified())
     }
 }
@@ -69,7 +69,7 @@ impl fmt::Display for ListenAddr {
 }
 
 /// Opens the socket; `what` names the server in an error.
-pub(crate) async fn bind(
+pub async fn bind(
     what: &'static str,
     address: ListenAddr,
     otherwise: Interface,
@@ -88,7 +88,7 @@ pub(crate) async fn bind(
 }
 
 /// The address that a client can connect to, if the socket knows it.
-pub(crate) fn local_addr(listener: &TcpListener) -> String {
+pub fn local_addr(listener: &TcpListener) -> String {
     listener
         .local_addr()
         .map_or_else(|_| "unknown".into(), |address| address.to_string())

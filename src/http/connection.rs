@@ -30,28 +30,28 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The client's address, as an extension of each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Peer(pub(crate) IpAddr);
+pub struct Peer(pub IpAddr);
 
 impl Peer {
     /// The address of a client, in one form for both families.
-    pub(super) fn of(address: SocketAddr) -> Self {
+    pub fn of(address: SocketAddr) -> Self {
         Self(address.ip().to_canonical())
     }
 }
 
 /// What a connection needs from its server.
 #[derive(Debug, Clone)]
-pub(super) struct ConnectionContext {
-    pub(super) readiness: Arc<Readiness>,
+pub struct ConnectionContext {
+    pub readiness: Arc<Readiness>,
     /// Cancelled when the server stops.
-    pub(super) drain: CancellationToken,
+    pub drain: CancellationToken,
     /// How long to wait for a request after that.
-    pub(super) grace: Duration,
+    pub grace: Duration,
 }
 
 /// Serves `stream` until the client closes it or is overdue, its slot is needed for another connection, or the server stops.
 /// Returns what the client took too long over, if anything.
-pub(super) async fn serve<S>(
+pub async fn serve<S>(
     stream: S,
     peer: Peer,
     pace: Arc<Pace>,

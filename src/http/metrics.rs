@@ -9,19 +9,19 @@ use crate::telemetry::{Counters, Label, Registry};
 
 /// What all servers of the process count together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct HttpMetrics {
+pub struct HttpMetrics {
     connections: Family<[Label; 1], Gauge>,
-    pub(super) accept_errors: Counters,
-    pub(super) handshake_failures: Counters,
-    pub(super) denied: Counters,
+    pub accept_errors: Counters,
+    pub handshake_failures: Counters,
+    pub denied: Counters,
     overdue: Family<[Label; 2], Counter>,
-    pub(super) displaced: Counters,
-    pub(super) refused: Counters,
+    pub displaced: Counters,
+    pub refused: Counters,
 }
 
 impl HttpMetrics {
     /// Registers the metrics.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         Self {
             connections: registry.metric("connections", "Connections that are open"),
             accept_errors: registry.counters(
@@ -56,11 +56,11 @@ impl HttpMetrics {
         }
     }
 
-    pub(super) fn connections(&self, server: &'static str) -> Gauge {
+    pub fn connections(&self, server: &'static str) -> Gauge {
         self.connections.get_or_create_owned(&[("server", server)])
     }
 
-    pub(super) fn overdue(&self, server: &'static str, overdue: TimeoutKind) {
+    pub fn overdue(&self, server: &'static str, overdue: TimeoutKind) {
         let labels = [("server", server), ("waiting_for", overdue.name())];
         self.overdue.get_or_create(&labels).inc();
     }

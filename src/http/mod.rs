@@ -12,9 +12,9 @@ mod slots;
 mod tls;
 mod workers;
 
-pub(crate) use bind::{BindError, Interface, ListenAddr, bind, local_addr};
-pub(crate) use connection::Peer;
-pub(crate) use metrics::HttpMetrics;
-pub(crate) use server::Server;
-pub(crate) use tls::Tls;
-pub(crate) use workers::Workers;
+pub use bind::{BindError, Interface, ListenAddr, bind, local_addr};
+pub use connection::Peer;
+pub use metrics::HttpMetrics;
+pub use server::Server;
+pub use tls::Tls;
+pub use workers::Workers;

@@ -42,7 +42,7 @@ const LINGER_BUFFER_BYTES: usize = 4 * 1024;
 
 /// What a client took too long over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TimeoutKind {
+pub enum TimeoutKind {
     /// Its first request.
     FirstRequest,
     /// Its next request.
@@ -55,7 +55,7 @@ pub(super) enum TimeoutKind {
 
 impl TimeoutKind {
     /// The name in metrics and logs.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::FirstRequest => "first_request",
             Self::NextRequest => "next_request",
@@ -76,7 +76,7 @@ impl TimeoutKind {
 
 /// How far a connection is with its current request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub enum Stage {
     /// It is the first one, and nothing of it has arrived; the TLS handshake may not be complete.
     New,
     /// Nothing of it has arrived.
@@ -93,14 +93,14 @@ pub(super) enum Stage {
 
 /// The state of a connection. Its stream and the service that answers its requests write it; others may read it.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub struct Pace {
     opened: Instant,
     /// The stage of the current request. Written by the connection's own task alone.
     stage: AtomicU8,
     /// When it entered this stage, in milliseconds since `opened`.
     since: AtomicU64,
     /// Cancelled when another connection gets this one's slot: nothing is waited for any more.
-    pub(super) gives_way: CancellationToken,
+    pub gives_way: CancellationToken,
     /// When to stop waiting for a client that has not begun a request.
     leave_at: OnceLock<Instant>,
     overdue: OnceLock<TimeoutKind>,
@@ -121,32 +121,32 @@ impl Default for Pace {
 
 impl Pace {
     /// A request's head is complete: from now on the request's own deadline counts.
-    pub(super) fn head_came(&self) {
+    pub fn head_came(&self) {
         self.enter(Stage::Body);
     }
 
     /// The request's body is complete, too.
-    pub(super) fn body_came(&self) {
+    pub fn body_came(&self) {
         self.enter(Stage::Answer);
     }
 
     /// The answer is ready to be sent.
-    pub(super) fn answered(&self) {
+    pub fn answered(&self) {
         self.enter(Stage::Answered);
     }
 
     /// The process stops: requests that have not begun are waited for only so long.
-    pub(super) fn leave(&self, grace: Duration) {
+    pub fn leave(&self, grace: Duration) {
         let _ = self.leave_at.set(Instant::now() + grace);
     }
 
     /// Whether the next answer is the last one.
-    pub(super) fn ends(&self) -> bool {
+    pub fn ends(&self) -> bool {
         self.gives_way.is_cancelled() || self.opened.elapsed() >= AGE
     }
 
     /// The stage of the current request.
-    pub(super) fn stage(&self) -> Stage {
+    pub fn stage(&self) -> Stage {
         match self.stage.load(Ordering::Relaxed) {
             0 => Stage::New,
             1 => Stage::Idle,
@@ -158,12 +158,12 @@ impl Pace {
     }
 
     /// When it entered this stage.
-    pub(super) fn since(&self) -> Instant {
+    pub fn since(&self) -> Instant {
         self.opened + Duration::from_millis(self.since.load(Ordering::Relaxed))
     }
 
     /// What the client took too long over, if that closed the connection.
-    pub(super) fn overdue(&self) -> Option<TimeoutKind> {
+    pub fn overdue(&self) -> Option<TimeoutKind> {
         self.overdue.get().copied()
     }
 
@@ -190,7 +190,7 @@ impl Pace {
 
 /// A stream that ends when its client is overdue.
 #[derive(Debug)]
-pub(super) struct Paced<S> {
+pub struct Paced<S> {
     stream: S,
     pace: Arc<Pace>,
     read: Alarm,
@@ -203,7 +203,7 @@ pub(super) struct Paced<S> {
 
 impl<S> Paced<S> {
     /// The client is waited for from now on.
-    pub(super) fn new(stream: S, pace: Arc<Pace>) -> Self {
+    pub fn new(stream: S, pace: Arc<Pace>) -> Self {
         pace.enter(Stage::New);
         Self {
             stream,

@@ -32,31 +32,31 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 const REST: Duration = Duration::from_millis(50);
 
 /// A socket and what is served on it.
-pub(crate) struct Server {
+pub struct Server {
     /// The name in metrics and logs.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The socket.
-    pub(crate) listener: TcpListener,
+    pub listener: TcpListener,
     /// The threads that serve its connections.
-    pub(crate) workers: Workers,
+    pub workers: Workers,
     /// The layer between TCP and HTTP, if there is one.
-    pub(crate) tls: Option<Arc<Tls>>,
+    pub tls: Option<Arc<Tls>>,
     /// The answers, by path.
-    pub(crate) router: Router,
+    pub router: Router,
     /// How many connections may be open at once; for further ones, idle ones are closed.
-    pub(crate) max_connections: usize,
+    pub max_connections: usize,
     /// How long a connected client may still begin a request after the server was asked to stop.
-    pub(crate) grace: Duration,
+    pub grace: Duration,
     /// Whether clients should look for another server.
-    pub(crate) readiness: Arc<Readiness>,
+    pub readiness: Arc<Readiness>,
     /// Its metrics.
-    pub(crate) metrics: HttpMetrics,
+    pub metrics: HttpMetrics,
 }
 
 impl Server {
     /// Serves until `drain` is cancelled, then until every request that has begun, or that a connected client may be
     /// about to send, is answered.
-    pub(crate) async fn run(self, drain: CancellationToken) {
+    pub async fn run(self, drain: CancellationToken) {
         let connections = TaskTracker::new();
         let mut accepting = Accepting {
             server: &self,

@@ -11,7 +11,7 @@ use super::pace::{Pace, Stage};
 
 /// The connections of one server.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub struct Slots {
     /// How many may be open, apart from those that are being closed for others.
     limit: usize,
     taken: Mutex<Vec<(IpAddr, Arc<Pace>)>>,
@@ -21,14 +21,14 @@ pub(super) struct Slots {
 
 /// The slot of an open connection; free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub struct Slot {
     slots: Arc<Slots>,
     pace: Arc<Pace>,
 }
 
 /// How a new connection got a slot.
 #[derive(Debug)]
-pub(super) enum Grant {
+pub enum Grant {
     /// There was room.
     Free(Slot),
     /// Another connection is closed for it.
@@ -38,7 +38,7 @@ pub(super) enum Grant {
 }
 
 impl Slots {
-    pub(super) fn new(limit: usize, open: Gauge) -> Arc<Self> {
+    pub fn new(limit: usize, open: Gauge) -> Arc<Self> {
         Arc::new(Self {
             limit,
             taken: Mutex::default(),
@@ -48,7 +48,7 @@ impl Slots {
 
     /// Takes a slot for a connection of `peer`. If there is none, a connection of the client with the most slots, or with
     /// more than its share, is closed.
-    pub(super) fn take(self: &Arc<Self>, peer: IpAddr, pace: Arc<Pace>) -> Grant {
+    pub fn take(self: &Arc<Self>, peer: IpAddr, pace: Arc<Pace>) -> Grant {
         let mut taken = self.taken();
         // Connections that were asked to close do so in a moment, unless a request came first.
         if taken.len() >= self.limit + self.limit / 4 {

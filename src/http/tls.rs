@@ -26,13 +26,13 @@ const LINGER: Duration = Duration::from_secs(1);
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("TLS cannot be set up")]
-pub(crate) struct TlsError(#[from] rustls::Error);
+pub struct TlsError(#[from] rustls::Error);
 
 /// Why the client with this certificate is denied, though a client CA signed it.
 type Objection = dyn Fn(&CertificateDer<'_>) -> Option<String> + Send + Sync;
 
 /// The server's side of TLS 1.2 and 1.3, with HTTP/1.1 inside.
-pub(crate) struct Tls {
+pub struct Tls {
     builder: ConfigBuilder<ServerConfig, WantsVerifier>,
     certificate: Arc<dyn ResolvesServerCert>,
     objection: Box<Objection>,
@@ -44,7 +44,7 @@ impl Tls {
     /// Shows the certificate that `certificate` returns at each handshake. Accepts clients without a certificate, until
     /// [`accept_only`](Self::accept_only) is called. A client that has shown one to which there is an objection gets an
     /// answer that says so.
-    pub(crate) fn new(
+    pub fn new(
         certificate: Arc<dyn ResolvesServerCert>,
         objection: Box<Objection>,
     ) -> Result<Self, TlsError> {
@@ -60,7 +60,7 @@ impl Tls {
     }
 
     /// From the next handshake on accepts only clients whose certificate `verifier` accepts.
-    pub(crate) fn accept_only(&self, verifier: Arc<dyn ClientCertVerifier>) {
+    pub fn accept_only(&self, verifier: Arc<dyn ClientCertVerifier>) {
         let mut config = config(&self.builder, &self.certificate, verifier);
         // A resumed session would not show its certificate again, even if the client CA has changed.
         config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -70,7 +70,7 @@ impl Tls {
 
     /// Does the handshake, unless the slot of this connection is needed for another one. Also returns why the client is
     /// denied, if it is.
-    pub(super) async fn handshake(
+    pub async fn handshake(
         &self,
         stream: TcpStream,
         gives_way: &CancellationToken,
@@ -105,7 +105,7 @@ fn config(
 
 /// Why a handshake failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum HandshakeError {
+pub enum HandshakeError {
     #[error("the client took longer than {} s", HANDSHAKE.as_secs())]
     Timeout,
     #[error("{0}")]
@@ -116,7 +116,7 @@ pub(super) enum HandshakeError {
 
 impl HandshakeError {
     /// The label in metrics: one of few.
-    pub(super) fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
             Self::Displaced => "displaced",
@@ -131,7 +131,7 @@ impl HandshakeError {
     }
 
     /// What was wrong with the client's certificate, if that was the reason: the label in metrics.
-    pub(super) fn denial(&self) -> Option<&'static str> {
+    pub fn denial(&self) -> Option<&'static str> {
         match self.tls()? {
             rustls::Error::NoCertificatesPresented => Some("no_certificate"),
             // It is of another CA, has expired, or is not for clients.
@@ -142,7 +142,7 @@ impl HandshakeError {
 
     /// Closes the connection when the client has read what was wrong, or after a deadline. A socket that is closed with
     /// unread bytes, such as a request that the client has already sent, is reset, and the client would lose the reason.
-    pub(super) async fn close(self) {
+    pub async fn close(self) {
         let Self::Failed(_, mut stream) = self else {
             return;
         };

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 /// The threads: at least one.
 #[derive(Debug)]
-pub(crate) struct Workers {
+pub struct Workers {
     first: Worker,
     others: Vec<Worker>,
 }
@@ -27,11 +27,11 @@ struct Worker {
 }
 
 /// Held by a connection as long as it is open.
-pub(super) type Load = Arc<()>;
+pub type Load = Arc<()>;
 
 impl Workers {
     /// Starts `count` threads of this name, but at least one.
-    pub(crate) fn start(name: &str, count: usize) -> io::Result<Self> {
+    pub fn start(name: &str, count: usize) -> io::Result<Self> {
         Ok(Self {
             first: Worker::start(name)?,
             others: (1..count)
@@ -41,7 +41,7 @@ impl Workers {
     }
 
     /// The caller's threads, for connections with little to do.
-    pub(crate) fn here() -> Self {
+    pub fn here() -> Self {
         Self {
             first: Worker {
                 handle: Handle::current(),
@@ -54,7 +54,7 @@ impl Workers {
 
     /// Gives a connection to the thread with the fewest: what it needs there must be spawned on its handle, and hold the
     /// load.
-    pub(super) fn adopt(&self, stream: TcpStream) -> io::Result<(TcpStream, &Handle, Load)> {
+    pub fn adopt(&self, stream: TcpStream) -> io::Result<(TcpStream, &Handle, Load)> {
         let workers = once(&self.first).chain(&self.others);
         let least = workers.min_by_key(|worker| Arc::strong_count(&worker.load));
         let Worker { handle, load, .. } = least.unwrap_or(&self.first);

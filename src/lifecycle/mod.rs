@@ -7,18 +7,18 @@ mod tasks;
 
 use std::io;
 
-pub(crate) use readiness::{Need, Readiness, StatusLine};
-pub(crate) use signals::{Signal, Signals};
-pub(crate) use tasks::{PartError, Tasks, on_own_thread};
+pub use readiness::{Need, Readiness, StatusLine};
+pub use signals::{Signal, Signals};
+pub use tasks::{PartError, Tasks, on_own_thread};
 
 /// Threads or signal handlers cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("threads or signal handlers cannot be set up")]
-pub(crate) struct SystemError(#[from] io::Error);
+pub struct SystemError(#[from] io::Error);
 
 /// Runs a process on this thread; what takes long is on threads of its own. Tasks that still run at its end are not
 /// waited for: those that matter have been drained.
-pub(crate) fn run<T, E: From<SystemError>>(process: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+pub fn run<T, E: From<SystemError>>(process: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

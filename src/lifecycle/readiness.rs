@@ -12,20 +12,20 @@ const LEAVING: u8 = 2;
 
 /// The phase of the process, which only moves forward, and what the process needs.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness {
+pub struct Readiness {
     stage: AtomicU8,
     needs: Vec<Arc<dyn Need>>,
 }
 
 /// Something that the process needs to do its work. It may be missing now and come back.
-pub(crate) trait Need: Debug + Send + Sync {
+pub trait Need: Debug + Send + Sync {
     /// What is wrong with it now, if anything is.
     fn lacks(&self) -> Option<String>;
 }
 
 impl Readiness {
     /// The readiness of a process that needs these.
-    pub(crate) fn needing(needs: Vec<Arc<dyn Need>>) -> Self {
+    pub fn needing(needs: Vec<Arc<dyn Need>>) -> Self {
         Self {
             stage: AtomicU8::default(),
             needs,
@@ -33,17 +33,17 @@ impl Readiness {
     }
 
     /// Everything that must run is running.
-    pub(crate) fn ready(&self) {
+    pub fn ready(&self) {
         self.stage.fetch_max(READY, Ordering::Relaxed);
     }
 
     /// The process was signalled to stop.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         self.stage.fetch_max(LEAVING, Ordering::Relaxed);
     }
 
     /// Why no new work should be sent here, if it should not.
-    pub(crate) fn unready(&self) -> Option<String> {
+    pub fn unready(&self) -> Option<String> {
         match self.stage.load(Ordering::Relaxed) {
             READY => self.needs.iter().find_map(|need| need.lacks()),
             LEAVING => Some("shutting down".into()),
@@ -52,21 +52,21 @@ impl Readiness {
     }
 
     /// Whether connected clients should look for another server.
-    pub(crate) fn is_leaving(&self) -> bool {
+    pub fn is_leaving(&self) -> bool {
         self.stage.load(Ordering::Relaxed) == LEAVING
     }
 }
 
 /// The line of a part of the process in `/readyz`: its state, as a text that the part keeps up to date.
 #[derive(Debug)]
-pub(crate) struct StatusLine {
+pub struct StatusLine {
     part: &'static str,
     state: Arc<ArcSwap<String>>,
 }
 
 impl StatusLine {
     /// The line of a part that writes its state to `state`.
-    pub(crate) fn new(part: &'static str, state: &Arc<ArcSwap<String>>) -> Self {
+    pub fn new(part: &'static str, state: &Arc<ArcSwap<String>>) -> Self {
         Self {
             part,
             state: Arc::clone(state),
@@ -74,7 +74,7 @@ impl StatusLine {
     }
 
     /// The state, as one line without its end.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         format!("{}: {}", self.part, self.state.load())
     }
 }

@@ -8,7 +8,7 @@ use tokio::signal::unix::{self, SignalKind};
 
 /// A signal to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub enum Signal {
     /// From a terminal.
     Interrupt,
     /// From a supervisor.
@@ -17,7 +17,7 @@ pub(crate) enum Signal {
 
 impl Signal {
     /// What a shell reports for a process that this signal stopped.
-    pub(crate) fn exit_code(self) -> u8 {
+    pub fn exit_code(self) -> u8 {
         match self {
             Self::Interrupt => 130,
             Self::Terminate => 143,
@@ -36,14 +36,14 @@ impl fmt::Display for Signal {
 
 /// Receives the signals.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub struct Signals {
     interrupt: unix::Signal,
     terminate: unix::Signal,
 }
 
 impl Signals {
     /// Takes the signals from now on.
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: unix::signal(SignalKind::interrupt())?,
             terminate: unix::signal(SignalKind::terminate())?,
@@ -51,7 +51,7 @@ impl Signals {
     }
 
     /// Waits for the next one.
-    pub(crate) async fn next(&mut self) -> Signal {
+    pub async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,
             _ = self.terminate.recv() => Signal::Terminate,

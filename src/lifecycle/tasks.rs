@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinSet, LocalSet};
 
 /// A part of the process has stopped that must run as long as the process does.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PartError {
+pub enum PartError {
     /// It has stopped.
     #[error("{part} has stopped by itself, which is a defect of poolgate; the process exits")]
     Ended {
@@ -23,11 +23,11 @@ pub(crate) enum PartError {
 
 /// The parts. Each returns its name when it stops.
 #[derive(Debug, Default)]
-pub(crate) struct Tasks(JoinSet<&'static str>);
+pub struct Tasks(JoinSet<&'static str>);
 
 impl Tasks {
     /// Starts a part.
-    pub(crate) fn spawn(&mut self, name: &'static str, part: impl Future<Output = ()> + Send + 'static) {
+    pub fn spawn(&mut self, name: &'static str, part: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(async move {
             part.await;
             name
@@ -35,7 +35,7 @@ impl Tasks {
     }
 
     /// Waits for a part to stop, and returns its name.
-    pub(crate) async fn stopped(&mut self) -> Result<&'static str, PartError> {
+    pub async fn stopped(&mut self) -> Result<&'static str, PartError> {
         match self.0.join_next().await {
             Some(ended) => ended.map_err(PartError::Failed),
             None => Err(PartError::Ended { part: "every part" }),
@@ -43,7 +43,7 @@ impl Tasks {
     }
 
     /// Waits for a part to stop that should not.
-    pub(crate) async fn failed(&mut self) -> PartError {
+    pub async fn failed(&mut self) -> PartError {
         match self.stopped().await {
             Ok(part) => PartError::Ended { part },
             Err(error) => error,
@@ -52,7 +52,7 @@ impl Tasks {
 }
 
 /// Runs a part on a separate thread. The returned future ends with the thread.
-pub(crate) fn on_own_thread<F: Future<Output = ()> + 'static>(
+pub fn on_own_thread<F: Future<Output = ()> + 'static>(
     name: &'static str,
     part: impl FnOnce() -> F + Send + 'static,
 ) -> io::Result<impl Future<Output = ()> + Send + 'static> {

@@ -16,13 +16,13 @@ use poolgate_core::manifest::Variables;
 
 /// The flags of `lint`.
 #[derive(Debug, Args)]
-pub(crate) struct LintArgs {
+pub struct LintArgs {
     /// Files, directories, or - for standard input
     #[arg(required_unless_present = "cluster", value_name = "PATH")]
-    pub(super) paths: Vec<PathBuf>,
+    pub paths: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(super) stored: StoredArgs,
+    pub stored: StoredArgs,
 
     /// How findings are printed: human, concise, json, github, gitlab, junit, sarif or rdjson. Given again with
     /// =FILE, also into files [default: human]
@@ -31,56 +31,56 @@ pub(crate) struct LintArgs {
 
     /// Change the files where a suggestion is certain; comments and layout stay
     #[arg(long, conflicts_with = "cluster")]
-    pub(super) fix: bool,
+    pub fix: bool,
 
     /// Skip what this pattern matches, as in a .gitignore, even if it is named. May be given again
     #[arg(long, value_name = "GLOB")]
-    pub(super) exclude: Vec<String>,
+    pub exclude: Vec<String>,
 
     /// All objects of the cluster are given: also report findings that need all of them. Always so with --cluster
     #[arg(long)]
-    pub(super) together: bool,
+    pub together: bool,
 
     #[command(flatten)]
-    pub(super) selection: Selection,
+    pub selection: Selection,
 
     #[command(flatten)]
-    pub(super) instead: Instead,
+    pub instead: Instead,
 
     /// What standard input is called in the output
     #[arg(long, value_name = "NAME")]
-    pub(super) stdin_filename: Option<String>,
+    pub stdin_filename: Option<String>,
 
     /// Skip the findings in this file, which --write-baseline wrote
     #[arg(long, value_name = "FILE")]
-    pub(super) baseline: Option<PathBuf>,
+    pub baseline: Option<PathBuf>,
 
     /// Write the findings, all but notes, to this file instead of reporting them
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
-    pub(super) write_baseline: Option<PathBuf>,
+    pub write_baseline: Option<PathBuf>,
 
     /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be given again
     #[arg(long, value_name = "FILE")]
     envsubst: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(super) failure: Failure,
+    pub failure: Failure,
 
     /// When the human format is coloured
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
-    pub(super) color: Colour,
+    pub color: Colour,
 
     /// Where docs/rules.md is published: findings link to it, in human, sarif and rdjson
     #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL")]
-    pub(super) rules_url: Option<String>,
+    pub rules_url: Option<String>,
 
     #[command(flatten)]
-    pub(super) review_args: NearestReviewArgs,
+    pub review_args: NearestReviewArgs,
 }
 
 impl LintArgs {
     /// The formats, including those printed instead of findings.
-    pub(super) fn formats(&self) -> Vec<Wanted> {
+    pub fn formats(&self) -> Vec<Wanted> {
         let instead = [
             (self.instead.diff, Format::Diff),
             (self.instead.statistics, Format::Statistics),
@@ -91,12 +91,12 @@ impl LintArgs {
     }
 
     /// Whether files are changed.
-    pub(super) fn writes_fixes(&self) -> bool {
+    pub fn writes_fixes(&self) -> bool {
         self.fix && !self.instead.diff
     }
 
     /// The variables of the files of --envsubst; later files override earlier ones.
-    pub(super) fn variables(&self) -> anyhow::Result<Variables> {
+    pub fn variables(&self) -> anyhow::Result<Variables> {
         let mut variables = Variables::default();
         for path in &self.envsubst {
             let name = path.display();
@@ -109,10 +109,10 @@ impl LintArgs {
 
 /// What is printed instead of findings.
 #[derive(Debug, Args)]
-pub(super) struct Instead {
+pub struct Instead {
     /// Show what --fix would change, and change nothing; exits with 1 if it would change something
     #[arg(long, requires = "fix")]
-    pub(super) diff: bool,
+    pub diff: bool,
 
     /// Count the findings of each rule
     #[arg(long)]
@@ -121,23 +121,23 @@ pub(super) struct Instead {
 
 /// What makes a run fail.
 #[derive(Debug, Args)]
-pub(super) struct Failure {
+pub struct Failure {
     /// From which severity on findings make the exit code 1
     #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
-    pub(super) fail_on: FailOn,
+    pub fail_on: FailOn,
 
     /// Exit with 0 whatever the findings are; with 2 still where something could not be read
     #[arg(long)]
-    pub(super) exit_zero: bool,
+    pub exit_zero: bool,
 
     /// Exit with 1 where no NodePool or NodeClaim was found
     #[arg(long)]
-    pub(super) fail_if_empty: bool,
+    pub fail_if_empty: bool,
 }
 
 /// From which severity on findings are a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum FailOn {
+pub enum FailOn {
     /// Only what the webhook or Karpenter rejects.
     Error,
     /// What it warns about, too.

@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// What identifies a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BaselineEntry {
+pub struct BaselineEntry {
     file: String,
     rule: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,13 +59,13 @@ const fn is_one(count: &usize) -> bool {
 
 /// The known findings, and how many there are of each.
 #[derive(Debug, Default)]
-pub(super) struct Baseline {
+pub struct Baseline {
     known: HashMap<BaselineEntry, usize>,
 }
 
 impl Baseline {
     /// Reads a baseline file.
-    pub(super) fn load(path: &Path) -> anyhow::Result<Self> {
+    pub fn load(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
         let length = fs::metadata(path)
             .with_context(|| {
@@ -89,14 +89,14 @@ impl Baseline {
     }
 
     /// How many findings it holds in the files that are counted.
-    pub(super) fn count(&self, is_counted: impl Fn(&str) -> bool) -> usize {
+    pub fn count(&self, is_counted: impl Fn(&str) -> bool) -> usize {
         let known = self.known.iter();
         let counted = known.filter(|(entry, _)| is_counted(&entry.file));
         counted.map(|(_, count)| count).sum()
     }
 
     /// Removes the known findings from those of a file. Returns how many it removed.
-    pub(super) fn subtract(&self, file: &str, findings: &mut Vec<Finding>) -> usize {
+    pub fn subtract(&self, file: &str, findings: &mut Vec<Finding>) -> usize {
         if self.known.is_empty() {
             return 0;
         }
@@ -117,23 +117,23 @@ impl Baseline {
 
 /// A new baseline.
 #[derive(Debug, Default)]
-pub(super) struct NewBaseline(BTreeMap<BaselineEntry, usize>);
+pub struct NewBaseline(BTreeMap<BaselineEntry, usize>);
 
 impl NewBaseline {
     /// Moves all findings of a file but notes into entries.
-    pub(super) fn entries(file: &str, findings: &mut Vec<Finding>) -> Vec<BaselineEntry> {
+    pub fn entries(file: &str, findings: &mut Vec<Finding>) -> Vec<BaselineEntry> {
         let held = findings.extract_if(.., |finding| finding.severity != Severity::Info);
         held.map(|finding| BaselineEntry::of(file, &finding)).collect()
     }
 
-    pub(super) fn add(&mut self, entries: Vec<BaselineEntry>) {
+    pub fn add(&mut self, entries: Vec<BaselineEntry>) {
         for entry in entries {
             *self.0.entry(entry).or_insert(0) += 1;
         }
     }
 
     /// Writes the file, in the order of the files' names.
-    pub(super) fn write(self, path: &Path) -> anyhow::Result<()> {
+    pub fn write(self, path: &Path) -> anyhow::Result<()> {
         let file = BaselineFile {
             api_version: API_VERSION.into(),
             kind: KIND.into(),

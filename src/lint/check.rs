@@ -23,7 +23,7 @@ use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, LeftAlone, Lines, ManifestProblem, ProblemKind, Span};
 
 /// How many findings of one file are kept. More would not be read, and a hostile file could have any number.
-pub(super) const MAX_KEPT: usize = 1000;
+pub const MAX_KEPT: usize = 1000;
 
 /// The group of NodePools: a text without it has none, unless it is written with escapes.
 const MARK: &str = "karpenter.sh";
@@ -33,20 +33,20 @@ const MARK_OF_SPEC: &str = "nodeClassRef";
 
 /// A manifest that is checked.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Manifest<'t> {
-    pub(super) text: &'t str,
+pub struct Manifest<'t> {
+    pub text: &'t str,
     /// Whether its objects are complete.
-    pub(super) whole: Whole,
+    pub whole: Whole,
     /// Whether its name says that it is JSON.
-    pub(super) is_json: bool,
+    pub is_json: bool,
     /// The policy of its folder.
-    pub(super) policy: &'t Policy,
+    pub policy: &'t Policy,
     /// Findings on its objects that depend on other objects.
-    pub(super) across: Option<&'t OfInput>,
+    pub across: Option<&'t OfInput>,
 }
 
 /// Checks everything in a text, in its order. The caller counts the findings that are kept, `tally` the others.
-pub(super) fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> Vec<Finding> {
+pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> Vec<Finding> {
     let (text, is_marked) = (manifest.text, manifest.text.contains(MARK));
     if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
         return Vec::new();

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 /// The values of the flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Colour {
+pub enum Colour {
     /// On a terminal, unless the environment says otherwise.
     Auto,
     /// Also into files and pipes.
@@ -18,7 +18,7 @@ pub(super) enum Colour {
 }
 
 /// Whether to colour standard output.
-pub(super) fn is_wanted(flag: Colour) -> bool {
+pub fn is_wanted(flag: Colour) -> bool {
     decide(flag, |name| env::var_os(name), || io::stdout().is_terminal())
 }
 

@@ -5,7 +5,7 @@ use poolgate_core::manifest::Limits;
 use super::{rendered, suppress};
 
 /// How a text is parsed: comments take a tenth of the time, and without one of these marks lint needs none of them.
-pub(super) fn limits(text: &str) -> Limits {
+pub fn limits(text: &str) -> Limits {
     let limits = Limits::default();
     if [suppress::MARK, rendered::HELM]
         .iter()

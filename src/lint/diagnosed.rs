@@ -8,7 +8,7 @@ use poolgate_core::manifest::Document;
 
 /// What to write instead. For a value that must be quoted, its text as the author wrote it; if that would be denied
 /// too, the reason.
-pub(super) fn suggestion(
+pub fn suggestion(
     diagnostic: &Diagnostic,
     verdict: Option<&Verdict>,
     written: impl FnOnce() -> Option<String>,
@@ -34,21 +34,21 @@ pub(super) fn suggestion(
 }
 
 /// Whether a policy has lowered an error for which Karpenter rejects the object.
-pub(super) fn is_lowered(diagnostic: &Diagnostic) -> bool {
+pub fn is_lowered(diagnostic: &Diagnostic) -> bool {
     diagnostic.origin.is_karpenters()
         && diagnostic.severity < Severity::Error
         && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
 }
 
 /// The text of a number or boolean as it is in the file; `None` if a tag or an anchor is before it.
-pub(super) fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
+pub fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
     let written = document.locate(field)?.value.of(text);
     (!written.is_empty() && !written.starts_with(['!', '&'])).then(|| written.to_owned())
 }
 
 /// Whether a finding makes sense only for a complete object, not for a patch: a field that is missing, or one that
 /// is an instruction to kustomize.
-pub(super) fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
+pub fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
     let last = diagnostic.path.segments().last();
     let is_directive = matches!(last, Some(Segment::Key(key)) if key.starts_with('$'));
     match diagnostic.problem {

@@ -11,44 +11,44 @@ use crate::files;
 
 /// What is wrong, and where.
 #[derive(Debug, Clone)]
-pub(super) struct Finding {
+pub struct Finding {
     /// The range of the text to show.
-    pub(super) place: SourceRange,
+    pub place: SourceRange,
     /// Its severity.
-    pub(super) severity: Severity,
+    pub severity: Severity,
     /// Who else would notice.
-    pub(super) origin: Origin,
+    pub origin: Origin,
     /// Whether it was an error before a policy or a comment lowered it, and Karpenter rejects the object for it.
-    pub(super) is_lowered: bool,
+    pub is_lowered: bool,
     /// The name of the rule.
-    pub(super) rule: &'static str,
+    pub rule: &'static str,
     /// The object that it is about; `None` for a document that cannot be read.
-    pub(super) object: Option<Object>,
+    pub object: Option<Object>,
     /// The file that the object was rendered from, if the renderer says so.
-    pub(super) source: Option<String>,
+    pub source: Option<String>,
     /// The field, from the root of the document.
-    pub(super) field: Option<FieldPath>,
+    pub field: Option<FieldPath>,
     /// What is wrong: one line without the field.
-    pub(super) message: String,
+    pub message: String,
     /// What to write instead.
-    pub(super) suggestion: Option<String>,
+    pub suggestion: Option<String>,
     /// The suggestion as a change to the text, if it is certain.
-    pub(super) edit: Option<TextEdit>,
+    pub edit: Option<TextEdit>,
     /// Why a certain suggestion is left to the author.
-    pub(super) left: Option<String>,
+    pub left: Option<String>,
     /// Other places of the same object that it depends on.
-    pub(super) related: Vec<SourceRange>,
+    pub related: Vec<SourceRange>,
     /// Other objects that it depends on.
-    pub(super) elsewhere: Vec<Elsewhere>,
+    pub elsewhere: Vec<Elsewhere>,
 }
 
 /// Where another object is.
 #[derive(Debug, Clone)]
-pub(super) struct Elsewhere {
-    pub(super) object: Object,
+pub struct Elsewhere {
+    pub object: Object,
     /// The name of its input.
-    pub(super) file: String,
-    pub(super) place: SourceRange,
+    pub file: String,
+    pub place: SourceRange,
 }
 
 impl fmt::Display for Elsewhere {
@@ -63,12 +63,12 @@ const MOST_NAMED: usize = 5;
 
 /// Which object of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub(super) struct Object {
+pub struct Object {
     /// `NodePool` or `NodeClaim`.
-    pub(super) kind: &'static str,
+    pub kind: &'static str,
     /// Its name; `None` if the API server will generate it, or if it is not a text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) name: Option<String>,
+    pub name: Option<String>,
 }
 
 impl fmt::Display for Object {
@@ -82,7 +82,7 @@ impl fmt::Display for Object {
 
 impl Finding {
     /// A finding of lint itself on a manifest that no API server would store; with only its place.
-    pub(super) const fn of_manifest(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
+    pub const fn of_manifest(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
         Self {
             place,
             severity,
@@ -102,24 +102,24 @@ impl Finding {
     }
 
     /// Its field; for a mistake in the text itself, the message.
-    pub(super) fn field_or_message(&self) -> String {
+    pub fn field_or_message(&self) -> String {
         self.field
             .as_ref()
             .map_or_else(|| self.message.clone(), ToString::to_string)
     }
 
     /// Whether Karpenter rejects the object for it, whatever its severity is.
-    pub(super) fn is_rejected(&self) -> bool {
+    pub fn is_rejected(&self) -> bool {
         self.is_lowered || (self.severity == Severity::Error && self.origin.is_karpenters())
     }
 
     /// Whether it counts as an error for the exit code.
-    pub(super) fn is_failure(&self) -> bool {
+    pub fn is_failure(&self) -> bool {
         self.is_lowered || self.severity == Severity::Error
     }
 
     /// The other objects that it depends on; `None` if there are none.
-    pub(super) fn see(&self) -> Option<String> {
+    pub fn see(&self) -> Option<String> {
         let named = self.elsewhere.iter().take(MOST_NAMED).map(ToString::to_string);
         let named: Vec<String> = named.collect();
         let more = match self.elsewhere.len() - named.len() {
@@ -130,7 +130,7 @@ impl Finding {
     }
 
     /// The sentence with the object and the field before it.
-    pub(super) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let mut sentence = String::new();
         if let Some(object) = &self.object {
             let _ = write!(sentence, "{object}: ");
@@ -147,7 +147,7 @@ const UNWRITTEN: &str =
     "the fixes of this file together would bring an error or change something else: change it by hand";
 
 /// Lines that say where a certain suggestion was not written, and why.
-pub(super) fn left(name: &str, findings: &[Finding]) -> Vec<String> {
+pub fn left(name: &str, findings: &[Finding]) -> Vec<String> {
     let of = |finding: &Finding| {
         let unwritten = finding.edit.as_ref().map(|_| UNWRITTEN);
         let why = finding.left.as_deref().or(unwritten)?;

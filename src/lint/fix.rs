@@ -13,16 +13,16 @@ use poolgate_core::manifest::{self, Document, Form, Limits, Lines, Span};
 
 /// What a fix does to one field of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Change {
+pub struct Change {
     /// The new name of the field.
-    pub(super) rename: Option<String>,
+    pub rename: Option<String>,
     /// The new value of the field.
-    pub(super) write: Option<Value>,
+    pub write: Option<Value>,
 }
 
 impl Change {
     /// Changes the value.
-    pub(super) fn write(value: Value) -> Self {
+    pub fn write(value: Value) -> Self {
         Self {
             write: Some(value),
             ..Self::default()
@@ -30,7 +30,7 @@ impl Change {
     }
 
     /// Changes the name.
-    pub(super) fn rename(name: &str) -> Self {
+    pub fn rename(name: &str) -> Self {
         Self {
             rename: Some(name.to_owned()),
             ..Self::default()
@@ -38,7 +38,7 @@ impl Change {
     }
 
     /// Makes the change in the value that contains the field; `None` if that is not possible.
-    pub(super) fn make<'a>(&'a self, within: &mut Json<'a>, field: &FieldPath) -> Option<()> {
+    pub fn make<'a>(&'a self, within: &mut Json<'a>, field: &FieldPath) -> Option<()> {
         if let Some(value) = &self.write {
             *field.find_mut(within)? = value.into();
         }
@@ -57,9 +57,9 @@ impl Change {
 
 /// A piece of the text and what to write in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TextEdit {
-    pub(super) place: SourceRange,
-    pub(super) text: String,
+pub struct TextEdit {
+    pub place: SourceRange,
+    pub text: String,
     /// Which document of the text.
     document: usize,
     /// The changed field.
@@ -70,7 +70,7 @@ pub(super) struct TextEdit {
 impl TextEdit {
     /// The edit that makes a change at a field of a document, or why the text cannot be changed there. `number` is which
     /// document of the text it is.
-    pub(super) fn of(
+    pub fn of(
         change: Change,
         field: FieldPath,
         (number, document): (usize, &Document<'_>),
@@ -149,7 +149,7 @@ fn scalar(value: &Value, old: &str) -> Option<String> {
 
 /// The text with these edits, and their number; `None` if there is nothing to change. An edit is left out if the
 /// text would not have the intended change with it.
-pub(super) fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e TextEdit>) -> Option<(String, usize)> {
+pub fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e TextEdit>) -> Option<(String, usize)> {
     let mut edits: Vec<&TextEdit> = edits.collect();
     edits.sort_by_key(|edit| edit.place.span);
     edits.dedup_by(|next, edit| next.place.span.start() < edit.place.span.end());

@@ -9,7 +9,7 @@ use crate::files::clean;
 use crate::text_rules;
 
 /// The finding on a text that is not JSON.
-pub(super) fn finding(why: &str, place: SourceRange) -> Finding {
+pub fn finding(why: &str, place: SourceRange) -> Finding {
     Finding {
         message: format!("kubectl reads this as YAML, but it is no JSON: {}", clean(why)),
         suggestion: Some(
@@ -20,7 +20,7 @@ pub(super) fn finding(why: &str, place: SourceRange) -> Finding {
 }
 
 /// Where a text stops being JSON, and why; `None` if it is objects one after the other.
-pub(super) fn mistake(text: &str) -> Option<(usize, String)> {
+pub fn mistake(text: &str) -> Option<(usize, String)> {
     let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text);
     let objects = serde_json::Deserializer::from_str(unmarked).into_iter::<IgnoredAny>();
     let error = objects.into_iter().find_map(Result::err)?;

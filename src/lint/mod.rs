@@ -39,7 +39,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use poolgate_core::diagnostic::Severity;
 
-pub(crate) use args::LintArgs;
+pub use args::LintArgs;
 
 use crate::files::{self, Excluded, Input, Inputs, Patches, Source};
 use crate::review_args::Policies;
@@ -95,7 +95,7 @@ struct Work<'a> {
 }
 
 /// Runs the command. A closed pipe is not a failure: the exit code still gives the verdict.
-pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     if args.writes_fixes() && args.paths.iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix changes files, and standard input is none: name the files");
     }

@@ -5,16 +5,16 @@ use poolgate_core::manifest::Span;
 
 /// The message and its place. Its severity is that of the rule.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Note {
-    pub(super) rule: &'static str,
-    pub(super) place: Place,
-    pub(super) message: String,
-    pub(super) suggestion: String,
+pub struct Note {
+    pub rule: &'static str,
+    pub place: Place,
+    pub message: String,
+    pub suggestion: String,
 }
 
 /// What a note is about.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub enum Place {
     /// A field, from the root of the document.
     Field(FieldPath),
     /// A comment for poolgate, or a part of it.
@@ -23,7 +23,7 @@ pub(super) enum Place {
 
 #[cfg(test)]
 impl Note {
-    pub(super) fn field(&self) -> String {
+    pub fn field(&self) -> String {
         match &self.place {
             Place::Field(field) => field.to_string(),
             Place::Comment(_) => String::new(),

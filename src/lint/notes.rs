@@ -11,7 +11,7 @@ use crate::files::Whole;
 use crate::text_rules;
 
 /// The notes on an object that is checked for this Karpenter.
-pub(super) fn of(checked: &Checked<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Note> {
+pub fn of(checked: &Checked<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Note> {
     if whole == Whole::Part {
         return Vec::new();
     }
@@ -22,7 +22,7 @@ pub(super) fn of(checked: &Checked<'_>, whole: Whole, karpenter: &Karpenter) -> 
 }
 
 /// The note on the release that an object is checked for, if the user has not named one.
-pub(super) fn guessed(checked: &Checked<'_>, karpenter: &Karpenter) -> Note {
+pub fn guessed(checked: &Checked<'_>, karpenter: &Karpenter) -> Note {
     let release = karpenter.release();
     Note {
         rule: text_rules::RELEASE,

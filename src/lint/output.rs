@@ -19,9 +19,9 @@ use crate::flags::Listed;
 
 /// A format and its file; `None` for standard output. Written `NAME` or `NAME=FILE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
-    pub(super) format: Format,
-    pub(super) file: Option<PathBuf>,
+pub struct Wanted {
+    pub format: Format,
+    pub file: Option<PathBuf>,
 }
 
 impl FromStr for Wanted {
@@ -50,7 +50,7 @@ fn possible_formats() -> Vec<PossibleValue> {
 }
 
 /// Reads a format on the command line.
-pub(super) fn on_command_line() -> Listed<Wanted> {
+pub fn on_command_line() -> Listed<Wanted> {
     Listed {
         parse: str::parse,
         values: possible_formats,
@@ -58,7 +58,7 @@ pub(super) fn on_command_line() -> Listed<Wanted> {
 }
 
 /// All outputs of a run.
-pub(super) struct Outputs<'a> {
+pub struct Outputs<'a> {
     outputs: Vec<Output<'a>>,
     has_summary: bool,
 }
@@ -76,7 +76,7 @@ struct Output<'a> {
 
 impl<'a> Outputs<'a> {
     /// Chooses the outputs. Standard output gets the human format unless another one is named.
-    pub(super) fn new(wanted: &[Wanted], colour: Colour, pages: RulePages<'a>) -> anyhow::Result<Self> {
+    pub fn new(wanted: &[Wanted], colour: Colour, pages: RulePages<'a>) -> anyhow::Result<Self> {
         let mut outputs = Vec::new();
         let mut to_stdout = wanted.iter().filter(|wanted| wanted.file.is_none());
         let format = to_stdout.next().map_or(Format::Human, |wanted| wanted.format);
@@ -111,18 +111,18 @@ impl<'a> Outputs<'a> {
     }
 
     /// The formats, in the order that [`Self::file`] expects.
-    pub(super) fn printers(&self) -> Vec<Printer<'a>> {
+    pub fn printers(&self) -> Vec<Printer<'a>> {
         self.outputs.iter().map(|output| output.printer).collect()
     }
 
     /// Whether the summary is reported beside the results.
-    pub(super) fn has_summary(&self) -> bool {
+    pub fn has_summary(&self) -> bool {
         self.has_summary
     }
 
     /// Leaves the outputs out of the inputs that were found in folders: the report of an earlier run would be read while
     /// it is written. Fails if an input is named that would be overwritten.
-    pub(super) fn leave_out(&self, inputs: &mut Vec<Input>, named: &[PathBuf]) -> anyhow::Result<()> {
+    pub fn leave_out(&self, inputs: &mut Vec<Input>, named: &[PathBuf]) -> anyhow::Result<()> {
         let files = self.outputs.iter().map(|output| match &output.file {
             Some(path) => FileIdentity::of(path),
             None => FileIdentity::of_stdout(),
@@ -143,7 +143,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// Creates the files, and begins every output.
-    pub(super) fn begin(&mut self) -> anyhow::Result<()> {
+    pub fn begin(&mut self) -> anyhow::Result<()> {
         for output in &mut self.outputs {
             output.create()?;
             output.write(output.printer.opening())?;
@@ -152,7 +152,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// Writes the results of one file.
-    pub(super) fn file(&mut self, printed: &[String]) -> anyhow::Result<()> {
+    pub fn file(&mut self, printed: &[String]) -> anyhow::Result<()> {
         for (output, text) in self.outputs.iter_mut().zip(printed) {
             if text.is_empty() {
                 continue;
@@ -167,7 +167,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// Ends every output.
-    pub(super) fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
+    pub fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
         for output in &mut self.outputs {
             output.write(&output.printer.closing(tally))?;
             output.with(|writer| writer.flush())?;
@@ -177,7 +177,7 @@ impl<'a> Outputs<'a> {
 }
 
 /// The results of one file in each format.
-pub(super) fn print(printers: &[Printer<'_>], file: &FileReport<'_>) -> Vec<String> {
+pub fn print(printers: &[Printer<'_>], file: &FileReport<'_>) -> Vec<String> {
     printers.iter().map(|printer| printer.file(file)).collect()
 }
 

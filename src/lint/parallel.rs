@@ -14,7 +14,7 @@ const PORTION: usize = 16;
 const AHEAD: usize = 4;
 
 /// Does the work on every item and takes the results in their order. Ends with the first error of `take`.
-pub(super) fn in_order<I: Sync, O: Send, E>(
+pub fn in_order<I: Sync, O: Send, E>(
     items: &[I],
     work: impl Fn(&I) -> O + Sync,
     take: impl FnMut(O) -> Result<(), E>,

@@ -10,7 +10,7 @@ use crate::text_rules::{
 };
 
 /// The name for a kind of problem.
-pub(super) const fn name(kind: &ProblemKind) -> &'static str {
+pub const fn name(kind: &ProblemKind) -> &'static str {
     match kind {
         ProblemKind::Syntax(_) => SYNTAX,
         ProblemKind::Template => TEMPLATE,
@@ -35,11 +35,11 @@ pub(super) const fn name(kind: &ProblemKind) -> &'static str {
 const ONCE: [&str; 2] = [RELEASE, "replicas-gate"];
 
 /// Whether a finding is reported once in a run. If its rule has a level in the policy, each one is reported.
-pub(super) fn is_reported_once(finding: &Finding) -> bool {
+pub fn is_reported_once(finding: &Finding) -> bool {
     finding.severity == Severity::Info && ONCE.contains(&finding.rule)
 }
 
 /// Whether a comment may ignore findings of this name. Mistakes in the comments themselves cannot be ignored.
-pub(super) fn is_ignorable(name: &str) -> bool {
+pub fn is_ignorable(name: &str) -> bool {
     ![UNREADABLE, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED].contains(&name)
 }

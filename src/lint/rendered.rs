@@ -8,7 +8,7 @@ use crate::files::clean;
 use poolgate_core::manifest::Document;
 
 /// Helm's comment above each document: `# Source: chart/templates/pool.yaml`.
-pub(super) const HELM: &str = " Source: ";
+pub const HELM: &str = " Source: ";
 
 /// The folders of a chart that Helm prints manifests from.
 const CHART_FOLDERS: [&str; 2] = ["/templates/", "/crds/"];
@@ -18,7 +18,7 @@ const CHART_FOLDERS: [&str; 2] = ["/templates/", "/crds/"];
 const KUSTOMIZE: [&str; 3] = ["metadata", "annotations", "config.kubernetes.io/origin"];
 
 /// The template that Helm names above a document.
-pub(super) fn by_helm(document: &Document<'_>) -> Option<String> {
+pub fn by_helm(document: &Document<'_>) -> Option<String> {
     let root = document.span_of(&FieldPath::root());
     let is_above = |start| root.is_none_or(|root| start < root.start());
     let mut comments = document.comments().iter();
@@ -31,7 +31,7 @@ pub(super) fn by_helm(document: &Document<'_>) -> Option<String> {
 }
 
 /// The file that kustomize names in an object; for a remote base, as a kustomization would name it.
-pub(super) fn by_kustomize(object: &Json<'_>) -> Option<String> {
+pub fn by_kustomize(object: &Json<'_>) -> Option<String> {
     let origin = FieldPath::of(&KUSTOMIZE).find(object)?.as_str()?;
     let entry = |name: &str| {
         let mut lines = origin.lines();

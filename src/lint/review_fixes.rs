@@ -19,7 +19,7 @@ const SINGLE: usize = 32;
 
 /// The result of reviewing a fix.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// The object is better with this change.
     Passes(Change),
     /// The object would still be denied with it, for this finding at that field.
@@ -42,7 +42,7 @@ struct CandidateFix<'d> {
 /// The verdicts on the fixes in `report`, which is the review of `object`, by field. If there are two for one
 /// field, the first counts. `review` reviews another object in the same way; `written` is the text at a field, and
 /// `is_possible` says whether the text can be changed like that.
-pub(super) fn verdicts(
+pub fn verdicts(
     object: &Json<'_>,
     report: &Report,
     review: impl Fn(&Json<'_>) -> Report,

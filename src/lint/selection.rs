@@ -9,7 +9,7 @@ const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
 
 /// The flags that select rules.
 #[derive(Debug, Args)]
-pub(super) struct Selection {
+pub struct Selection {
     /// Report these rules only: names, or the beginning of names, such as budget for budget-nodes and the like
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
         hide_possible_values = true)]
@@ -23,7 +23,7 @@ pub(super) struct Selection {
 
 impl Selection {
     /// Whether findings of a rule are reported.
-    pub(super) fn has(&self, rule: &str) -> bool {
+    pub fn has(&self, rule: &str) -> bool {
         let longest = |names: &[String]| {
             let named = names.iter().filter(|name| text_rules::begins(rule, name));
             named.map(String::len).max()

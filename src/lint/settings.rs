@@ -5,16 +5,16 @@ use poolgate_core::manifest::Variables;
 
 /// What objects are checked against.
 #[derive(Debug)]
-pub(super) struct Settings {
-    pub(super) karpenter: Karpenter,
+pub struct Settings {
+    pub karpenter: Karpenter,
     /// Values that are filled in before anything is checked.
-    pub(super) variables: Variables,
+    pub variables: Variables,
     /// For v1beta1 if the release of the cluster is not given: the last one that serves it.
     last_of_v1beta1: Karpenter,
 }
 
 impl Settings {
-    pub(super) fn new(karpenter: Karpenter, variables: Variables) -> Self {
+    pub fn new(karpenter: Karpenter, variables: Variables) -> Self {
         Self {
             karpenter,
             variables,
@@ -23,12 +23,12 @@ impl Settings {
     }
 
     /// Whether an object of this version is checked for a release that the user has not named.
-    pub(super) fn is_guessed(&self, version: ApiVersion) -> bool {
+    pub fn is_guessed(&self, version: ApiVersion) -> bool {
         version == ApiVersion::V1Beta1 && self.karpenter.source() == ReleaseSource::Newest
     }
 
     /// The Karpenter that an object of this version is checked for.
-    pub(super) fn karpenter_for(&self, version: ApiVersion) -> &Karpenter {
+    pub fn karpenter_for(&self, version: ApiVersion) -> &Karpenter {
         if self.is_guessed(version) {
             &self.last_of_v1beta1
         } else {

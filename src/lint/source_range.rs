@@ -6,18 +6,18 @@ use poolgate_core::manifest::{Document, Lines, Position, Span};
 
 /// A range of the text, as bytes and as editors count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SourceRange {
+pub struct SourceRange {
     /// Its bytes.
-    pub(super) span: Span,
+    pub span: Span,
     /// Where it begins.
-    pub(super) start: Position,
+    pub start: Position,
     /// The first character after it.
-    pub(super) end: Position,
+    pub end: Position,
 }
 
 impl SourceRange {
     /// The beginning of a text, also of one that could not be read.
-    pub(super) fn beginning() -> Self {
+    pub fn beginning() -> Self {
         let start = Position { line: 1, column: 1 };
         Self {
             span: Span::new(0, 0),
@@ -29,7 +29,7 @@ impl SourceRange {
 
 /// The value of the field; for an unknown field its key. For a missing field, the key of the object that should
 /// contain it, or its first sibling if that object has no key.
-pub(super) fn of(document: &Document<'_>, path: &FieldPath, problem: &Problem) -> Span {
+pub fn of(document: &Document<'_>, path: &FieldPath, problem: &Problem) -> Span {
     let written = |span: Option<Span>| span.filter(|span| !span.is_empty());
     let key = || written(document.key_span_of(path));
     let value = || written(document.span_of(path));
@@ -54,7 +54,7 @@ fn above(document: &Document<'_>, path: &FieldPath) -> Span {
 }
 
 /// A span with its lines and columns.
-pub(super) fn located(span: Span, lines: &Lines<'_>) -> SourceRange {
+pub fn located(span: Span, lines: &Lines<'_>) -> SourceRange {
     SourceRange {
         span,
         start: lines.position(span.start()),
@@ -63,7 +63,7 @@ pub(super) fn located(span: Span, lines: &Lines<'_>) -> SourceRange {
 }
 
 /// A span at the end of a text is moved to just after its last word: the line after that does not exist.
-pub(super) fn within(text: &str, span: Span) -> Span {
+pub fn within(text: &str, span: Span) -> Span {
     let (before, behind) = text.split_at_checked(span.start()).unwrap_or((text, ""));
     if behind.trim_start().is_empty() {
         let end = before.trim_end().len();

@@ -12,7 +12,7 @@ use crate::files::{self, Input, Source, yaml};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
 
 /// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
-pub(super) fn karpenter(cluster: &ClusterReader, named: &Karpenter) -> anyhow::Result<Karpenter> {
+pub fn karpenter(cluster: &ClusterReader, named: &Karpenter) -> anyhow::Result<Karpenter> {
     let definition = cluster.get(DEFINITIONS, NODEPOOL_DEFINITION).unwrap_or_else(|error| {
         if named.source() != ReleaseSource::User {
             files::remark(&format!(
@@ -28,7 +28,7 @@ pub(super) fn karpenter(cluster: &ClusterReader, named: &Karpenter) -> anyhow::R
 }
 
 /// Every NodePool. If they cannot be read, that is an input too, like a file that cannot be read.
-pub(super) fn all(cluster: &ClusterReader) -> Vec<Input> {
+pub fn all(cluster: &ClusterReader) -> Vec<Input> {
     let mut inputs = Vec::new();
     if let Err(error) = cluster.each(NODE_POOLS, None, |pool| inputs.push(input(pool))) {
         inputs.push(Input {
@@ -41,7 +41,7 @@ pub(super) fn all(cluster: &ClusterReader) -> Vec<Input> {
 
 /// The node classes of these kinds, by group. If a kind cannot be listed, the reason is printed, and no finding
 /// depends on it.
-pub(super) fn classes(cluster: &ClusterReader, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
+pub fn classes(cluster: &ClusterReader, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
     let mut classes = NodeClasses::new(ClassSource::Cluster);
     for (group, kind) in kinds {
         match names(cluster, group, kind) {

@@ -13,27 +13,27 @@ use crate::files::Whole;
 
 /// An object that is checked.
 #[derive(Debug)]
-pub(super) struct Checked<'v> {
-    pub(super) subject: Subject,
-    pub(super) value: &'v Json<'v>,
+pub struct Checked<'v> {
+    pub subject: Subject,
+    pub value: &'v Json<'v>,
     /// Where it is in the document.
-    pub(super) path: FieldPath,
+    pub path: FieldPath,
 }
 
 /// The objects of a document.
 #[derive(Debug, Default)]
-pub(super) struct Subjects<'v> {
-    pub(super) checked: Vec<Checked<'v>>,
+pub struct Subjects<'v> {
+    pub checked: Vec<Checked<'v>>,
     /// Notes on objects that the cluster does not accept.
-    pub(super) unserved: Vec<Note>,
+    pub unserved: Vec<Note>,
     /// Objects of other kinds.
-    pub(super) others: Vec<Claimed<'v>>,
+    pub others: Vec<Claimed<'v>>,
 }
 
 impl<'v> Subjects<'v> {
     /// The objects of a document under the Karpenter that the cluster runs. An empty one has none. `whole` says whether the
     /// objects are complete.
-    pub(super) fn of(document: &'v Json<'v>, whole: Whole, karpenter: &Karpenter) -> Self {
+    pub fn of(document: &'v Json<'v>, whole: Whole, karpenter: &Karpenter) -> Self {
         let mut subjects = Self::default();
         let is_karpenters = |item: &Json<'_>| {
             let mut inner = Self::default();
@@ -48,7 +48,7 @@ impl<'v> Subjects<'v> {
     }
 
     /// Whether the document has none of Karpenter's objects.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.checked.is_empty() && self.unserved.is_empty()
     }
 
@@ -99,19 +99,19 @@ const fn parts(subject: Subject) -> (&'static str, ApiVersion) {
 
 impl Checked<'_> {
     /// The path from the root of the document to a field of the object.
-    pub(super) fn path_of(&self, field: &FieldPath) -> FieldPath {
+    pub fn path_of(&self, field: &FieldPath) -> FieldPath {
         let segments = self.path.segments().iter().chain(field.segments());
         segments.cloned().collect()
     }
 
     /// The version of its kind.
-    pub(super) fn version(&self) -> ApiVersion {
+    pub fn version(&self) -> ApiVersion {
         let (_, version) = parts(self.subject);
         version
     }
 
     /// The kind and name of the object.
-    pub(super) fn object(&self) -> Object {
+    pub fn object(&self) -> Object {
         let name = FieldPath::of(&["metadata", "name"]).find(self.value);
         let (kind, _) = parts(self.subject);
         Object {

@@ -15,11 +15,11 @@ use crate::text_rules::{self, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED};
 use poolgate_core::manifest::{Comment, Document, Span};
 
 /// How a comment for poolgate begins.
-pub(super) const MARK: &str = "poolgate:";
+pub const MARK: &str = "poolgate:";
 
 /// The comments of a document.
 #[derive(Debug, Default)]
-pub(super) struct Suppressions<'t> {
+pub struct Suppressions<'t> {
     comments: Vec<Suppression<'t>>,
     mistakes: Vec<Note>,
 }
@@ -37,7 +37,7 @@ struct Suppression<'t> {
 
 /// What a comment does to a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub enum Fate {
     /// No comment ignores it.
     Reported,
     /// It is ignored, but Karpenter would reject the object: it is reported as a warning.
@@ -48,7 +48,7 @@ pub(super) enum Fate {
 
 impl<'t> Suppressions<'t> {
     /// Reads the comments of a document.
-    pub(super) fn of(document: &Document<'t>, text: &'t str) -> Self {
+    pub fn of(document: &Document<'t>, text: &'t str) -> Self {
         let mut suppressions = Self::default();
         for comment in document.comments() {
             let Some(directive) = comment.text.trim_start().strip_prefix(MARK) else {
@@ -114,7 +114,7 @@ impl<'t> Suppressions<'t> {
     }
 
     /// What becomes of a finding.
-    pub(super) fn fate(&self, finding: &Finding) -> Fate {
+    pub fn fate(&self, finding: &Finding) -> Fate {
         let at = finding.place.span.start();
         let mut fate = Fate::Reported;
         for comment in &self.comments {
@@ -131,7 +131,7 @@ impl<'t> Suppressions<'t> {
     }
 
     /// Mistakes in the comments. Call it after all findings have passed [`Self::fate`].
-    pub(super) fn mistakes(self) -> impl Iterator<Item = Note> {
+    pub fn mistakes(self) -> impl Iterator<Item = Note> {
         let unused = self.comments.into_iter().filter(|comment| !comment.is_used.get());
         self.mistakes.into_iter().chain(unused.map(|comment| Note {
             rule: IGNORE_UNUSED,

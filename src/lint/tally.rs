@@ -12,51 +12,51 @@ use crate::text_rules;
 
 /// The numbers of one file, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub struct Tally {
     /// Files that are checked, including standard input, or stored NodePools; counted for the whole run.
-    pub(super) files: usize,
+    pub files: usize,
     /// The cluster that has stored them; `None` for files.
-    pub(super) cluster: Option<String>,
+    pub cluster: Option<String>,
     /// NodePools and NodeClaims.
-    pub(super) objects: usize,
+    pub objects: usize,
     /// Objects of other kinds in files with NodePools.
-    pub(super) others: usize,
-    pub(super) errors: usize,
-    pub(super) warnings: usize,
-    pub(super) infos: usize,
+    pub others: usize,
+    pub errors: usize,
+    pub warnings: usize,
+    pub infos: usize,
     /// Warnings that were errors before a policy or a comment lowered them, and for which Karpenter rejects the
     /// object.
-    pub(super) lowered: usize,
+    pub lowered: usize,
     /// Findings that are counted and not shown.
-    pub(super) omitted: usize,
+    pub omitted: usize,
     /// Helm template folders that were skipped.
-    pub(super) template_folders: usize,
+    pub template_folders: usize,
     /// Files and directories that could not be read.
-    pub(super) unreadable: usize,
+    pub unreadable: usize,
     /// Documents that were not read completely because of a bound.
-    pub(super) limits: usize,
+    pub limits: usize,
     /// Objects, counted among the others, that are patches.
-    pub(super) parts: usize,
+    pub parts: usize,
     /// Documents that SOPS has encrypted.
-    pub(super) encrypted: usize,
+    pub encrypted: usize,
     /// Findings that comments ignore.
-    pub(super) ignored: usize,
+    pub ignored: usize,
     /// Findings that the baseline holds.
-    pub(super) known: usize,
+    pub known: usize,
     /// Places that were fixed.
-    pub(super) fixed: usize,
+    pub fixed: usize,
     /// Places that would be fixed.
-    pub(super) fixable: usize,
+    pub fixable: usize,
     /// The rules with findings, and how many.
-    pub(super) rules: BTreeMap<&'static str, usize>,
+    pub rules: BTreeMap<&'static str, usize>,
     /// The releases that objects were checked for.
-    pub(super) releases: BTreeSet<KarpenterVersion>,
+    pub releases: BTreeSet<KarpenterVersion>,
     /// The files of the policies that objects were checked against; `None` is the built-in one.
-    pub(super) policies: BTreeSet<Option<String>>,
+    pub policies: BTreeSet<Option<String>>,
 }
 
 impl Tally {
-    pub(super) fn count(&mut self, severity: Severity, findings: usize) {
+    pub fn count(&mut self, severity: Severity, findings: usize) {
         match severity {
             Severity::Error => self.errors += findings,
             Severity::Warning => self.warnings += findings,
@@ -65,7 +65,7 @@ impl Tally {
     }
 
     /// Counts what is printed.
-    pub(super) fn count_all(&mut self, findings: &[Finding]) {
+    pub fn count_all(&mut self, findings: &[Finding]) {
         for finding in findings {
             self.count(finding.severity, 1);
             self.lowered += usize::from(finding.is_lowered);
@@ -79,17 +79,17 @@ impl Tally {
     }
 
     /// The releases that objects were checked for, the oldest first.
-    pub(super) fn releases(&self) -> Vec<String> {
+    pub fn releases(&self) -> Vec<String> {
         self.releases.iter().map(ToString::to_string).collect()
     }
 
     /// The files of the policies that objects were checked against.
-    pub(super) fn policies(&self) -> Vec<&str> {
+    pub fn policies(&self) -> Vec<&str> {
         self.policies.iter().filter_map(Option::as_deref).collect()
     }
 
     /// Whether everything was read that should be.
-    pub(super) fn is_reliable(&self) -> bool {
+    pub fn is_reliable(&self) -> bool {
         self.unreadable == 0 && self.limits == 0
     }
 }

@@ -20,21 +20,21 @@ use crate::files::{Input, Patches, Whole};
 
 /// The findings, by the names of the inputs.
 #[derive(Debug, Default)]
-pub(super) struct Together(HashMap<String, OfInput>);
+pub struct Together(HashMap<String, OfInput>);
 
 /// The findings of one input, by the number of the document and the path of the object in it.
-pub(super) type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
+pub type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
 
 /// A finding on one object that depends on others.
 #[derive(Debug)]
-pub(super) struct Across {
-    pub(super) diagnostic: Diagnostic,
-    pub(super) others: Vec<Elsewhere>,
+pub struct Across {
+    pub diagnostic: Diagnostic,
+    pub others: Vec<Elsewhere>,
 }
 
 /// The objects of one input, or of all.
 #[derive(Debug, Default)]
-pub(super) struct Objects {
+pub struct Objects {
     pools: Vec<Pool>,
     /// Group, kind and name of each object that is not a NodePool.
     others: Vec<[String; 3]>,
@@ -54,12 +54,12 @@ struct Pool {
 
 impl Together {
     /// The findings of an input.
-    pub(super) fn of(&self, name: &str) -> Option<&OfInput> {
+    pub fn of(&self, name: &str) -> Option<&OfInput> {
         self.0.get(name)
     }
 
     /// Checks all objects together.
-    pub(super) fn among(objects: &Objects, classes: &NodeClasses) -> Self {
+    pub fn among(objects: &Objects, classes: &NodeClasses) -> Self {
         let views: Vec<NodePool<'_>> = objects
             .pools
             .iter()
@@ -92,7 +92,7 @@ impl Together {
 
 impl Objects {
     /// The objects of all inputs, in their order.
-    pub(super) fn of(inputs: &[Input], settings: &Settings, patches: &Patches) -> Self {
+    pub fn of(inputs: &[Input], settings: &Settings, patches: &Patches) -> Self {
         let mut all = Self::default();
         let read = |input: &Input| Self::of_one(input, settings, patches.whole(input));
         let mut take = |objects: Self| {
@@ -106,7 +106,7 @@ impl Objects {
     }
 
     /// The kinds of node class to which NodePools refer, by group.
-    pub(super) fn class_kinds(&self) -> BTreeSet<(String, String)> {
+    pub fn class_kinds(&self) -> BTreeSet<(String, String)> {
         let pools = self.pools.iter();
         pools
             .filter_map(|pool| {
@@ -118,7 +118,7 @@ impl Objects {
     }
 
     /// The node classes among the others.
-    pub(super) fn classes(&self) -> NodeClasses {
+    pub fn classes(&self) -> NodeClasses {
         let mut classes = NodeClasses::new(ClassSource::Input);
         for [group, kind, name] in &self.others {
             classes.add(group, kind, [name.clone()]);

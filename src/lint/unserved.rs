@@ -22,15 +22,15 @@ const ALONE: &str = "Required value: no cluster takes an object without it";
 
 /// What an object says it is, and its content.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Claimed<'v> {
-    pub(super) version: Option<&'v str>,
-    pub(super) kind: Option<&'v str>,
-    pub(super) value: &'v Json<'v>,
+pub struct Claimed<'v> {
+    pub version: Option<&'v str>,
+    pub kind: Option<&'v str>,
+    pub value: &'v Json<'v>,
 }
 
 impl Claimed<'_> {
     /// What is wrong with it under a release; `None` if it may be served, or has nothing to do with Karpenter.
-    pub(super) fn fault(self, whole: Whole, release: KarpenterVersion) -> Option<Fault> {
+    pub fn fault(self, whole: Whole, release: KarpenterVersion) -> Option<Fault> {
         let is_filled_in_later = |text: &str| text.contains("${") || text.contains("{{");
         if self.version.is_some_and(is_filled_in_later) || self.kind.is_some_and(is_filled_in_later) {
             return None;
@@ -96,7 +96,7 @@ impl Claimed<'_> {
 }
 
 /// A fault as a finding on an object at this path.
-pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> Note {
+pub fn note(object: FieldPath, (field, message, suggestion): Fault) -> Note {
     Note {
         rule: text_rules::KIND,
         place: Place::Field(object.key(field)),
@@ -106,7 +106,7 @@ pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> No
 }
 
 /// A note on a list at the root of a document, if Karpenter's objects are in it: about the first of them.
-pub(super) fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Option<Note> {
+pub fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Option<Note> {
     let index = document.as_array()?.iter().position(holds)?;
     Some(Note {
         rule: text_rules::KIND,

@@ -11,7 +11,7 @@ use poolgate_core::manifest::{Document, any_text, has_variable, variables_in};
 const NAMED: usize = 3;
 
 /// The note on variables that are left in a document; `None` if there are none.
-pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
+pub fn note(document: &Document<'_>, text: &str) -> Option<Note> {
     let first = document.variables().first()?;
     let places = document.variables().iter();
     let mut names: Vec<&str> = places.flat_map(|span| variables_in(span.of(text))).collect();
@@ -34,7 +34,7 @@ pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
 }
 
 /// Whether a finding depends on a variable that is left in the object: at its field, below it, or beside it.
-pub(super) fn decide(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
+pub fn decide(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
     let in_path = |path: &FieldPath| {
         let mut segments = path.segments().iter();
         segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))

@@ -17,7 +17,7 @@ use crate::telemetry::Registry;
 
 /// The flags about the policy.
 #[derive(Debug, Args)]
-pub(crate) struct WatchedPolicyArgs {
+pub struct WatchedPolicyArgs {
     /// The organisation's policy; read again while poolgate runs
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
     policy: Option<PathBuf>,

@@ -8,7 +8,7 @@ use super::grammar::{self, Grammar, did_you_mean};
 use super::mistakes::{At, Found};
 
 /// Notes everything in `value` that the table does not allow. A null counts as absent, as it does in a NodePool.
-pub(super) fn check(value: &Value, shape: &'static Shape, path: &FieldPath, found: &mut Found) {
+pub fn check(value: &Value, shape: &'static Shape, path: &FieldPath, found: &mut Found) {
     match (shape, value) {
         (Shape::Word(words), Value::String(text)) => check_word(words, text, path, found),
         (Shape::Text(grammar), Value::String(text)) => check_text(grammar, text, At::Value, path, found),

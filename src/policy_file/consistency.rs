@@ -18,7 +18,7 @@ const DEFAULTS: [&str; 4] = [
 ];
 
 /// Notes what contradicts itself.
-pub(super) fn check(document: &Value, policy: &Policy, found: &mut Found) {
+pub fn check(document: &Value, policy: &Policy, found: &mut Found) {
     check_windows(document, found);
     check_exemptions(policy, found);
     let template = &policy.bounds.template;
@@ -34,7 +34,7 @@ pub(super) fn check(document: &Value, policy: &Policy, found: &mut Found) {
 }
 
 /// The fields under `defaults` that a document sets.
-pub(super) fn defaults_set(document: &Value) -> Vec<&'static str> {
+pub fn defaults_set(document: &Value) -> Vec<&'static str> {
     let is_set = |field: &&'static str| FieldPath::of(&["defaults", field]).find_value(document).is_some();
     DEFAULTS.into_iter().filter(is_set).collect()
 }

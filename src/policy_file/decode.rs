@@ -74,7 +74,7 @@ impl<'v> Cursor<'v> {
 }
 
 /// The policy of a document. A field without effect is noted.
-pub(super) fn decode(document: &Value, notes: &mut Found) -> Policy {
+pub fn decode(document: &Value, notes: &mut Found) -> Policy {
     let root = Cursor(Some(document));
     Policy {
         enforcement: root.at("enforcement").word(Enforcement::parse),

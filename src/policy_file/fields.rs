@@ -8,7 +8,7 @@ use super::grammar::{self, Grammar};
 
 /// What a value may be.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub enum Shape {
     /// One of these words.
     Word(&'static [&'static str]),
     /// A text.
@@ -31,15 +31,15 @@ pub(super) enum Shape {
 
 /// A field of an object.
 #[derive(Debug)]
-pub(super) struct Field {
+pub struct Field {
     /// Its name.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// What it is for: a sentence for the author of a file.
-    pub(super) about: &'static str,
+    pub about: &'static str,
     /// The shape of its value.
-    pub(super) shape: Shape,
+    pub shape: Shape,
     /// Whether it must be there.
-    pub(super) required: bool,
+    pub required: bool,
 }
 
 /// An object with these fields: name, shape and what it is for.
@@ -57,7 +57,7 @@ macro_rules! object {
 }
 
 /// A whole policy file.
-pub(super) static POLICY: Shape = object! {
+pub static POLICY: Shape = object! {
     "apiVersion" required: Word(&["poolgate.dev/v1alpha1"]), "The version of this format.";
     "kind" required: Word(&["Policy"]), "What this file is.";
     "metadata": METADATA, "What this policy is called; poolgate does not look at it.";

@@ -34,7 +34,7 @@ pub enum LoadError {
 
 impl LoadError {
     /// The error on one line: of several mistakes the first.
-    pub(super) fn brief(&self) -> String {
+    pub(crate) fn brief(&self) -> String {
         match self {
             Self::Wrong { path, mistakes } => {
                 let first = mistakes.shown.first().map(|mistake| placed(path, mistake));
@@ -58,18 +58,18 @@ fn lines(path: &Path, mistakes: &Mistakes) -> String {
 }
 
 /// A mistake as editors and build tools understand it: `FILE:LINE:COLUMN: message`.
-pub(crate) fn placed(path: &Path, mistake: &Mistake) -> String {
+pub fn placed(path: &Path, mistake: &Mistake) -> String {
     format!("{}:{mistake}", path.display())
 }
 
 /// Reads a policy file.
-pub(crate) fn load(path: &Path) -> Result<ReadPolicy, LoadError> {
+pub fn load(path: &Path) -> Result<ReadPolicy, LoadError> {
     let bytes = polled_file::read(path).map_err(|cause| unreadable(path, cause))?;
     parse(path, &bytes)
 }
 
 /// Why a file could not be read.
-pub(super) fn unreadable(path: &Path, cause: io::Error) -> LoadError {
+pub fn unreadable(path: &Path, cause: io::Error) -> LoadError {
     if cause.kind() == io::ErrorKind::NotFound {
         return LoadError::Missing(path.to_owned());
     }
@@ -80,7 +80,7 @@ pub(super) fn unreadable(path: &Path, cause: io::Error) -> LoadError {
 }
 
 /// What the bytes of a file say.
-pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         unreadable(

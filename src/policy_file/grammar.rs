@@ -23,18 +23,18 @@ const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-
 
 /// Why a text is not allowed where it is.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub struct Wrong {
     /// What is wrong: a clause without final stop.
-    pub(super) reason: String,
+    pub reason: String,
     /// What to write instead, if that is known.
-    pub(super) suggestion: Option<String>,
+    pub suggestion: Option<String>,
 }
 
 /// A kind of text.
 #[derive(Debug)]
-pub(super) struct Grammar {
+pub struct Grammar {
     /// What it looks like to a JSON Schema, roughly: a regular expression.
-    pub(super) pattern: Option<&'static str>,
+    pub pattern: Option<&'static str>,
     check: Check,
 }
 
@@ -49,7 +49,7 @@ enum Check {
 
 impl Grammar {
     /// Whether a text is one of this kind.
-    pub(super) fn check(&self, text: &str) -> Result<(), Wrong> {
+    pub fn check(&self, text: &str) -> Result<(), Wrong> {
         if text.len() > LONGEST_TEXT {
             let reason = format!("it is {} bytes long, at most {LONGEST_TEXT} are read", text.len());
             return wrong(reason, None::<String>);
@@ -62,7 +62,7 @@ impl Grammar {
     }
 }
 
-pub(super) static BUDGET_NODES: Grammar = Grammar {
+pub static BUDGET_NODES: Grammar = Grammar {
     pattern: Some("^((100|[0-9]{1,2})%|[0-9]+)$"),
     check: Check::Says(|text| match BudgetNodes::parse(text) {
         Ok(_) => Ok(()),
@@ -70,7 +70,7 @@ pub(super) static BUDGET_NODES: Grammar = Grammar {
     }),
 };
 
-pub(super) static SCHEDULE: Grammar = Grammar {
+pub static SCHEDULE: Grammar = Grammar {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     check: Check::Says(|text| match Schedule::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
@@ -80,7 +80,7 @@ pub(super) static SCHEDULE: Grammar = Grammar {
     }),
 };
 
-pub(super) static BUDGET_DURATION: Grammar = Grammar {
+pub static BUDGET_DURATION: Grammar = Grammar {
     pattern: Some("^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"),
     check: Check::Says(|text| match BudgetDuration::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion),
@@ -90,13 +90,13 @@ pub(super) static BUDGET_DURATION: Grammar = Grammar {
 };
 
 /// The pattern of Karpenter's CRD for lengths of time other than a budget's.
-pub(super) static DURATION: Grammar = Grammar {
+pub static DURATION: Grammar = Grammar {
     pattern: Some("^([0-9]+(s|m|h))+$"),
     check: Check::Says(check_duration),
 };
 
 /// The same, longer than nothing and not longer than [`LONGEST_REPAIR`].
-pub(super) static REPAIR_GRACE_PERIOD: Grammar = Grammar {
+pub static REPAIR_GRACE_PERIOD: Grammar = Grammar {
     pattern: DURATION.pattern,
     check: Check::Says(|text| {
         check_duration(text)?;
@@ -110,7 +110,7 @@ pub(super) static REPAIR_GRACE_PERIOD: Grammar = Grammar {
     }),
 };
 
-pub(super) static DURATION_OR_NEVER: Grammar = Grammar {
+pub static DURATION_OR_NEVER: Grammar = Grammar {
     pattern: Some("^(([0-9]+(s|m|h))+|Never)$"),
     check: Check::Says(|text| {
         if text == "Never" {
@@ -123,7 +123,7 @@ pub(super) static DURATION_OR_NEVER: Grammar = Grammar {
     }),
 };
 
-pub(super) static QUANTITY: Grammar = Grammar {
+pub static QUANTITY: Grammar = Grammar {
     pattern: None,
     check: Check::Says(|text| match Quantity::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
@@ -132,7 +132,7 @@ pub(super) static QUANTITY: Grammar = Grammar {
     }),
 };
 
-pub(super) static RESOURCE: Grammar = Grammar {
+pub static RESOURCE: Grammar = Grammar {
     pattern: Some("^(cpu|memory|nodes|pods|ephemeral-storage|hugepages-.+|[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)$"),
     check: Check::Says(|text| {
         if PLAIN_RESOURCES.contains(&text) || text.starts_with("hugepages-") || is_extended(text) {
@@ -145,7 +145,7 @@ pub(super) static RESOURCE: Grammar = Grammar {
     }),
 };
 
-pub(super) static LABEL_KEY: Grammar = Grammar {
+pub static LABEL_KEY: Grammar = Grammar {
     pattern: Some(r"^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
     check: Check::Is(
         |text| qualified_name(text).is_ok(),
@@ -154,7 +154,7 @@ pub(super) static LABEL_KEY: Grammar = Grammar {
     ),
 };
 
-pub(super) static LABEL_VALUE: Grammar = Grammar {
+pub static LABEL_VALUE: Grammar = Grammar {
     pattern: Some("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
     check: Check::Is(
         |text| label_value(text).is_ok(),
@@ -163,7 +163,7 @@ pub(super) static LABEL_VALUE: Grammar = Grammar {
     ),
 };
 
-pub(super) static DOMAIN: Grammar = Grammar {
+pub static DOMAIN: Grammar = Grammar {
     pattern: Some("^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"),
     check: Check::Is(
         is_object_name,
@@ -172,7 +172,7 @@ pub(super) static DOMAIN: Grammar = Grammar {
     ),
 };
 
-pub(super) static POOL_PATTERN: Grammar = Grammar {
+pub static POOL_PATTERN: Grammar = Grammar {
     pattern: Some("^[a-z0-9.*-]+$"),
     check: Check::Is(
         |text| is_pattern(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase()),
@@ -181,7 +181,7 @@ pub(super) static POOL_PATTERN: Grammar = Grammar {
     ),
 };
 
-pub(super) static NAME_PATTERN: Grammar = Grammar {
+pub static NAME_PATTERN: Grammar = Grammar {
     pattern: Some("^[A-Za-z0-9.*-]+$"),
     check: Check::Is(
         is_pattern,
@@ -190,7 +190,7 @@ pub(super) static NAME_PATTERN: Grammar = Grammar {
     ),
 };
 
-pub(super) static RULE: Grammar = Grammar {
+pub static RULE: Grammar = Grammar {
     pattern: None,
     check: Check::Says(|text| match find(text) {
         Some(_) => Ok(()),
@@ -198,7 +198,7 @@ pub(super) static RULE: Grammar = Grammar {
     }),
 };
 
-pub(super) static RULE_PATTERN: Grammar = Grammar {
+pub static RULE_PATTERN: Grammar = Grammar {
     pattern: Some("^[a-z*-]+$"),
     check: Check::Says(|text| {
         let pattern = Glob::new(text);
@@ -209,7 +209,7 @@ pub(super) static RULE_PATTERN: Grammar = Grammar {
     }),
 };
 
-pub(super) static FREE_TEXT: Grammar = Grammar {
+pub static FREE_TEXT: Grammar = Grammar {
     pattern: None,
     check: Check::Is(
         |text| !text.chars().any(char::is_control),
@@ -219,7 +219,7 @@ pub(super) static FREE_TEXT: Grammar = Grammar {
 };
 
 /// The word that was probably meant, as a question.
-pub(super) fn did_you_mean<'w>(written: &str, words: impl Iterator<Item = &'w str>) -> Option<String> {
+pub fn did_you_mean<'w>(written: &str, words: impl Iterator<Item = &'w str>) -> Option<String> {
     nearest(written, words).map(|word| Suggestion::did_you_mean(word).text)
 }
 

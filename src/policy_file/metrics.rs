@@ -8,14 +8,14 @@ use crate::telemetry::{Label, Registry};
 
 /// What is known of the policy in force.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct PolicyMetrics {
+pub struct PolicyMetrics {
     info: Family<[Label<String>; 2], Gauge>,
-    pub(super) loads: LoadMetrics,
+    pub loads: LoadMetrics,
 }
 
 impl PolicyMetrics {
     /// Registers the metrics.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         let info = registry.metric(
             "policy_info",
             "The policy in force: always 1, with the SHA-256 of the file that it came from",
@@ -27,7 +27,7 @@ impl PolicyMetrics {
     }
 
     /// Which policy is in force; without a hash it is the built-in one.
-    pub(super) fn in_force(&self, sha256: Option<&str>) {
+    pub fn in_force(&self, sha256: Option<&str>) {
         self.info.clear();
         let source = if sha256.is_some() { "file" } else { "built-in" };
         let labels = [

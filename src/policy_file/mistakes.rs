@@ -28,7 +28,7 @@ pub struct Mistakes {
 
 /// What to point at for a mistake in a field.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum At {
+pub enum At {
     /// Its name.
     Key,
     /// What it holds.
@@ -37,11 +37,11 @@ pub(super) enum At {
 
 /// Mistakes while they are found.
 #[derive(Debug, Default)]
-pub(super) struct Found(Vec<(FieldPath, At, String)>);
+pub struct Found(Vec<(FieldPath, At, String)>);
 
 impl Found {
     /// Adds a mistake: what is wrong, and how to fix it if that is known.
-    pub(super) fn push(&mut self, path: &FieldPath, at: At, wrong: &str, suggestion: Option<&str>) {
+    pub fn push(&mut self, path: &FieldPath, at: At, wrong: &str, suggestion: Option<&str>) {
         let message = match suggestion {
             Some(suggestion) => format!("{wrong}; {suggestion}"),
             None => wrong.to_owned(),
@@ -49,12 +49,12 @@ impl Found {
         self.0.push((path.clone(), at, message));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The mistakes with their positions. A missing field has the position where it should be.
-    pub(super) fn located(self, document: &Document<'_>, lines: &Lines<'_>) -> Vec<Mistake> {
+    pub fn located(self, document: &Document<'_>, lines: &Lines<'_>) -> Vec<Mistake> {
         let located = self.0.into_iter().map(|(path, at, message)| Mistake {
             position: lines.position(start(document, &path, at)),
             message,

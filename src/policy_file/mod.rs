@@ -20,11 +20,11 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use args::WatchedPolicyArgs;
+pub use args::WatchedPolicyArgs;
 pub use file::LoadError;
-pub(crate) use file::{load, placed};
+pub use file::{load, placed};
 pub use mistakes::{Mistake, Mistakes};
 pub use read::{ReadPolicy, read};
 pub use schema::schema;
-pub(crate) use watch::IfUnusable;
+pub use watch::IfUnusable;
 pub use watch::PolicyInForce;

@@ -58,7 +58,7 @@ impl From<Policy> for PolicyInForce {
 
 /// What a file means that cannot be used at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IfUnusable {
+pub enum IfUnusable {
     /// That the process does not start.
     Fail,
     /// That the built-in policy is used instead, unless there is no file: a wrong path is a mistake on the command line.
@@ -69,27 +69,22 @@ pub(crate) enum IfUnusable {
 
 /// The file, and the policy from it.
 #[derive(Debug)]
-pub(crate) struct PolicyFile {
+pub struct PolicyFile {
     path: PathBuf,
     /// Whether a missing file means that the built-in policy is in force. Otherwise it is a mistake, as a wrong path is.
     is_optional: bool,
     if_unusable: IfUnusable,
     /// The policy in force, from when the file was read, and after each change.
-    pub(super) in_force: PolicyInForce,
+    pub in_force: PolicyInForce,
     /// The name of the policy in force.
     name: String,
     /// What `/readyz` says of it.
-    pub(super) line: Arc<ArcSwap<String>>,
+    pub line: Arc<ArcSwap<String>>,
     metrics: PolicyMetrics,
 }
 
 impl PolicyFile {
-    pub(super) fn new(
-        path: PathBuf,
-        is_optional: bool,
-        if_unusable: IfUnusable,
-        metrics: PolicyMetrics,
-    ) -> Self {
+    pub fn new(path: PathBuf, is_optional: bool, if_unusable: IfUnusable, metrics: PolicyMetrics) -> Self {
         Self {
             path,
             is_optional,

@@ -14,23 +14,23 @@ use crate::telemetry::{Registry, count_panics};
 
 /// A process that starts: its parts register their metrics and add their tasks.
 #[derive(Debug)]
-pub(crate) struct Process {
-    pub(crate) registry: Registry,
-    pub(crate) http_metrics: HttpMetrics,
-    pub(crate) tasks: Tasks,
+pub struct Process {
+    pub registry: Registry,
+    pub http_metrics: HttpMetrics,
+    pub tasks: Tasks,
     /// The lines of the parts in `/readyz`, below the answer itself.
-    pub(crate) details: Vec<StatusLine>,
+    pub details: Vec<StatusLine>,
     /// Cancelled after a signal, when work that has begun is to be finished.
-    pub(crate) drain: CancellationToken,
+    pub drain: CancellationToken,
     signals: Signals,
 }
 
 /// A process that answers probes. No metric can be registered any more.
 #[derive(Debug)]
-pub(crate) struct Running {
-    pub(crate) tasks: Tasks,
+pub struct Running {
+    pub tasks: Tasks,
     /// Where probes are answered.
-    pub(crate) probe_address: String,
+    pub probe_address: String,
     drain: CancellationToken,
     signals: Signals,
     readiness: Arc<Readiness>,
@@ -38,7 +38,7 @@ pub(crate) struct Running {
 
 impl Process {
     /// Listens for signals from now on.
-    pub(crate) fn start() -> Result<Self, SystemError> {
+    pub fn start() -> Result<Self, SystemError> {
         let mut registry = Registry::of_process();
         count_panics(&mut registry);
         Ok(Self {
@@ -52,7 +52,7 @@ impl Process {
     }
 
     /// Answers probes until the process exits.
-    pub(crate) async fn answer_probes(
+    pub async fn answer_probes(
         mut self,
         args: &ProbeArgs,
         otherwise: Interface,
@@ -90,7 +90,7 @@ impl Process {
 impl Running {
     /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to finish
     /// what has begun. After a second signal the process stops at once, and also if a part stops by itself.
-    pub(crate) async fn until_signalled(
+    pub async fn until_signalled(
         mut self,
         delay: Duration,
         last: &'static str,

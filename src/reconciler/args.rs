@@ -14,12 +14,12 @@ use crate::telemetry::LogArgs;
 
 /// The flags of `reconcile`.
 #[derive(Debug, Args)]
-pub(crate) struct ReconcileArgs {
+pub struct ReconcileArgs {
     #[command(flatten)]
-    pub(super) probes: ProbeArgs,
+    pub probes: ProbeArgs,
 
     #[command(flatten)]
-    pub(super) policy: WatchedPolicyArgs,
+    pub policy: WatchedPolicyArgs,
 
     /// What to do with nodes above a limit [default: what the policy says; a pool's annotation
     /// poolgate.dev/over-limit wins over both]
@@ -33,38 +33,38 @@ pub(crate) struct ReconcileArgs {
         default_value = "10",
         value_name = "N"
     )]
-    pub(super) max_terminations_per_minute: u32,
+    pub max_terminations_per_minute: u32,
 
     /// How long everything must have been steady before a node is terminated: counted from the start, from a gap in a
     /// watch, from a change of the NodePool definition
     #[arg(long, env = "POOLGATE_SETTLE", default_value = "3m", value_name = "TIME",
         value_parser = flags::time)]
-    pub(super) settle: Duration,
+    pub settle: Duration,
 
     /// How long the leader may be silent before another replica takes over
     #[arg(long, env = "POOLGATE_LEASE_DURATION", default_value = "15s", value_name = "TIME",
         value_parser = lease_duration)]
-    pub(super) lease_duration: Duration,
+    pub lease_duration: Duration,
 
     /// Write nothing: show in logs and metrics what would be written
     #[arg(long, env = "POOLGATE_OBSERVE", value_parser = BoolishValueParser::new())]
-    pub(super) observe: bool,
+    pub observe: bool,
 
     /// Remove every mark of poolgate from nodes, and exit. Stop the reconcilers first
     #[arg(long, env = "POOLGATE_UNHOLD_ALL", conflicts_with = "observe",
         value_parser = BoolishValueParser::new())]
-    pub(super) unhold_all: bool,
+    pub unhold_all: bool,
 
     /// Do so only if no reconciler has renewed its Lease for so long, or the Lease is gone
     #[arg(long, env = "POOLGATE_IF_LEASE_OLDER_THAN", value_name = "TIME", value_parser = flags::interval,
         requires = "unhold_all")]
-    pub(super) if_lease_older_than: Option<Duration>,
+    pub if_lease_older_than: Option<Duration>,
 
     #[command(flatten)]
-    pub(super) cluster: ClusterArgs,
+    pub cluster: ClusterArgs,
 
     #[command(flatten)]
-    pub(super) log: LogArgs,
+    pub log: LogArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -77,7 +77,7 @@ enum OverLimitChoice {
 
 impl ReconcileArgs {
     /// What to do with nodes above a limit if the pool does not say; `None` to follow the policy.
-    pub(super) fn over_limit(&self) -> Option<OverLimit> {
+    pub fn over_limit(&self) -> Option<OverLimit> {
         self.over_limit.map(|choice| match choice {
             OverLimitChoice::Report => OverLimit::Report,
             OverLimitChoice::Terminate => OverLimit::Terminate,

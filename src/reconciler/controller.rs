@@ -32,10 +32,10 @@ const NEXT_STEP: Duration = Duration::from_secs(1);
 const RESYNC: Duration = Duration::from_mins(10);
 
 /// Reconciles pools one by one.
-pub(super) struct Controller {
-    pub(super) seen: Seen,
-    pub(super) writer: Writer,
-    pub(super) ledgers: PoolLedgers,
+pub struct Controller {
+    pub seen: Seen,
+    pub writer: Writer,
+    pub ledgers: PoolLedgers,
     rights: GrantedRights,
     policy: PolicyInForce,
     in_force: Option<Arc<Policy>>,
@@ -44,7 +44,7 @@ pub(super) struct Controller {
     /// How long everything must have been steady before anything is terminated.
     settle: Duration,
     queue: Queue,
-    pub(super) pace: Pace,
+    pub pace: Pace,
     marker: Marker,
     events: PublishedEvents,
     memories: HashMap<Arc<str>, Memory>,
@@ -59,7 +59,7 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    pub(super) fn new(
+    pub fn new(
         seen: Seen,
         writer: Writer,
         ledgers: PoolLedgers,
@@ -89,7 +89,7 @@ impl Controller {
     }
 
     /// Reconciles pools until `end`. A pool in progress is finished first.
-    pub(super) async fn run(mut self, end: CancellationToken, known: impl Fn()) {
+    pub async fn run(mut self, end: CancellationToken, known: impl Fn()) {
         while !end.is_cancelled() {
             self.follow_policy();
             self.follow_leadership();
@@ -277,14 +277,14 @@ impl Controller {
         held.and(self.marker.unhold(&self.writer, &unhold).await)
     }
 
-    pub(super) fn now(&self) -> Now {
+    pub fn now(&self) -> Now {
         Now {
             wall: Timestamp::now(),
             clock: self.seen.now(),
         }
     }
 
-    pub(super) fn inputs(&mut self, snapshot: &Snapshot) -> PlanInputs {
+    pub fn inputs(&mut self, snapshot: &Snapshot) -> PlanInputs {
         let steady = self.seen.steady_since();
         let since = steady
             .zip(self.leading)

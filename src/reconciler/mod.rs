@@ -22,5 +22,5 @@ mod step;
 mod terminate;
 mod work;
 
-pub(crate) use args::ReconcileArgs;
-pub(crate) use run::reconcile;
+pub use args::ReconcileArgs;
+pub use run::reconcile;

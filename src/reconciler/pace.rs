@@ -10,14 +10,14 @@ const WINDOW: Duration = Duration::from_mins(1);
 
 /// The terminations of the last minute.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub struct Pace {
     most: usize,
     deleted: VecDeque<Instant>,
 }
 
 impl Pace {
     /// At most so many in any minute.
-    pub(super) fn new(most: u32) -> Self {
+    pub fn new(most: u32) -> Self {
         Self {
             most: usize::try_from(most).unwrap_or(usize::MAX),
             deleted: VecDeque::new(),
@@ -25,7 +25,7 @@ impl Pace {
     }
 
     /// How many there may be now.
-    pub(super) fn left(&mut self, now: Instant) -> usize {
+    pub fn left(&mut self, now: Instant) -> usize {
         while self
             .deleted
             .front()
@@ -37,7 +37,7 @@ impl Pace {
     }
 
     /// When one more is allowed; `None` if one is allowed now, or never.
-    pub(super) fn next_at(&mut self, now: Instant) -> Option<Instant> {
+    pub fn next_at(&mut self, now: Instant) -> Option<Instant> {
         if self.left(now) > 0 {
             return None;
         }
@@ -45,12 +45,12 @@ impl Pace {
     }
 
     /// One was deleted.
-    pub(super) fn terminated(&mut self, now: Instant) {
+    pub fn terminated(&mut self, now: Instant) {
         self.deleted.push_back(now);
     }
 
     /// The last one was not deleted.
-    pub(super) fn refused(&mut self) {
+    pub fn refused(&mut self) {
         self.deleted.pop_back();
     }
 }

@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Pools that wait to be reconciled.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub struct Queue {
     /// When each pool is next reconciled.
     times: BTreeMap<Arc<str>, Instant>,
     by_time: BTreeSet<(Instant, Arc<str>)>,
@@ -38,7 +38,7 @@ struct Last {
 }
 
 impl Queue {
-    pub(super) fn new(now: Instant) -> Self {
+    pub fn new(now: Instant) -> Self {
         Self {
             times: BTreeMap::new(),
             by_time: BTreeSet::new(),
@@ -49,7 +49,7 @@ impl Queue {
     }
 
     /// A pool has changed: it is due as soon as its rate limit allows. After a failure, the full pause is waited.
-    pub(super) fn push(&mut self, pool: Arc<str>, now: Instant) {
+    pub fn push(&mut self, pool: Arc<str>, now: Instant) {
         let at = self
             .last
             .get(&pool)
@@ -58,7 +58,7 @@ impl Queue {
     }
 
     /// A pool is due at that time, or earlier if it already was.
-    pub(super) fn push_at(&mut self, pool: Arc<str>, at: Instant) {
+    pub fn push_at(&mut self, pool: Arc<str>, at: Instant) {
         match self.times.get(&pool) {
             Some(due) if *due <= at => return,
             Some(due) => drop(self.by_time.remove(&(*due, Arc::clone(&pool)))),
@@ -69,7 +69,7 @@ impl Queue {
     }
 
     /// The next pool that is due.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<Arc<str>> {
+    pub fn pop(&mut self, now: Instant) -> Option<Arc<str>> {
         self.refill(now);
         if self.tokens < 1.0 || self.by_time.first().is_none_or(|(at, _)| *at > now) {
             return None;
@@ -83,7 +83,7 @@ impl Queue {
     }
 
     /// When the next pool may be taken.
-    pub(super) fn next_at(&self) -> Option<Instant> {
+    pub fn next_at(&self) -> Option<Instant> {
         let (due, _) = self.by_time.first()?;
         if self.tokens >= 1.0 {
             return Some(*due);
@@ -93,14 +93,14 @@ impl Queue {
     }
 
     /// A pool was reconciled successfully.
-    pub(super) fn succeeded(&mut self, pool: &str) {
+    pub fn succeeded(&mut self, pool: &str) {
         if let Some(last) = self.last.get_mut(pool) {
             last.failures = 0;
         }
     }
 
     /// Reconciling a pool has failed: it is tried again, each time after a longer pause.
-    pub(super) fn failed(&mut self, pool: &Arc<str>, now: Instant) {
+    pub fn failed(&mut self, pool: &Arc<str>, now: Instant) {
         let last = self
             .last
             .entry(Arc::clone(pool))
@@ -112,12 +112,12 @@ impl Queue {
     }
 
     /// Forgets a pool of which nothing is left.
-    pub(super) fn forget(&mut self, pool: &str) {
+    pub fn forget(&mut self, pool: &str) {
         self.last.remove(pool);
     }
 
     /// How many pools are due now.
-    pub(super) fn due(&self, now: Instant) -> usize {
+    pub fn due(&self, now: Instant) -> usize {
         self.by_time.iter().take_while(|(at, _)| *at <= now).count()
     }
 

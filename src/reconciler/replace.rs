@@ -16,7 +16,7 @@ use super::step::Step;
 
 impl Controller {
     /// Takes the next step of a replacement.
-    pub(super) async fn replace(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<Step, WriteError> {
+    pub async fn replace(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<Step, WriteError> {
         match self.carry_on_replacement(snapshot, plan).await? {
             Step::Done if plan.replace.is_some() => {
                 self.delete_to_replace(snapshot.clone(), &plan.memory).await

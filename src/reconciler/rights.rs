@@ -16,7 +16,7 @@ use super::apply::{CALL, WriteError, Writer};
 const PERIOD: Duration = Duration::from_mins(1);
 
 /// What the API server said last.
-pub(super) struct GrantedRights {
+pub struct GrantedRights {
     client: Client,
     /// All of them until the first answer: the API server itself denies what is not allowed.
     granted: Rights,
@@ -37,7 +37,7 @@ struct ReviewStatus {
 
 impl GrantedRights {
     /// With `--observe` the API server is not asked.
-    pub(super) fn of(writer: &Writer) -> Self {
+    pub fn of(writer: &Writer) -> Self {
         Self {
             client: writer.client.clone(),
             granted: Rights::ALL,
@@ -46,12 +46,12 @@ impl GrantedRights {
         }
     }
 
-    pub(super) const fn granted(&self) -> Rights {
+    pub const fn granted(&self) -> Rights {
         self.granted
     }
 
     /// Asks again if it is time to. Returns whether an answer has changed.
-    pub(super) async fn follow(&mut self) -> bool {
+    pub async fn follow(&mut self) -> bool {
         let now = Instant::now();
         if self.ask_at.is_none_or(|at| at > now) {
             return false;

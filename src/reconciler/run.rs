@@ -21,7 +21,7 @@ use crate::telemetry::Registry;
 const DRAIN: Duration = Duration::from_secs(20);
 
 /// Reconciles until a signal. Returns the exit code: 0 after a clean stop.
-pub(crate) fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
+pub fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     args.log.install()?;
     lifecycle::run(async {
         if args.unhold_all {

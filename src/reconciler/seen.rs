@@ -12,7 +12,7 @@ use crate::cluster::clock::Clock;
 
 /// A watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Watched {
+pub enum Watched {
     /// The definition of NodePools.
     Definition,
     /// `NodePools`.
@@ -29,7 +29,7 @@ pub(super) enum Watched {
 
 impl Watched {
     /// All of them.
-    pub(super) const ALL: [Self; 6] = [
+    pub const ALL: [Self; 6] = [
         Self::Definition,
         Self::Pools,
         Self::Claims,
@@ -39,7 +39,7 @@ impl Watched {
     ];
 
     /// Its name in logs and metrics.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Definition => "definition",
             Self::Pools => "nodepools",
@@ -53,7 +53,7 @@ impl Watched {
 
 /// What the watches have seen; clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen(Rc<Inner>);
+pub struct Seen(Rc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -69,7 +69,7 @@ struct Inner {
 }
 
 impl Seen {
-    pub(super) fn new(index: Index) -> Self {
+    pub fn new(index: Index) -> Self {
         Self(Rc::new(Inner {
             index: RefCell::new(index),
             up: RefCell::default(),
@@ -82,17 +82,17 @@ impl Seen {
     }
 
     /// The current time on the clock that is used for everything here.
-    pub(super) fn now(&self) -> Moment {
+    pub fn now(&self) -> Moment {
         self.0.clock.now()
     }
 
     /// Reads the index.
-    pub(super) fn look<T>(&self, at: impl FnOnce(&Index) -> T) -> T {
+    pub fn look<T>(&self, at: impl FnOnce(&Index) -> T) -> T {
         at(&self.0.index.borrow())
     }
 
     /// Changes the index, and wakes the tasks that wait for a change.
-    pub(super) fn change<T>(&self, how: impl FnOnce(&mut Index) -> T) -> T {
+    pub fn change<T>(&self, how: impl FnOnce(&mut Index) -> T) -> T {
         let mut index = self.0.index.borrow_mut();
         let result = how(&mut index);
         if index.has_changed() {
@@ -105,55 +105,55 @@ impl Seen {
     }
 
     /// Waits until something has changed.
-    pub(super) async fn changed(&self) {
+    pub async fn changed(&self) {
         self.0.changed.notified().await;
     }
 
     /// Waits until nodes must be listed again. A list that began after the request is enough.
-    pub(super) async fn wants_nodes_again(&self) {
+    pub async fn wants_nodes_again(&self) {
         while !self.look(Index::wants_other_labels) {
             self.0.relist_nodes.notified().await;
         }
     }
 
     /// A watch is complete.
-    pub(super) fn complete(&self, watch: Watched) {
+    pub fn complete(&self, watch: Watched) {
         self.0.up.borrow_mut().entry(watch).or_insert_with(|| self.now());
         self.0.changed.notify_one();
         self.0.completed.notify_waiters();
     }
 
     /// Waits until a watch is complete.
-    pub(super) async fn completed(&self, watch: Watched) {
+    pub async fn completed(&self, watch: Watched) {
         while !self.is_up(watch) {
             self.0.completed.notified().await;
         }
     }
 
     /// A watch is down.
-    pub(super) fn lost(&self, watch: Watched) {
+    pub fn lost(&self, watch: Watched) {
         self.0.up.borrow_mut().remove(&watch);
         self.change(Index::forget_tries);
     }
 
     /// The definition of NodePools has changed.
-    pub(super) fn redefined(&self) {
+    pub fn redefined(&self) {
         *self.0.defined.borrow_mut() = Some(self.now());
     }
 
     /// Whether a watch is complete.
-    pub(super) fn is_up(&self, watch: Watched) -> bool {
+    pub fn is_up(&self, watch: Watched) -> bool {
         self.0.up.borrow().contains_key(&watch)
     }
 
     /// Whether every watch is complete.
-    pub(super) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.0.up.borrow().len() == Watched::ALL.len()
     }
 
     /// Since when all watches have been complete and the definition has been the same; `None` while a watch is
     /// down.
-    pub(super) fn steady_since(&self) -> Option<Moment> {
+    pub fn steady_since(&self) -> Option<Moment> {
         if !self.is_complete() || !self.look(Index::is_whole) {
             return None;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poolgate_core::nodelimit::plan::DrainObstacle;
 
 /// What became of a step of a replacement.
-pub(super) enum Step {
+pub enum Step {
     /// It is done, or there was none.
     Done,
     /// The ledger is no longer the one of the plan.

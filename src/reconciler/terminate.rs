@@ -25,7 +25,7 @@ struct Undeleted {
 
 impl Controller {
     /// Writes the victims into the pool's ledger.
-    pub(super) async fn list_victims(
+    pub async fn list_victims(
         &mut self,
         snapshot: &Snapshot,
         victims: &[Arc<str>],
@@ -51,7 +51,7 @@ impl Controller {
 
     /// Deletes victims one by one. One that the API server refuses to delete does not save the others; the first error is
     /// returned.
-    pub(super) async fn terminate_victims(
+    pub async fn terminate_victims(
         &mut self,
         mut snapshot: Snapshot,
         mut memory: Memory,
@@ -117,7 +117,7 @@ impl Controller {
     }
 
     /// Reads pool and ledger as they are stored now. False if the pool is gone.
-    pub(super) async fn read_pool_again(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
+    pub async fn read_pool_again(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
         let name = Arc::clone(&snapshot.pool.name);
         let Some(pool) = self.writer.read_pool(&name).await? else {
             return Ok(false);

@@ -26,32 +26,32 @@ use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::policy_file::PolicyInForce;
 
 /// The Lease of the leader: only its holder writes.
-pub(super) const LEASE: &str = "poolgate-reconciler";
+pub const LEASE: &str = "poolgate-reconciler";
 
 /// What is reported while a watch is down.
 const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
 
 /// Everything that the thread needs.
-pub(super) struct Work {
-    pub(super) args: ReconcileArgs,
-    pub(super) cluster: Config,
-    pub(super) policy: PolicyInForce,
-    pub(super) metrics: ReconcileMetrics,
-    pub(super) watches: WatchMetrics,
-    pub(super) lines: Lines,
-    pub(super) readiness: Arc<Readiness>,
-    pub(super) end: CancellationToken,
+pub struct Work {
+    pub args: ReconcileArgs,
+    pub cluster: Config,
+    pub policy: PolicyInForce,
+    pub metrics: ReconcileMetrics,
+    pub watches: WatchMetrics,
+    pub lines: Lines,
+    pub readiness: Arc<Readiness>,
+    pub end: CancellationToken,
 }
 
 /// The lines of `/readyz`.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub struct Lines {
     leader: Arc<ArcSwap<String>>,
     watches: [Arc<ArcSwap<String>>; Watched::ALL.len()],
 }
 
 impl Lines {
-    pub(super) fn new(observe: bool) -> Self {
+    pub fn new(observe: bool) -> Self {
         let leader = if observe {
             "no election: --observe writes nothing"
         } else {
@@ -63,7 +63,7 @@ impl Lines {
         }
     }
 
-    pub(super) fn details(&self) -> Vec<StatusLine> {
+    pub fn details(&self) -> Vec<StatusLine> {
         let leader = StatusLine::new("leader", &self.leader);
         let watches = Watched::ALL.iter().zip(&self.watches);
         let watches = watches.map(|(watch, line)| StatusLine::new(watch.name(), line));
@@ -79,7 +79,7 @@ impl Lines {
 
 impl Work {
     /// Starts the thread. The returned future ends when the thread does.
-    pub(super) fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    pub fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
         on_own_thread("reconciler", || self.run())
     }
 

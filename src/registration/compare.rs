@@ -9,20 +9,20 @@ use crate::cluster::webhooks::{Rule, Webhook};
 
 /// What a server serves, and with which certificate.
 #[derive(Debug, Clone)]
-pub(crate) struct Served {
+pub struct Served {
     /// Whether it reviews NodePools.
-    pub(crate) reviews: bool,
+    pub reviews: bool,
     /// Whether it is the gate.
-    pub(crate) gate: bool,
+    pub gate: bool,
     /// The chain that it shows, leaf first; `None` if it is not known: then trust is not checked.
-    pub(crate) chain: Option<Vec<CertificateDer<'static>>>,
+    pub chain: Option<Vec<CertificateDer<'static>>>,
     /// Seconds since 1970.
-    pub(crate) now: i64,
+    pub now: i64,
 }
 
 /// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Problem {
+pub enum Problem {
     /// No webhook calls a path that is served.
     NotRegistered,
     /// A webhook trusts no CA, so no call succeeds.
@@ -39,7 +39,7 @@ pub(crate) enum Problem {
 
 impl Problem {
     /// All of them.
-    pub(crate) const ALL: [Self; 6] = [
+    pub const ALL: [Self; 6] = [
         Self::NotRegistered,
         Self::NoCaBundle,
         Self::Untrusted,
@@ -49,7 +49,7 @@ impl Problem {
     ];
 
     /// Its name in metrics.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::NotRegistered => "not_registered",
             Self::NoCaBundle => "no_ca_bundle",
@@ -63,18 +63,18 @@ impl Problem {
 
 /// A webhook that is registered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, EncodeLabelSet)]
-pub(crate) struct Registered {
-    pub(crate) webhook: String,
-    pub(crate) path: String,
-    pub(crate) failure_policy: String,
+pub struct Registered {
+    pub webhook: String,
+    pub path: String,
+    pub failure_policy: String,
 }
 
 /// The result of the comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Comparison {
-    pub(crate) registered: Vec<Registered>,
+pub struct Comparison {
+    pub registered: Vec<Registered>,
     /// What is wrong, each with a sentence.
-    pub(crate) problems: Vec<(Problem, String)>,
+    pub problems: Vec<(Problem, String)>,
 }
 
 /// The paths to which operations on NodePools must be sent.
@@ -86,7 +86,7 @@ const STRICT: &str = "/gate/strict";
 const GATE: [&str; 2] = ["/gate", STRICT];
 
 /// Compares the registered webhooks with what is served.
-pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
+pub fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
     let mut comparison = Comparison::default();
     for webhook in webhooks {
         let (host, path) = called(webhook);
@@ -132,7 +132,7 @@ pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
 }
 
 /// The host and the path that a webhook calls.
-pub(crate) fn called(webhook: &Webhook) -> (String, String) {
+pub fn called(webhook: &Webhook) -> (String, String) {
     if let Some(service) = &webhook.client_config.service {
         let host = format!("{}.{}.svc", service.name, service.namespace);
         return (host, service.path.clone().unwrap_or_else(|| "/".into()));

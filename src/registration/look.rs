@@ -30,14 +30,14 @@ type Found = Result<Comparison, String>;
 
 /// The metrics of the registration.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RegistrationMetrics {
+pub struct RegistrationMetrics {
     registered: Family<Registered, Gauge>,
     problems: Family<[Label; 1], Gauge>,
 }
 
 impl RegistrationMetrics {
     /// Registers the numbers.
-    pub(crate) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         Self {
             registered: registry.metric(
                 "webhook_registered",
@@ -68,7 +68,7 @@ impl RegistrationMetrics {
 
 /// Reads, compares and reports.
 #[derive(Debug)]
-pub(crate) struct Registration {
+pub struct Registration {
     /// The certificate that is served.
     certificate: Arc<Current>,
     reviews: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Registration {
 
 impl Registration {
     /// For a server that shows this certificate and serves these paths.
-    pub(crate) fn new(
+    pub fn new(
         certificate: Arc<Current>,
         (reviews, gate): (bool, bool),
         metrics: RegistrationMetrics,
@@ -94,12 +94,12 @@ impl Registration {
     }
 
     /// Its line of `/readyz`.
-    pub(crate) fn detail(&self) -> StatusLine {
+    pub fn detail(&self) -> StatusLine {
         StatusLine::new(NAME, &self.line)
     }
 
     /// Reads and compares until the process stops.
-    pub(crate) async fn watch(self, client: Client, watches: WatchMetrics) {
+    pub async fn watch(self, client: Client, watches: WatchMetrics) {
         let mut before = None;
         loop {
             let found = self.read(&client).await;

@@ -6,5 +6,5 @@
 mod compare;
 mod look;
 
-pub(crate) use compare::{Served, called, compare};
-pub(crate) use look::{Registration, RegistrationMetrics};
+pub use compare::{Served, called, compare};
+pub use look::{Registration, RegistrationMetrics};

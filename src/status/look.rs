@@ -37,19 +37,19 @@ const AT_ONCE: usize = 4;
 const NAMESPACE: &str = "poolgate-system";
 
 /// How to read the cluster.
-pub(super) struct Look<'a> {
-    pub(super) client: &'a Client,
+pub struct Look<'a> {
+    pub client: &'a Client,
     /// The namespace, if the user gives one.
-    pub(super) namespace: Option<&'a str>,
+    pub namespace: Option<&'a str>,
     /// The namespace of ledgers and Lease.
-    pub(super) ledger_namespace: &'a str,
+    pub ledger_namespace: &'a str,
     /// Whether webhooks are asked.
-    pub(super) asks: bool,
+    pub asks: bool,
 }
 
 impl Look<'_> {
     /// Reads the cluster once.
-    pub(super) async fn once(&self) -> Facts {
+    pub async fn once(&self) -> Facts {
         let webhooks = self.webhooks().await;
         let namespace = self.namespace.map(str::to_owned);
         let called = |webhooks: &Vec<Webhook>| {

@@ -32,7 +32,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 
 /// The flags of `status`.
 #[derive(Debug, Args)]
-pub(crate) struct StatusArgs {
+pub struct StatusArgs {
     #[command(flatten)]
     cluster: KubeArgs,
 
@@ -65,7 +65,7 @@ pub(crate) struct StatusArgs {
 }
 
 /// Reads the cluster and prints the report. Returns the exit code.
-pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let (runtime, client) = ClusterReader::connect(&args.cluster)?.into_parts();
     let look = Look {
         client: &client,

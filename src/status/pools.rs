@@ -21,51 +21,47 @@ const COMPONENT: &str = "poolgate";
 /// The report on a NodePool. A number is `None` if something that it is made of could not be read.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PoolReport {
-    pub(super) name: String,
+pub struct PoolReport {
+    pub name: String,
     /// For a pool without a limit only the number of NodeClaims is reported.
-    pub(super) limit: Option<LimitReport>,
+    pub limit: Option<LimitReport>,
     /// How many NodeClaims there are.
-    pub(super) node_claims: Option<usize>,
+    pub node_claims: Option<usize>,
     /// How many of its nodes poolgate holds.
-    pub(super) held_nodes: Option<usize>,
+    pub held_nodes: Option<usize>,
     /// What the gate would decide on a creation.
-    pub(super) next: Option<String>,
-    pub(super) denied: Option<DenialReport>,
+    pub next: Option<String>,
+    pub denied: Option<DenialReport>,
     /// What is waiting and why, and other notes, a sentence each.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// What is wrong.
     #[serde(skip)]
-    pub(super) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// A limit, and how much of it is taken, each as far as it is known.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct LimitReport {
-    pub(super) nodes: u32,
-    pub(super) mode: Option<&'static str>,
+pub struct LimitReport {
+    pub nodes: u32,
+    pub mode: Option<&'static str>,
     /// How many count.
-    pub(super) taken: Option<usize>,
-    pub(super) free: Option<usize>,
-    pub(super) over_limit: Option<&'static str>,
+    pub taken: Option<usize>,
+    pub free: Option<usize>,
+    pub over_limit: Option<&'static str>,
 }
 
 /// The last denial that was recorded.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct DenialReport {
-    pub(super) total: u64,
-    pub(super) last_claim: String,
-    pub(super) at: Option<Timestamp>,
+pub struct DenialReport {
+    pub total: u64,
+    pub last_claim: String,
+    pub at: Option<Timestamp>,
 }
 
 /// The reports on all pools, by name; `None` if the pools could not be read.
-pub(super) fn of_pools(
-    facts: &Facts,
-    policy: Option<&Policy>,
-    has_gate: Option<bool>,
-) -> Option<Vec<PoolReport>> {
+pub fn of_pools(facts: &Facts, policy: Option<&Policy>, has_gate: Option<bool>) -> Option<Vec<PoolReport>> {
     let nodes = facts.nodes.as_ref().ok().map(|nodes| {
         let named = nodes.iter().map(|node| (&*node.metadata.name, node));
         named.collect::<BTreeMap<_, _>>()
@@ -94,13 +90,13 @@ fn claims_of<'f>(facts: &'f Facts, pool: &str) -> Option<Vec<&'f ClaimObject>> {
 
 /// A node limit. What the NodePool leaves to the policy is known only if the policy is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KnownLimit {
-    pub(super) nodes: u32,
-    pub(super) mode: Option<NodeLimitMode>,
+pub struct KnownLimit {
+    pub nodes: u32,
+    pub mode: Option<NodeLimitMode>,
     over_limit: Option<OverLimit>,
-    pub(super) at_limit: Option<AtLimit>,
+    pub at_limit: Option<AtLimit>,
     /// Whether it is left to poolgate.
-    pub(super) is_annotated: bool,
+    pub is_annotated: bool,
 }
 
 impl KnownLimit {
@@ -128,14 +124,14 @@ impl KnownLimit {
 }
 
 /// What was seen of a pool.
-pub(super) struct Seen<'f> {
+pub struct Seen<'f> {
     facts: &'f Facts,
-    pub(super) object: &'f PoolObject,
-    pub(super) limit: Option<KnownLimit>,
+    pub object: &'f PoolObject,
+    pub limit: Option<KnownLimit>,
     /// Its NodeClaims, if they could be read.
-    pub(super) claims: Option<Vec<&'f ClaimObject>>,
+    pub claims: Option<Vec<&'f ClaimObject>>,
     /// All nodes by name, if they could be read.
-    pub(super) nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
+    pub nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
 }
 
 impl Seen<'_> {
@@ -173,7 +169,7 @@ impl Seen<'_> {
         }
     }
 
-    pub(super) fn limit_report(&self, limit: KnownLimit) -> LimitReport {
+    pub fn limit_report(&self, limit: KnownLimit) -> LimitReport {
         let counted = limit.mode.and_then(|mode| self.counted(mode));
         let taken = counted.and_then(|counted| Some(counted + self.outstanding()?));
         LimitReport {
@@ -227,7 +223,7 @@ impl Seen<'_> {
     }
 
     /// Its ledger, if it has one; or why that is not known.
-    pub(super) fn ledger(&self) -> Result<Option<&Stored>, &String> {
+    pub fn ledger(&self) -> Result<Option<&Stored>, &String> {
         let ledgers = self.facts.ledgers.as_ref()?;
         Ok(ledgers
             .iter()

@@ -17,17 +17,17 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The holder of the reconcilers' Lease.
 #[derive(Debug, Clone)]
-pub(super) struct Reconciler {
-    pub(super) holder: String,
+pub struct Reconciler {
+    pub holder: String,
     /// How long ago it was renewed.
-    pub(super) renewed: Option<SignedDuration>,
-    pub(super) leads: bool,
+    pub renewed: Option<SignedDuration>,
+    pub leads: bool,
 }
 
 impl Reconciler {
     /// The holder that the Lease names. The time of the last renewal is compared with the clock here, which may be wrong:
     /// a holder leads, too, if it renews the Lease within the Lease's duration from now.
-    pub(super) async fn look<E>(read: impl AsyncFn() -> Result<Option<Lease>, E>) -> Result<Option<Self>, E> {
+    pub async fn look<E>(read: impl AsyncFn() -> Result<Option<Lease>, E>) -> Result<Option<Self>, E> {
         let Some(lease) = read().await? else {
             return Ok(None);
         };

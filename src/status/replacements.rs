@@ -14,7 +14,7 @@ const MOST_NAMES: usize = 5;
 
 impl Seen<'_> {
     /// What is under way, and what waits: a sentence or two each.
-    pub(super) fn replacements(&self) -> Vec<String> {
+    pub fn replacements(&self) -> Vec<String> {
         let ledger = self.ledger().ok().flatten().map(|stored| &stored.ledger);
         let replaced = ledger.and_then(|ledger| Some(self.step_of(ledger.replacement()?)));
         let surged = ledger.map_or(0, |ledger| ledger.surged().len());
@@ -28,7 +28,7 @@ impl Seen<'_> {
     }
 
     /// That nothing more is replaced, and what ends that.
-    pub(super) fn stop(&self) -> Option<String> {
+    pub fn stop(&self) -> Option<String> {
         let stored = self.ledger().ok().flatten()?;
         let Stopped { at, .. } = stored.ledger.stopped()?;
         let since = Timestamp::from_second(at).ok();

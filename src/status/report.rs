@@ -17,35 +17,35 @@ const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The report. What is `None` could not be read.
 #[derive(Debug)]
-pub(super) struct Report {
-    pub(super) now: Timestamp,
-    pub(super) namespace: String,
-    pub(super) webhooks: Option<Vec<WebhookReport>>,
-    pub(super) policy: PolicyReport,
-    pub(super) reconciler: Read<Option<Reconciler>>,
-    pub(super) pools: Option<Vec<PoolReport>>,
+pub struct Report {
+    pub now: Timestamp,
+    pub namespace: String,
+    pub webhooks: Option<Vec<WebhookReport>>,
+    pub policy: PolicyReport,
+    pub reconciler: Read<Option<Reconciler>>,
+    pub pools: Option<Vec<PoolReport>>,
     /// What is wrong, a sentence each.
-    pub(super) problems: Vec<String>,
+    pub problems: Vec<String>,
     /// What could not be read, and why.
-    pub(super) unread: Vec<String>,
+    pub unread: Vec<String>,
 }
 
 /// A webhook that is registered.
 #[derive(Debug)]
-pub(super) struct WebhookReport {
-    pub(super) name: String,
-    pub(super) path: String,
-    pub(super) failure_policy: String,
-    pub(super) answers: Answers,
+pub struct WebhookReport {
+    pub name: String,
+    pub path: String,
+    pub failure_policy: String,
+    pub answers: Answers,
     /// When the last CA in its `caBundle` expires.
-    pub(super) authority_ends: Option<Timestamp>,
+    pub authority_ends: Option<Timestamp>,
     /// Its self report.
-    pub(super) report: Option<SelfReport>,
+    pub report: Option<SelfReport>,
 }
 
 /// Whether a webhook answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answers {
+pub enum Answers {
     /// The API server got its answer just now.
     Yes,
     /// The API server got none.
@@ -56,25 +56,25 @@ pub(super) enum Answers {
 
 /// The policy that is stored, and those that servers report as in force.
 #[derive(Debug, Default)]
-pub(super) struct PolicyReport {
+pub struct PolicyReport {
     /// `None` if it could not be read.
-    pub(super) stored: Option<StoredPolicy>,
+    pub stored: Option<StoredPolicy>,
     /// The policies in force, each once.
-    pub(super) in_force: Vec<String>,
+    pub in_force: Vec<String>,
 }
 
 /// The policy that is stored.
 #[derive(Debug)]
-pub(super) struct StoredPolicy {
+pub struct StoredPolicy {
     /// Its SHA-256; `None` for the built-in one.
-    pub(super) sha256: Option<String>,
+    pub sha256: Option<String>,
     /// What it does with mistakes; `None` if it cannot be used.
-    pub(super) enforcement: Option<&'static str>,
+    pub enforcement: Option<&'static str>,
 }
 
 impl Report {
     /// Makes the report from what is known.
-    pub(super) fn of(facts: &Facts) -> Self {
+    pub fn of(facts: &Facts) -> Self {
         let webhooks = facts.webhooks.as_ref().ok();
         let has_gate = webhooks.map(|webhooks| {
             let mut paths = webhooks.iter().map(|webhook| called(webhook).1);
@@ -175,7 +175,7 @@ impl WebhookReport {
     }
 
     /// When the certificate that it shows expires.
-    pub(super) fn certificate_ends(&self) -> Option<Timestamp> {
+    pub fn certificate_ends(&self) -> Option<Timestamp> {
         let seconds = self.report.as_ref()?.get("certificate-ends")?.parse().ok()?;
         Timestamp::from_second(seconds).ok()
     }

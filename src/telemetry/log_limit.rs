@@ -9,7 +9,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 
 /// When each reason was last logged.
 #[derive(Debug, Default)]
-pub(crate) struct LogLimit(Mutex<HashMap<&'static str, Logged>>);
+pub struct LogLimit(Mutex<HashMap<&'static str, Logged>>);
 
 #[derive(Debug)]
 struct Logged {
@@ -19,7 +19,7 @@ struct Logged {
 
 impl LogLimit {
     /// Whether a line for this reason may be written now, and how many were left out since the last one.
-    pub(crate) fn permit(&self, reason: &'static str) -> Option<u64> {
+    pub fn permit(&self, reason: &'static str) -> Option<u64> {
         self.permit_at(reason, Instant::now())
     }
 

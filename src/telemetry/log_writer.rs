@@ -32,12 +32,12 @@ const LONGEST_END: Duration = Duration::from_millis(100);
 static STDERR: LazyLock<LogStream<io::Stderr>> = LazyLock::new(|| LogStream::new(io::stderr(), MOMENT));
 
 /// The number of lines that were dropped.
-pub(super) fn dropped() -> Counter {
+pub fn dropped() -> Counter {
     STDERR.dropped.clone()
 }
 
 /// Standard error, with its thread.
-pub(super) fn stderr() -> io::Result<impl Fn() -> &'static LogStream<io::Stderr>> {
+pub fn stderr() -> io::Result<impl Fn() -> &'static LogStream<io::Stderr>> {
     thread::Builder::new()
         .name("log".to_owned())
         .spawn(|| STDERR.keep_writing())?;
@@ -45,13 +45,13 @@ pub(super) fn stderr() -> io::Result<impl Fn() -> &'static LogStream<io::Stderr>
 }
 
 /// Writes what the thread may not come to before the process ends.
-pub(crate) fn finish() {
+pub fn finish() {
     STDERR.finish();
 }
 
 /// A stream for log lines.
 #[derive(Debug)]
-pub(super) struct LogStream<S> {
+pub struct LogStream<S> {
     stream: S,
     /// See [`MOMENT`].
     moment: Duration,

@@ -12,7 +12,7 @@ use super::log_writer;
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
+pub enum LogFormat {
     /// For people
     Text,
     /// One JSON object per line
@@ -21,7 +21,7 @@ pub(crate) enum LogFormat {
 
 /// The flags about logging.
 #[derive(Debug, Args)]
-pub(crate) struct LogArgs {
+pub struct LogArgs {
     /// How log lines look
     #[arg(
         long,
@@ -44,7 +44,7 @@ pub(crate) struct LogArgs {
 
 /// Why logging cannot start.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LoggingError {
+pub enum LoggingError {
     /// The filter cannot be parsed.
     #[error("--log-level `{filter}` is not a log filter: write a level (error, warn, info, debug, trace)")]
     Filter {
@@ -63,7 +63,7 @@ pub(crate) enum LoggingError {
 
 impl LogArgs {
     /// Installs the process's one subscriber.
-    pub(crate) fn install(&self) -> Result<(), LoggingError> {
+    pub fn install(&self) -> Result<(), LoggingError> {
         let filter: Targets = self.log_level.parse().map_err(|cause| LoggingError::Filter {
             filter: self.log_level.clone(),
             cause,

@@ -12,32 +12,32 @@ use prometheus_client::registry::{self, Metric};
 use super::log_writer;
 
 /// The media type of what [`Registry::encode`] writes.
-pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A label: its name and value.
-pub(crate) type Label<V = &'static str> = (&'static str, V);
+pub type Label<V = &'static str> = (&'static str, V);
 
 /// Counters that differ in the value of one label.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Counters {
+pub struct Counters {
     label: &'static str,
     family: Family<[Label; 1], Counter>,
 }
 
 impl Counters {
     /// Counts one more with this value.
-    pub(crate) fn inc(&self, value: &'static str) {
+    pub fn inc(&self, value: &'static str) {
         self.family.get_or_create(&[(self.label, value)]).inc();
     }
 }
 
 /// The metrics of the process.
 #[derive(Debug, Default)]
-pub(crate) struct Registry(registry::Registry);
+pub struct Registry(registry::Registry);
 
 impl Registry {
     /// A registry in which every name begins with `poolgate_`, with a metric for the version that runs.
-    pub(crate) fn of_process() -> Self {
+    pub fn of_process() -> Self {
         let mut registry = Self(registry::Registry::with_prefix("poolgate"));
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.0.register("build", "What runs", build);
@@ -47,7 +47,7 @@ impl Registry {
     }
 
     /// Registers a new metric, or a family of them.
-    pub(crate) fn metric<M>(&mut self, name: impl Into<String>, help: impl Into<String>) -> M
+    pub fn metric<M>(&mut self, name: impl Into<String>, help: impl Into<String>) -> M
     where
         M: Metric + Clone + Default,
     {
@@ -55,12 +55,7 @@ impl Registry {
     }
 
     /// Registers new counters, one for each value of this label.
-    pub(crate) fn counters(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        label: &'static str,
-    ) -> Counters {
+    pub fn counters(&mut self, name: &'static str, help: &'static str, label: &'static str) -> Counters {
         Counters {
             label,
             family: self.metric(name, help),
@@ -68,7 +63,7 @@ impl Registry {
     }
 
     /// Registers this one.
-    pub(crate) fn with<M>(&mut self, name: impl Into<String>, help: impl Into<String>, metric: M) -> M
+    pub fn with<M>(&mut self, name: impl Into<String>, help: impl Into<String>, metric: M) -> M
     where
         M: Metric + Clone,
     {
@@ -77,7 +72,7 @@ impl Registry {
     }
 
     /// Writes the metrics as they are now.
-    pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
+    pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         text::encode(&mut text, &self.0)?;
         Ok(text)

@@ -6,8 +6,8 @@ mod logging;
 mod metrics;
 mod panics;
 
-pub(crate) use log_limit::LogLimit;
-pub(crate) use log_writer::finish as finish_log;
-pub(crate) use logging::LogArgs;
-pub(crate) use metrics::{CONTENT_TYPE, Counters, Label, Registry};
-pub(crate) use panics::{caught, count_panics};
+pub use log_limit::LogLimit;
+pub use log_writer::finish as finish_log;
+pub use logging::LogArgs;
+pub use metrics::{CONTENT_TYPE, Counters, Label, Registry};
+pub use panics::{caught, count_panics};

@@ -8,7 +8,7 @@ use prometheus_client::metrics::counter::Counter;
 use super::{Registry, log_writer};
 
 /// Counts and logs every panic of this process from now on.
-pub(crate) fn count_panics(registry: &mut Registry) {
+pub fn count_panics(registry: &mut Registry) {
     let panics: Counter = registry.metric("panics", "Panics: defects of poolgate, caught and logged");
     panic::set_hook(Box::new(move |info| {
         panics.inc();
@@ -23,7 +23,7 @@ pub(crate) fn count_panics(registry: &mut Registry) {
 }
 
 /// Runs `work`; `None` if it panicked.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     // A request changes only its own data: it leaves nothing half-changed for the next one.
     panic::catch_unwind(AssertUnwindSafe(work)).ok()
 }

@@ -21,14 +21,14 @@ const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
 
 /// The flags of `serve`.
 #[derive(Debug, Args)]
-pub(crate) struct ServeArgs {
+pub struct ServeArgs {
     /// Where admission reviews are answered: a port, or an address with a port.
     /// With --self-signed, a port alone is one of 127.0.0.1
     #[arg(long, env = "POOLGATE_LISTEN", default_value = "8443", value_name = "ADDR")]
-    pub(super) listen: ListenAddr,
+    pub listen: ListenAddr,
 
     #[command(flatten)]
-    pub(super) probes: ProbeArgs,
+    pub probes: ProbeArgs,
 
     /// The serving certificate with its chain, as PEM; read again while the server runs
     #[arg(long, env = "POOLGATE_TLS_CERT", value_name = "FILE")]
@@ -49,18 +49,18 @@ pub(crate) struct ServeArgs {
     /// The CA of the clients' certificates, as PEM, one or more; without such a certificate a client gets no answer. Read
     /// again while the server runs. /livez, /readyz and /metrics need no certificate
     #[arg(long, env = "POOLGATE_CLIENT_CA", value_name = "FILE")]
-    pub(super) client_ca: Option<PathBuf>,
+    pub client_ca: Option<PathBuf>,
 
     /// With --client-ca: a name that the client's certificate may have, as its common name or a DNS name; may be repeated
     /// [default: any name]
     #[arg(long, env = "POOLGATE_CLIENT_NAME", value_name = "NAME", value_delimiter = ',',
         value_parser = NonEmptyStringValueParser::new(), requires = "client_ca")]
-    pub(super) client_name: Vec<String>,
+    pub client_name: Vec<String>,
 
     /// How often the certificate files are read again
     #[arg(long, env = "POOLGATE_CERT_POLL_INTERVAL", default_value = "10s", value_name = "TIME",
         value_parser = flags::interval)]
-    pub(super) cert_poll_interval: Duration,
+    pub cert_poll_interval: Duration,
 
     /// The Karpenter release of the cluster, such as 1.14.1
     /// [default: what the cluster's NodePool definition says; without a cluster the newest known]
@@ -68,7 +68,7 @@ pub(crate) struct ServeArgs {
     karpenter_version: Option<KarpenterVersion>,
 
     #[command(flatten)]
-    pub(super) policy: WatchedPolicyArgs,
+    pub policy: WatchedPolicyArgs,
 
     /// Do not start while the file of --policy cannot be used. Without this flag the built-in policy is used in place of a
     /// file with mistakes
@@ -79,7 +79,7 @@ pub(crate) struct ServeArgs {
         requires = "policy",
         conflicts_with = "policy_optional"
     )]
-    pub(super) policy_required: bool,
+    pub policy_required: bool,
 
     /// Whether /mutate denies as /validate does; off if another webhook changes NodePools after poolgate
     #[arg(
@@ -97,13 +97,13 @@ pub(crate) struct ServeArgs {
     shutdown_delay: Option<Duration>,
 
     #[command(flatten)]
-    pub(super) gate: GateArgs,
+    pub gate: GateArgs,
 
     #[command(flatten)]
-    pub(super) cluster: ClusterArgs,
+    pub cluster: ClusterArgs,
 
     #[command(flatten)]
-    pub(super) log: LogArgs,
+    pub log: LogArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -114,7 +114,7 @@ enum Switch {
 
 /// Where the certificate comes from.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum CertificateChoice {
+pub enum CertificateChoice {
     /// From two files.
     Files {
         /// The chain.
@@ -131,7 +131,7 @@ pub(super) enum CertificateChoice {
 
 /// Flags that contradict each other. Each message says what to type.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CertificateChoiceError {
+pub enum CertificateChoiceError {
     /// Neither was given.
     #[error(
         "a certificate is needed: give --tls-cert FILE and --tls-key FILE, or --self-signed to try things out"
@@ -153,7 +153,7 @@ pub(crate) enum CertificateChoiceError {
 
 impl ServeArgs {
     /// Where the certificate comes from: exactly one of two ways.
-    pub(super) fn certificate(&self) -> Result<CertificateChoice, CertificateChoiceError> {
+    pub fn certificate(&self) -> Result<CertificateChoice, CertificateChoiceError> {
         match (self.self_signed, &self.tls_cert, &self.tls_key) {
             (true, None, None) => Ok(CertificateChoice::SelfSigned {
                 ca_out: self.ca_out.clone(),
@@ -171,12 +171,12 @@ impl ServeArgs {
     }
 
     /// Whether the certificate is one that an API server can trust.
-    pub(super) fn can_be_registered(&self) -> bool {
+    pub fn can_be_registered(&self) -> bool {
         !self.self_signed
     }
 
     /// The interface for a port without an address. A self-signed certificate is of use only on this machine.
-    pub(super) fn interface(&self) -> Interface {
+    pub fn interface(&self) -> Interface {
         if self.self_signed {
             Interface::Loopback
         } else {
@@ -185,7 +185,7 @@ impl ServeArgs {
     }
 
     /// How long to keep serving after the first signal. On a laptop nothing else has to notice the signal.
-    pub(super) fn shutdown_delay(&self) -> Duration {
+    pub fn shutdown_delay(&self) -> Duration {
         let otherwise = if self.self_signed {
             Duration::ZERO
         } else {
@@ -195,13 +195,13 @@ impl ServeArgs {
     }
 
     /// The Karpenter that NodePools are checked for while nothing is known of the cluster.
-    pub(super) fn karpenter(&self) -> Karpenter {
+    pub fn karpenter(&self) -> Karpenter {
         self.karpenter_version
             .map_or_else(Karpenter::default, Karpenter::from)
     }
 
     /// Whether `/mutate` denies.
-    pub(super) fn mutate_verdict(&self) -> MutateVerdict {
+    pub fn mutate_verdict(&self) -> MutateVerdict {
         match self.mutate_verdict {
             Switch::On => MutateVerdict::On,
             Switch::Off => MutateVerdict::Off,
@@ -211,7 +211,7 @@ impl ServeArgs {
 
 /// The flags of the gate.
 #[derive(Debug, Args)]
-pub(crate) struct GateArgs {
+pub struct GateArgs {
     /// Answer at /gate and /gate/strict whether a NodeClaim may be created, by the spec.limits.nodes of its NodePool; what
     /// cannot be decided, the first admits and the second denies. Needs a cluster
     #[arg(long, env = "POOLGATE_GATE", value_parser = BoolishValueParser::new())]
@@ -230,16 +230,16 @@ pub(crate) struct GateArgs {
 /// `--gate-observe` without the gate: there is nothing to observe.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--gate-observe changes what the gate does: add --gate or --gate-only, or leave out --gate-observe")]
-pub(crate) struct ObserveWithoutGate;
+pub struct ObserveWithoutGate;
 
 impl GateArgs {
     /// Whether NodePools are not reviewed.
-    pub(super) fn is_alone(&self) -> bool {
+    pub fn is_alone(&self) -> bool {
         self.gate_only
     }
 
     /// The settings of the gate; `None` if it is not served.
-    pub(super) fn settings(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
+    pub fn settings(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
         let is_open = self.gate || self.gate_only;
         if self.gate_observe && !is_open {
             return Err(ObserveWithoutGate);

@@ -23,13 +23,13 @@ const FREE: usize = 64 * 1024;
 
 /// The memory that all large bodies share.
 #[derive(Debug, Clone, Default)]
-pub(super) struct BodyMemoryLimit(Arc<Mutex<HashMap<Option<Peer>, usize>>>);
+pub struct BodyMemoryLimit(Arc<Mutex<HashMap<Option<Peer>, usize>>>);
 
 /// A body, and the memory that it takes while it is held.
 #[derive(Debug)]
-pub(super) struct HeldBody {
+pub struct HeldBody {
     /// The whole body.
-    pub(super) bytes: Bytes,
+    pub bytes: Bytes,
     _room: Room,
 }
 
@@ -43,7 +43,7 @@ struct Room {
 
 impl BodyMemoryLimit {
     /// Reads a body of `peer` to its end. If its declared length is too large, nothing is read.
-    pub(super) async fn read(&self, peer: Option<Peer>, mut body: Body) -> Result<HeldBody, Rejection> {
+    pub async fn read(&self, peer: Option<Peer>, mut body: Body) -> Result<HeldBody, Rejection> {
         if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
             return Err(Rejection::TooLarge);
         }

@@ -11,7 +11,7 @@ const DEFAULT: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// How long a request with this query may take.
-pub(super) fn of(query: Option<&str>) -> Duration {
+pub fn of(query: Option<&str>) -> Duration {
     query
         .and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("timeout=")))
         .and_then(go_duration)
@@ -20,7 +20,7 @@ pub(super) fn of(query: Option<&str>) -> Duration {
 }
 
 /// How long an answer may take, so that it still arrives before the caller's `limit`.
-pub(super) fn before(limit: Duration) -> Duration {
+pub fn before(limit: Duration) -> Duration {
     limit.saturating_sub(limit / 5)
 }
 

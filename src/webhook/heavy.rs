@@ -15,14 +15,14 @@ type Work = Box<dyn FnOnce() + Send>;
 
 /// The thread, and the queue of work for it.
 #[derive(Debug, Clone)]
-pub(super) struct HeavyThread {
+pub struct HeavyThread {
     turn: Arc<Semaphore>,
     work: Sender<Work>,
 }
 
 impl HeavyThread {
     /// Starts the thread. It stops when the last clone of this is dropped.
-    pub(super) fn start() -> Result<Self, SystemError> {
+    pub fn start() -> Result<Self, SystemError> {
         let (sender, work) = channel::<Work>();
         thread::Builder::new().name("heavy".into()).spawn(move || {
             for work in work {
@@ -36,7 +36,7 @@ impl HeavyThread {
     }
 
     /// Does `work` after all work before it; `None` if that takes longer than `limit`.
-    pub(super) async fn run<T: Send + 'static>(
+    pub async fn run<T: Send + 'static>(
         &self,
         limit: Duration,
         work: impl FnOnce() -> T + Send + 'static,

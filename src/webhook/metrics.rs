@@ -20,7 +20,7 @@ const LATENCY_BUCKETS: [f64; 13] = [
 
 /// The paths that receive reviews.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Route {
+pub enum Route {
     /// NodePools are reviewed.
     Review(Endpoint),
     /// The gate decides on a NodeClaim. This says what happens if it cannot decide.
@@ -29,7 +29,7 @@ pub(super) enum Route {
 
 impl Route {
     /// The word for logs and metrics.
-    pub(super) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Review(endpoint) => endpoint.as_str(),
             Self::Gate(OnError::Allow) => "gate",
@@ -40,7 +40,7 @@ impl Route {
 
 /// The metrics of the webhook.
 #[derive(Debug)]
-pub(super) struct WebhookMetrics {
+pub struct WebhookMetrics {
     requests: Family<RequestLabels, Counter>,
     reviews: Family<ReviewLabels, Counter>,
     findings: Family<RuleLabel, Counter>,
@@ -80,7 +80,7 @@ struct RuleLabel {
 
 /// A request that is being answered; counted until it is dropped.
 #[derive(Debug)]
-pub(super) struct InFlight<'a> {
+pub struct InFlight<'a> {
     metrics: &'a EndpointMetrics,
     began: Instant,
 }
@@ -94,7 +94,7 @@ impl Drop for InFlight<'_> {
 
 impl WebhookMetrics {
     /// Registers the numbers.
-    pub(super) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         let requests = registry.metric("webhook_requests", "Requests by HTTP status");
         let in_flight: Family<[Label; 1], Gauge> =
             registry.metric("webhook_requests_in_flight", "Requests being answered");
@@ -123,7 +123,7 @@ impl WebhookMetrics {
     }
 
     /// Counts a request until its answer is ready.
-    pub(super) fn begin(&self, route: Route) -> InFlight<'_> {
+    pub fn begin(&self, route: Route) -> InFlight<'_> {
         let metrics = match route {
             Route::Review(Endpoint::Mutate) => &self.mutate,
             Route::Review(Endpoint::Validate) => &self.validate,
@@ -138,7 +138,7 @@ impl WebhookMetrics {
     }
 
     /// Counts an answer; `route` is `None` if the path is not one of them.
-    pub(super) fn answered(&self, route: Option<Route>, status: StatusCode) {
+    pub fn answered(&self, route: Option<Route>, status: StatusCode) {
         let webhook = route.map_or("none", Route::as_str);
         self.requests
             .get_or_create(&RequestLabels {
@@ -149,7 +149,7 @@ impl WebhookMetrics {
     }
 
     /// Counts the result of a review.
-    pub(super) fn reviewed(&self, route: Route, summary: &Summary<'_>) {
+    pub fn reviewed(&self, route: Route, summary: &Summary<'_>) {
         let yes = |flag: bool| if flag { "true" } else { "false" };
         self.reviews
             .get_or_create(&ReviewLabels {
@@ -168,7 +168,7 @@ impl WebhookMetrics {
     }
 
     /// Counts a body that is not a review.
-    pub(super) fn malformed(&self) {
+    pub fn malformed(&self) {
         self.malformed.inc();
     }
 }

@@ -11,5 +11,5 @@ mod rejection;
 mod routes;
 mod serve;
 
-pub(crate) use args::ServeArgs;
-pub(crate) use serve::serve;
+pub use args::ServeArgs;
+pub use serve::serve;

@@ -5,7 +5,7 @@ use crate::admission::gate::{NodeClaimReview, sentence};
 use crate::gate::GateDecision;
 
 /// A decision in one word.
-pub(super) fn word(decision: &GateDecision) -> &'static str {
+pub fn word(decision: &GateDecision) -> &'static str {
     match decision {
         GateDecision::Allowed => "admitted",
         GateDecision::Denied(_) => "denied",
@@ -16,7 +16,7 @@ pub(super) fn word(decision: &GateDecision) -> &'static str {
 }
 
 /// The answer to the creator of the NodeClaim.
-pub(super) fn answer(review: &NodeClaimReview, decision: GateDecision) -> Answer<'static> {
+pub fn answer(review: &NodeClaimReview, decision: GateDecision) -> Answer<'static> {
     let (pool, claim) = (&*review.pool, &*review.name);
     match decision {
         GateDecision::Allowed => review.admit(),

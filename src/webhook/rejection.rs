@@ -10,7 +10,7 @@ use crate::admission::Malformed;
 
 /// The largest body: the largest object that etcd stores, twice (an update carries the old one too), with room
 /// for escapes. controller-runtime has the same limit.
-pub(super) const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
+pub const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
 
 /// The longest sentence, and the longest text of a request that is repeated in a log line, in characters. A
 /// request may contain a name of a megabyte.
@@ -18,7 +18,7 @@ const EXCERPT: usize = 300;
 
 /// Why a request gets no review.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Rejection {
+pub enum Rejection {
     /// The path is unknown.
     #[error(
         "post an AdmissionReview to /mutate or /validate, with --gate also to /gate; there is nothing at `{0}`"
@@ -51,15 +51,15 @@ pub(super) enum Rejection {
 }
 
 impl Rejection {
-    pub(super) fn path(uri: &Uri) -> Self {
+    pub fn path(uri: &Uri) -> Self {
         Self::Path(uri.path().to_owned())
     }
 
-    pub(super) fn method(method: &Method) -> Self {
+    pub fn method(method: &Method) -> Self {
         Self::Method(method.to_string())
     }
 
-    pub(super) fn content_type(value: Option<&HeaderValue>) -> Self {
+    pub fn content_type(value: Option<&HeaderValue>) -> Self {
         Self::ContentType(value.map_or_else(
             || "unnamed".into(),
             |value| format!("`{}`", String::from_utf8_lossy(value.as_bytes())),
@@ -67,7 +67,7 @@ impl Rejection {
     }
 
     /// What kind of mistake it is, in a word, and the status of its answer.
-    pub(super) fn kind(&self) -> (&'static str, StatusCode) {
+    pub fn kind(&self) -> (&'static str, StatusCode) {
         match self {
             Self::Path(_) => ("path", StatusCode::NOT_FOUND),
             Self::Method(_) => ("method", StatusCode::METHOD_NOT_ALLOWED),
@@ -82,7 +82,7 @@ impl Rejection {
     }
 
     /// The sentence, with the request's own text shortened.
-    pub(super) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         excerpt(&self.to_string()).to_owned()
     }
 
@@ -108,7 +108,7 @@ impl IntoResponse for Rejection {
 }
 
 /// The beginning of a text from outside.
-pub(super) fn excerpt(text: &str) -> &str {
+pub fn excerpt(text: &str) -> &str {
     let end = text.char_indices().nth(EXCERPT);
     end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }

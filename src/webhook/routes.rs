@@ -27,7 +27,7 @@ const JSON: &str = "application/json";
 
 /// The state that all requests share.
 #[derive(Debug)]
-pub(super) struct Webhook {
+pub struct Webhook {
     /// Reviews NodePools.
     reviewer: Option<Arc<Reviewer>>,
     /// The gate, if it is served.
@@ -39,7 +39,7 @@ pub(super) struct Webhook {
 }
 
 impl Webhook {
-    pub(super) fn new(
+    pub fn new(
         reviewer: Option<Reviewer>,
         gate: Option<(Gate, About)>,
         heavy: HeavyThread,
@@ -56,7 +56,7 @@ impl Webhook {
     }
 
     /// The paths.
-    pub(super) fn router(self) -> Router {
+    pub fn router(self) -> Router {
         let mut router = Router::new();
         if self.reviewer.is_some() {
             router = router

@@ -42,7 +42,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 const DEFINITION: Duration = Duration::from_secs(10);
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
-pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
+pub fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.certificate()?;
     args.gate.settings()?;
     args.log.install()?;

@@ -42,10 +42,10 @@ fn examples(help: &str) -> Vec<&str> {
 }
 
 /// A folder with the files that examples and pages name, and with programs that print what others would.
-pub(super) struct Scene(TempDir);
+pub struct Scene(TempDir);
 
 impl Scene {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let crd = fs::read_to_string(root().join("tests/data/crds/karpenter-1.15.0-nodepools.yaml"))
             .expect("a CRD");
         let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
@@ -90,7 +90,7 @@ impl Scene {
     }
 
     /// Runs a line in the scene.
-    pub(super) fn typed(&self, line: &str) -> Outcome {
+    pub fn typed(&self, line: &str) -> Outcome {
         let path = std::env::var("PATH").unwrap_or_default();
         let scene = self.0.path();
         let mut shell = Command::new("bash");
@@ -108,7 +108,7 @@ impl Scene {
 
 /// Servers and commands that need a cluster are called with `--help` added: an unknown flag then still fails. Other
 /// tests run them.
-pub(super) fn is_for_a_cluster(line: &str) -> bool {
+pub fn is_for_a_cluster(line: &str) -> bool {
     let commands = ["serve", "reconcile", "certificates", "status"];
     let named = line.split(' ').nth(1).unwrap_or_default();
     commands.contains(&named) || line.contains(" --cluster")

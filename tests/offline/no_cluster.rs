@@ -6,21 +6,21 @@ use std::net::TcpListener;
 use tempfile::NamedTempFile;
 
 /// Accepts connections and never sends anything: worse than one that rejects them.
-pub(super) fn silent() -> TcpListener {
+pub fn silent() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").expect("a port")
 }
 
 /// A port without a listener.
-pub(super) fn refusing() -> u16 {
+pub fn refusing() -> u16 {
     port(&silent())
 }
 
-pub(super) fn port(listener: &TcpListener) -> u16 {
+pub fn port(listener: &TcpListener) -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
 /// A kubeconfig for this port.
-pub(super) fn kubeconfig(port: u16) -> NamedTempFile {
+pub fn kubeconfig(port: u16) -> NamedTempFile {
     let file = NamedTempFile::new().expect("a file");
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: gone\n\

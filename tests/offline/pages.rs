@@ -6,14 +6,14 @@ use crate::support::process::{Outcome, run};
 use crate::support::program::{poolgate, root};
 
 /// The blocks of a page that begin with a command: the command, and its output according to the page.
-pub(super) fn shown(page: &str) -> Vec<(&str, &str)> {
+pub fn shown(page: &str) -> Vec<(&str, &str)> {
     let blocks = page.split("```console\n$ ").skip(1);
     let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
     blocks.filter_map(|block| block.split_once('\n')).collect()
 }
 
 /// Runs a shell line in the root of the repository, as a user would type it.
-pub(super) fn typed(line: &str) -> Outcome {
+pub fn typed(line: &str) -> Outcome {
     let program = poolgate(&[]);
     let folder = std::path::Path::new(program.get_program())
         .parent()

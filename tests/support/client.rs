@@ -54,7 +54,7 @@ impl Client {
     }
 
     /// What runs the client's requests, for those that last.
-    pub(super) fn parts(&self) -> (&Runtime, kube::Client) {
+    pub fn parts(&self) -> (&Runtime, kube::Client) {
         (&self.runtime, self.client.clone())
     }
 

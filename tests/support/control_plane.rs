@@ -161,7 +161,7 @@ impl ControlPlane {
 
     /// The same for the API server of another kubeconfig, with this default namespace. The file is written next to that
     /// kubeconfig.
-    pub(super) fn write_kubeconfig_of(
+    pub fn write_kubeconfig_of(
         &self,
         server: &Path,
         (namespace, account): (&str, &str),

@@ -16,7 +16,7 @@ use super::wait::{PATIENCE, wait_for};
 pub(crate) struct Running {
     pub(crate) process: Process,
     listening: Value,
-    pub(super) directory: TempDir,
+    pub directory: TempDir,
 }
 
 impl Running {

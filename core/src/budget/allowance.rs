@@ -37,7 +37,7 @@ impl Allowance {
     }
 
     /// Whether it allows fewer nodes than another one.
-    pub(super) fn is_below(self, other: Self) -> bool {
+    pub(crate) fn is_below(self, other: Self) -> bool {
         match (self.nodes(), other.nodes()) {
             (Some(ours), Some(theirs)) => ours < theirs,
             (ours, theirs) => ours.is_some() && theirs.is_none(),
@@ -64,14 +64,14 @@ impl Budgets {
     }
 
     /// The most that is ever allowed for a reason, by the budgets that always hold; `None` if none always holds.
-    pub(super) fn always_allowed(&self, reason: Reason, nodes: u32) -> Option<u32> {
+    pub(crate) fn always_allowed(&self, reason: Reason, nodes: u32) -> Option<u32> {
         let holds_always = |_, entry: &Entry| matches!(entry.timing, Timing::Always);
         self.allowance_where(reason, nodes, holds_always).nodes()
     }
 
     /// The same as [`Self::allowance`], if it is known which budgets are active. The first argument of `is_active`
     /// is the index in [`Budgets::entries`].
-    pub(super) fn allowance_where(
+    pub(crate) fn allowance_where(
         &self,
         reason: Reason,
         nodes: u32,

@@ -6,7 +6,7 @@ use crate::karpenter::NodePool;
 use crate::value::cron::WeekMinutes;
 
 /// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read.
-pub fn never_allows_drift(pool: &NodePool<'_>) -> bool {
+pub(crate) fn never_allows_drift(pool: &NodePool<'_>) -> bool {
     Budgets::of(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
 }
 

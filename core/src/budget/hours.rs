@@ -1,13 +1,13 @@
 //! Hours of a week as people write them, such as `sat 02:00-06:00`: in local time.
 
 /// Minutes of a day.
-pub(super) const DAY: usize = 24 * 60;
+pub const DAY: usize = 24 * 60;
 
 /// Minutes of a week.
-pub(super) const WEEK: usize = 7 * DAY;
+pub const WEEK: usize = 7 * DAY;
 
 /// The days as written, from the first of Karpenter's week on.
-pub(super) const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+pub const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// The same hours on some days of every week, in local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl WeeklyHours {
     }
 
     /// The minutes of the week in these hours, in local time; some occur twice if hours overlap.
-    pub(super) fn minutes(self) -> impl Iterator<Item = usize> {
+    pub(crate) fn minutes(self) -> impl Iterator<Item = usize> {
         let days = self.days.into_iter().enumerate().filter(|(_, has)| *has);
         days.flat_map(move |(day, _)| {
             let start = day * DAY + self.start;

@@ -14,7 +14,7 @@ use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;
 
 /// The CRD's default if a budget has no `nodes`.
-pub const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
+pub(crate) const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
 
 /// The budgets of a NodePool, in its order.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl Entry {
         }
     }
 
-    pub(super) fn phase(&self, at: Timestamp, reach: &mut Reach) -> Phase {
+    pub(crate) fn phase(&self, at: Timestamp, reach: &mut Reach) -> Phase {
         match &self.timing {
             Timing::Always => Phase::constant(true),
             Timing::Windows(windows) => windows.phase(at, reach),

@@ -23,9 +23,10 @@ mod tests;
 
 pub use allowance::{Allowance, value};
 pub use change::Change;
-pub use frozen::never_allows_drift;
+pub(crate) use frozen::never_allows_drift;
 pub use hours::{HoursError, WeeklyHours};
-pub use list::{Budgets, DEFAULT_NODES, Entry, Timing, UnreadableBudget};
+pub(crate) use list::DEFAULT_NODES;
+pub use list::{Budgets, Entry, Timing, UnreadableBudget};
 pub use plan::{Closed, LocalHours, Variant, Wish};
 pub use reasons::{Reason, Reasons};
 pub use week::HOURS;

@@ -68,7 +68,7 @@ impl Reasons {
     }
 
     /// Whether it has at least one of these reasons.
-    pub const fn has_any(self, of: Self) -> bool {
+    pub(crate) const fn has_any(self, of: Self) -> bool {
         self.0 & of.0 != 0
     }
 

@@ -8,7 +8,7 @@ use super::reasons::Reason;
 use super::window::{Phase, Reach, Until};
 
 /// The budgets of a pool at an instant, to be advanced in time.
-pub(super) struct Walk<'b> {
+pub struct Walk<'b> {
     budgets: &'b Budgets,
     phases: Vec<Phase>,
     reach: Reach,
@@ -17,7 +17,7 @@ pub(super) struct Walk<'b> {
 impl<'b> Walk<'b> {
     /// Begins at an instant with the budgets that matter; the others are assumed not to change. Searches no further
     /// than `reach` in total.
-    pub(super) fn from(
+    pub fn from(
         budgets: &'b Budgets,
         at: Timestamp,
         mut reach: Reach,
@@ -39,14 +39,14 @@ impl<'b> Walk<'b> {
     }
 
     /// What is allowed for a reason now.
-    pub(super) fn allowance(&self, reason: Reason, nodes: u32) -> Allowance {
+    pub fn allowance(&self, reason: Reason, nodes: u32) -> Allowance {
         let is_open = |place| self.phases.get(place).is_some_and(|phase: &Phase| phase.open);
         self.budgets
             .allowance_where(reason, nodes, |place, _| is_open(place))
     }
 
     /// How long no window opens or closes.
-    pub(super) fn until(&self) -> Until {
+    pub fn until(&self) -> Until {
         let instant = |until: &Until| match until {
             Until::Always => None,
             Until::At(at) | Until::AtLeast(at) => Some(*at),
@@ -59,7 +59,7 @@ impl<'b> Walk<'b> {
     }
 
     /// Advances to the instant at which windows open or close.
-    pub(super) fn advance(&mut self, to: Timestamp) {
+    pub fn advance(&mut self, to: Timestamp) {
         let entries = self.budgets.entries().iter();
         for (phase, entry) in self.phases.iter_mut().zip(entries) {
             if phase.until == Until::At(to) {
@@ -70,7 +70,7 @@ impl<'b> Walk<'b> {
     }
 
     /// Whether `reach` is used up.
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         self.reach.fires == 0
     }
 }

@@ -51,7 +51,7 @@ pub struct Windows {
 
 /// How long something stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub enum Until {
     /// Forever.
     Always,
     /// Up to this instant, when it changes.
@@ -62,30 +62,30 @@ pub(super) enum Until {
 
 /// How far to search.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reach {
+pub struct Reach {
     /// Nothing after this instant matters.
-    pub(super) until: Timestamp,
+    pub until: Timestamp,
     /// How many more fires may be checked.
-    pub(super) fires: u32,
+    pub(crate) fires: u32,
 }
 
 /// Whether windows are open, and how long that stays so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Phase {
-    pub(super) open: bool,
-    pub(super) until: Until,
+pub struct Phase {
+    pub(crate) open: bool,
+    pub(crate) until: Until,
 }
 
 impl Phase {
     /// A phase that never changes.
-    pub(super) const fn constant(open: bool) -> Self {
+    pub const fn constant(open: bool) -> Self {
         let until = Until::Always;
         Self { open, until }
     }
 }
 
 impl Windows {
-    pub(super) fn new(schedule: &Schedule, duration: Duration) -> Self {
+    pub(crate) fn new(schedule: &Schedule, duration: Duration) -> Self {
         Self {
             schedule: *schedule,
             fires: schedule.fire_times(),
@@ -94,7 +94,7 @@ impl Windows {
     }
 
     /// The minutes of the week in which one is open, if it is the same every week.
-    pub(super) fn week(&self) -> Option<WeekMinutes> {
+    pub(crate) fn week(&self) -> Option<WeekMinutes> {
         self.schedule.week(self.duration)
     }
 
@@ -111,7 +111,7 @@ impl Windows {
 
     /// Whether one is open, and how long that stays so. Searches no further than `reach`, and subtracts what it
     /// used.
-    pub(super) fn phase(&self, at: Timestamp, reach: &mut Reach) -> Phase {
+    pub(crate) fn phase(&self, at: Timestamp, reach: &mut Reach) -> Phase {
         match self.first_fire(at) {
             None => Phase::constant(true),
             Some(fire) if fire <= at => Phase {

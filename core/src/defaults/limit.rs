@@ -11,7 +11,7 @@ use crate::value::quantity::Quantity;
 
 /// The first `spec.limits.nodes` of a pool that leaves it to poolgate. If a stored pool has a lower one, a manifest
 /// without it does not raise it: the reconciler knows why it is lower.
-pub(super) fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
+pub fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
     let limit = pool.annotated_node_limit()?;
     let stored = old.and_then(|old| old.limits.present()?.get("nodes"));
     let is_lower = |nodes: &&Json<'_>| {

@@ -28,7 +28,7 @@ impl<'a> Texts<'a> {
 /// object without pruning it, and the next write of the same manifest would remove it. And not into a stored pool
 /// without it: on an update the API server does prune, but only after it has incremented the generation, so every
 /// write would look like a change.
-pub(super) fn field(
+pub fn field(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
     default: NodeLimitMode,
@@ -56,7 +56,7 @@ pub(super) fn field(
 
 /// The value to write so that both places agree: if they differ after an update, the one that the update changed
 /// wins. `default` applies without either, so it need not be kept.
-pub(super) fn agreement(
+pub fn agreement(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
     written: Option<&Value>,

@@ -114,7 +114,7 @@ impl Diagnostic {
 
     /// Adds what to write instead, if that is known.
     #[must_use]
-    pub fn suggest_if_known(mut self, suggestion: Option<impl Into<Suggestion>>) -> Self {
+    pub(crate) fn suggest_if_known(mut self, suggestion: Option<impl Into<Suggestion>>) -> Self {
         self.suggestion = suggestion.map(Into::into);
         self
     }

@@ -60,7 +60,7 @@ impl Problem {
     }
 
     /// An illegal value, given as the message shows it.
-    pub fn showing(value: impl Into<String>) -> Self {
+    pub(crate) fn showing(value: impl Into<String>) -> Self {
         Self::Invalid { value: value.into() }
     }
 

@@ -57,7 +57,7 @@ impl<'a> Json<'a> {
     }
 
     /// An element of a list, counted from 0, mutable; `None` if this is not a list.
-    pub fn at_mut(&mut self, index: usize) -> Option<&mut Self> {
+    pub(crate) fn at_mut(&mut self, index: usize) -> Option<&mut Self> {
         match self {
             Self::Array(elements) => elements.get_mut(index),
             _ => None,
@@ -73,7 +73,7 @@ impl<'a> Json<'a> {
     }
 
     /// The number.
-    pub const fn as_number(&self) -> Option<&Number> {
+    pub(crate) const fn as_number(&self) -> Option<&Number> {
         match self {
             Self::Number(number) => Some(number),
             _ => None,

@@ -29,7 +29,7 @@ impl<'a> Object<'a> {
         self.0.get(index).map(|(_, value)| value)
     }
 
-    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Json<'a>> {
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Json<'a>> {
         let entry = self.0.iter_mut().find(|(name, _)| name == key)?;
         Some(&mut entry.1)
     }
@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
         true
     }
 
-    pub(super) fn into_owned(self) -> Object<'static> {
+    pub(crate) fn into_owned(self) -> Object<'static> {
         let owned = |(key, value): Entry<'a>| (Cow::Owned(key.into_owned()), value.into_owned());
         Object(self.0.into_iter().map(owned).collect())
     }

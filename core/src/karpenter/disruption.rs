@@ -38,7 +38,7 @@ impl<'a> Disruption<'a> {
         FieldPath::of(&["spec", "disruption", field])
     }
 
-    pub(super) fn view(disruption: &'a Object<'a>) -> Self {
+    pub(crate) fn view(disruption: &'a Object<'a>) -> Self {
         Self {
             budgets: Field::list(disruption, "budgets").views(Budget::view),
             consolidation_policy: Field::text(disruption, "consolidationPolicy"),

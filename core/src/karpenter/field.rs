@@ -75,7 +75,7 @@ impl<'v> Field<&'v Number> {
 
 impl Field<i64> {
     /// The whole number under `key`, even if written as `3.0`; absent if its parent is.
-    pub fn integer_in(of: Option<&Object<'_>>, key: &str) -> Self {
+    pub(crate) fn integer_in(of: Option<&Object<'_>>, key: &str) -> Self {
         Self::read(of, key, |value| value.as_number().and_then(whole_number))
     }
 }
@@ -100,7 +100,7 @@ pub(crate) fn whole_number(number: &Number) -> Option<i64> {
 
 impl<'v> Field<&'v Object<'v>> {
     /// The object or map under `key`; absent if its parent is.
-    pub fn map_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
+    pub(crate) fn map_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
         Self::read(of, key, Json::as_object)
     }
 }
@@ -112,7 +112,7 @@ impl<'v> Field<&'v [Json<'v>]> {
     }
 
     /// The elements of the list that are objects, each viewed with its index.
-    pub(super) fn views<T>(self, view: impl Fn(usize, &'v Object<'v>) -> T) -> Field<Vec<T>> {
+    pub(crate) fn views<T>(self, view: impl Fn(usize, &'v Object<'v>) -> T) -> Field<Vec<T>> {
         self.map(|list| {
             let elements = list.iter().enumerate();
             elements
@@ -123,6 +123,6 @@ impl<'v> Field<&'v [Json<'v>]> {
 }
 
 /// The object under a key; `None` if something else is there.
-pub(super) fn child<'a>(of: Option<&'a Object<'a>>, key: &str) -> Option<&'a Object<'a>> {
+pub fn child<'a>(of: Option<&'a Object<'a>>, key: &str) -> Option<&'a Object<'a>> {
     of?.get(key)?.as_object()
 }

@@ -41,19 +41,19 @@ pub enum LabelKind<'a> {
 
 impl LabelKind<'_> {
     /// Whether it is certain that instance types carry the label.
-    pub const fn is_well_known(&self) -> bool {
+    pub(crate) const fn is_well_known(&self) -> bool {
         matches!(self, Self::WellKnown(_))
     }
 
     /// Whether it is certain that no instance type carries the label.
-    pub const fn is_custom(&self) -> bool {
+    pub(crate) const fn is_custom(&self) -> bool {
         matches!(self, Self::Custom | Self::Foreign(_))
     }
 }
 
 impl LabelSets {
     /// The built-in lists alone.
-    pub const BUILT_IN: &'static Self = &Self {
+    pub(crate) const BUILT_IN: &'static Self = &Self {
         well_known: BTreeMap::new(),
         restricted_domains: Vec::new(),
     };
@@ -71,7 +71,7 @@ impl LabelSets {
     }
 
     /// What a label is to a pool whose node class has this API group.
-    pub fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind<'_> {
+    pub(crate) fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind<'_> {
         let key = canonical_label(key);
         if is_well_known(key) {
             return LabelKind::WellKnown(LabelValues::Text);
@@ -143,7 +143,7 @@ fn likely_in(key: &str, provider: &Provider) -> Option<String> {
 }
 
 /// The well-known label of Kubernetes, Karpenter or this provider that was probably intended by a key.
-pub fn likely_label(key: &str, provider: Option<&Provider>) -> Option<String> {
+pub(crate) fn likely_label(key: &str, provider: Option<&Provider>) -> Option<String> {
     let well_known = |domain| names_in(domain, WELL_KNOWN_LABELS.iter().copied());
     closest(key, well_known).or_else(|| {
         let name = split_key(key).map_or(key, |(_, name)| name);

@@ -3,26 +3,26 @@
 /// The label that links NodeClaims and Nodes to their NodePool.
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
 /// The label for on-demand, spot or reserved.
-pub const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
+pub(crate) const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
 /// The label for the machine type.
-pub const INSTANCE_TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
+pub(crate) const INSTANCE_TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
 
 /// The label that names the machine itself.
-pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
+pub(crate) const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 /// The label for the processor architecture.
-pub const ARCH_LABEL: &str = "kubernetes.io/arch";
+pub(crate) const ARCH_LABEL: &str = "kubernetes.io/arch";
 /// The label for the operating system.
-pub const OS_LABEL: &str = "kubernetes.io/os";
+pub(crate) const OS_LABEL: &str = "kubernetes.io/os";
 /// The label for the region.
-pub const REGION_LABEL: &str = "topology.kubernetes.io/region";
+pub(crate) const REGION_LABEL: &str = "topology.kubernetes.io/region";
 /// The label for the zone.
-pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+pub(crate) const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 /// The label for the build of Windows.
-pub const WINDOWS_BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
+pub(crate) const WINDOWS_BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
 
 /// The labels that providers' instance types carry, if they have such a property (`WellKnownLabels` of
 /// `sigs.k8s.io/karpenter/pkg/apis/v1`). The values of none of them are integers.
-pub(super) const WELL_KNOWN_LABELS: &[&str] = &[
+pub const WELL_KNOWN_LABELS: &[&str] = &[
     NODEPOOL_LABEL,
     CAPACITY_TYPE_LABEL,
     INSTANCE_TYPE_LABEL,
@@ -34,7 +34,7 @@ pub(super) const WELL_KNOWN_LABELS: &[&str] = &[
 ];
 
 /// Whether every provider's instance types carry this label; `key` must be its current name.
-pub fn is_well_known(key: &str) -> bool {
+pub(crate) fn is_well_known(key: &str) -> bool {
     WELL_KNOWN_LABELS.contains(&key)
 }
 

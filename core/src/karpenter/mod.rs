@@ -32,18 +32,21 @@ pub use field::Field;
 pub(crate) use field::whole_number;
 pub use installed::{Installed, InstalledVersion, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
 pub use known::{Karpenter, ReleaseSource};
-pub use label_sets::{LabelKind, LabelSets, likely_label};
-pub use labels::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, OS_LABEL,
-    REGION_LABEL, WINDOWS_BUILD_LABEL, ZONE_LABEL, canonical_label, is_well_known,
+pub(crate) use label_sets::likely_label;
+pub use label_sets::{LabelKind, LabelSets};
+pub(crate) use labels::{
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, REGION_LABEL,
+    WINDOWS_BUILD_LABEL, ZONE_LABEL, is_well_known,
 };
-pub use node_class::{NodeClassKind, NodeClassMismatch, node_class_label};
+pub use labels::{NODEPOOL_LABEL, canonical_label};
+pub(crate) use node_class::node_class_label;
+pub use node_class::{NodeClassKind, NodeClassMismatch};
 pub use node_limit::{NODE_LIMIT_ANNOTATION, SURGE_ANNOTATION};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;
 pub use operator::Operator;
-pub use provider::{LabelValues, PROVIDERS, Provider};
+pub use provider::{LabelValues, Provider};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};

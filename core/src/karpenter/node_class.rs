@@ -12,7 +12,7 @@ pub struct NodeClassKind {
     /// The kind.
     pub kind: &'static str,
     /// Whether only this group has the kind: no fork or second provider uses the name.
-    pub is_sole: bool,
+    pub(crate) is_sole: bool,
 }
 
 const fn sole(group: &'static str, kind: &'static str) -> NodeClassKind {
@@ -89,7 +89,7 @@ fn is_slip(written: &str, meant: &str) -> bool {
 
 /// The key of the label in which Karpenter records the node class on NodeClaims and Nodes (`NodeClassLabelKey` of
 /// `sigs.k8s.io/karpenter/pkg/apis/v1`).
-pub fn node_class_label(template: &Template<'_>) -> Option<String> {
+pub(crate) fn node_class_label(template: &Template<'_>) -> Option<String> {
     let reference = template.node_class_ref.present()?;
     let group = template.node_class_group()?;
     let kind = reference.get("kind").and_then(Json::as_str)?;

@@ -8,7 +8,7 @@ pub const NODE_LIMIT_ANNOTATION: &str = "poolgate.dev/node-limit";
 pub const SURGE_ANNOTATION: &str = "poolgate.dev/surge";
 
 /// The number in the annotation; `None` if it is not written in digits.
-pub(super) fn parse(text: &str) -> Option<u32> {
+pub fn parse(text: &str) -> Option<u32> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()
 }

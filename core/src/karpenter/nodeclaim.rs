@@ -34,7 +34,7 @@ impl<'a> NodeClaim<'a> {
     }
 
     /// The path of a resource that the node must have.
-    pub fn request_path(resource: &str) -> FieldPath {
+    pub(crate) fn request_path(resource: &str) -> FieldPath {
         FieldPath::of(&["spec", "resources", "requests"]).key(resource.to_owned())
     }
 }

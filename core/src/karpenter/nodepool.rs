@@ -17,7 +17,7 @@ pub struct NodePool<'a> {
     /// The version it is written in.
     pub version: ApiVersion,
     /// Whether there is `metadata`, so that something can be written into it.
-    pub has_metadata: bool,
+    pub(crate) has_metadata: bool,
     /// `metadata.name`.
     pub name: Field<&'a str>,
     /// `metadata.labels`.
@@ -129,7 +129,7 @@ impl<'a> NodePool<'a> {
     }
 
     /// The path of `expireAfter` in a NodePool of this version.
-    pub fn expire_after_path(version: ApiVersion) -> FieldPath {
+    pub(crate) fn expire_after_path(version: ApiVersion) -> FieldPath {
         match version {
             ApiVersion::V1 => TemplateOwner::Pool.path("expireAfter"),
             ApiVersion::V1Beta1 => Disruption::path("expireAfter"),

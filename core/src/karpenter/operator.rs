@@ -36,12 +36,12 @@ words!(Operator {
 
 impl Operator {
     /// Whether it compares numbers.
-    pub const fn is_numeric(self) -> bool {
+    pub(crate) const fn is_numeric(self) -> bool {
         matches!(self, Self::Gt | Self::Lt | Self::Gte | Self::Lte)
     }
 
     /// Whether a node must carry the label to satisfy it.
-    pub const fn demands_label(self) -> bool {
+    pub(crate) const fn demands_label(self) -> bool {
         !matches!(self, Self::NotIn | Self::DoesNotExist)
     }
 }

@@ -64,7 +64,7 @@ const AWS_LABELS: &[(&str, LabelValues)] = &[
 ];
 
 /// Every provider with a list. About labels of other providers poolgate says nothing.
-pub static PROVIDERS: &[Provider] = &[
+pub(crate) static PROVIDERS: &[Provider] = &[
     Provider {
         name: "AWS",
         group: "karpenter.k8s.aws",
@@ -136,7 +136,7 @@ impl Provider {
     }
 
     /// The type of a label's values; `None` if the provider does not know the label.
-    pub fn values_of(&self, key: &str) -> Option<LabelValues> {
+    pub(crate) fn values_of(&self, key: &str) -> Option<LabelValues> {
         let listed = |list: &[(&str, LabelValues)], wanted: &str| {
             list.iter()
                 .find(|(label, _)| *label == wanted)
@@ -157,7 +157,7 @@ impl Provider {
     }
 
     /// The names of its labels in this domain.
-    pub fn names_in<'a>(&'a self, domain: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn names_in<'a>(&'a self, domain: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.labels.iter().map(|(name, _)| *name);
         let own = own.filter(move |_| domain == self.group);
         own.chain(names_in(domain, self.elsewhere.iter().map(|(key, _)| *key)))
@@ -165,9 +165,6 @@ impl Provider {
 }
 
 /// The names of those of these labels that are in this domain, without the domain.
-pub(super) fn names_in<'a>(
-    domain: &'a str,
-    labels: impl Iterator<Item = &'a str>,
-) -> impl Iterator<Item = &'a str> {
+pub fn names_in<'a>(domain: &'a str, labels: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
     labels.filter_map(move |label| label.strip_prefix(domain)?.strip_prefix('/'))
 }

@@ -28,7 +28,7 @@ pub struct Taint<'a> {
     /// `effect`.
     pub effect: Field<&'a str>,
     /// `timeAdded`.
-    pub time_added: Field<&'a str>,
+    pub(crate) time_added: Field<&'a str>,
 }
 
 impl TaintList {
@@ -52,7 +52,7 @@ impl<'a> Taint<'a> {
         self.here().key(field)
     }
 
-    pub(super) fn view(owner: TemplateOwner, list: TaintList, index: usize, taint: &'a Object<'a>) -> Self {
+    pub(crate) fn view(owner: TemplateOwner, list: TaintList, index: usize, taint: &'a Object<'a>) -> Self {
         Self {
             owner,
             list,

@@ -24,11 +24,11 @@ pub struct Template<'a> {
     /// `spec.requirements`: those elements that are objects.
     pub requirements: Field<Vec<Requirement<'a>>>,
     /// `spec.nodeClassRef`.
-    pub node_class_ref: Field<&'a Object<'a>>,
+    pub(crate) node_class_ref: Field<&'a Object<'a>>,
     /// `spec.taints`: those elements that are objects.
     pub taints: Field<Vec<Taint<'a>>>,
     /// `spec.startupTaints`: those elements that are objects.
-    pub startup_taints: Field<Vec<Taint<'a>>>,
+    pub(crate) startup_taints: Field<Vec<Taint<'a>>>,
     /// `spec.terminationGracePeriod`.
     pub termination_grace_period: Field<&'a str>,
     /// `spec.kubelet`. Only v1beta1 knows it.
@@ -49,7 +49,7 @@ pub struct Requirement<'a> {
     /// `values`.
     pub values: Field<&'a [Json<'a>]>,
     /// `minValues`.
-    pub min_values: Field<&'a Number>,
+    pub(crate) min_values: Field<&'a Number>,
 }
 
 impl<'a> Requirement<'a> {
@@ -76,7 +76,7 @@ impl<'a> Template<'a> {
     }
 
     /// The taints of both lists.
-    pub fn all_taints(&self) -> impl Iterator<Item = &Taint<'a>> {
+    pub(crate) fn all_taints(&self) -> impl Iterator<Item = &Taint<'a>> {
         let lists = [&self.taints, &self.startup_taints];
         lists
             .into_iter()
@@ -90,24 +90,24 @@ impl<'a> Template<'a> {
     }
 
     /// The path of the labels.
-    pub fn labels_path(&self) -> FieldPath {
+    pub(crate) fn labels_path(&self) -> FieldPath {
         self.owner.metadata_path("labels")
     }
 
     /// The path of the requirements.
-    pub fn requirements_path(&self) -> FieldPath {
+    pub(crate) fn requirements_path(&self) -> FieldPath {
         self.owner.path("requirements")
     }
 
     /// The API group of the node class: `group` in v1, the part of `apiVersion` before the slash in v1beta1.
-    pub fn node_class_group(&self) -> Option<&'a str> {
+    pub(crate) fn node_class_group(&self) -> Option<&'a str> {
         let reference = self.node_class_ref.present()?;
         let text = |field: &str| reference.get(field).and_then(Json::as_str);
         let group = text("group").or_else(|| text("apiVersion"))?;
         group.split('/').next().filter(|group| !group.is_empty())
     }
 
-    pub(super) fn view(owner: TemplateOwner, version: ApiVersion, template: Option<&'a Object<'a>>) -> Self {
+    pub(crate) fn view(owner: TemplateOwner, version: ApiVersion, template: Option<&'a Object<'a>>) -> Self {
         let metadata = child(template, "metadata");
         let spec = child(template, "spec");
         let taints = |list: TaintList| {

@@ -13,7 +13,7 @@ pub enum TemplateOwner {
 
 impl TemplateOwner {
     /// The path of a field below `metadata`.
-    pub fn metadata_path(self, field: &'static str) -> FieldPath {
+    pub(crate) fn metadata_path(self, field: &'static str) -> FieldPath {
         match self {
             Self::Pool => FieldPath::of(&["spec", "template", "metadata", field]),
             Self::Claim => FieldPath::of(&["metadata", field]),

@@ -18,7 +18,7 @@ pub struct UnknownRelease(String);
 
 impl KarpenterVersion {
     /// The first release with NodePools.
-    pub const OLDEST: Self = Self::new(0, 32, 0);
+    pub(crate) const OLDEST: Self = Self::new(0, 32, 0);
     /// The newest release that the rules were checked against.
     pub const NEWEST: Self = Self::new(1, 15, 0);
 
@@ -51,7 +51,7 @@ impl KarpenterVersion {
     /// A budget's `duration` may be hours and minutes together, as in `1h30m`; before, digits and one unit.
     pub const COMPOUND_BUDGET_DURATIONS: Self = Self::new(0, 36, 0);
     /// 100 requirements instead of 30. Older lines adopted it in late patch releases.
-    pub const HUNDRED_REQUIREMENTS: Self = Self::new(0, 37, 1);
+    pub(crate) const HUNDRED_REQUIREMENTS: Self = Self::new(0, 37, 1);
     /// NodePools of `karpenter.sh/v1` are served. 0.33 to 0.36 adopted it in late patch releases.
     pub const V1_SERVED: Self = Self::new(0, 37, 1);
     /// `karpenter.sh/v1` is the storage version.
@@ -61,26 +61,26 @@ impl KarpenterVersion {
     /// `karpenter.sh/v1beta1` is no longer served.
     pub const V1_ALONE: Self = Self::new(1, 1, 0);
     /// Group, kind and name of the node class form a label of every NodeClaim.
-    pub const NODE_CLASS_LABELLED: Self = Self::new(1, 1, 0);
+    pub(crate) const NODE_CLASS_LABELLED: Self = Self::new(1, 1, 0);
     /// Group and kind of `nodeClassRef` cannot change.
     pub const NODE_CLASS_FIXED: Self = Self::new(1, 1, 0);
     /// The patterns of `consolidateAfter` and `expireAfter` are anchored; before, anything could follow a duration
     /// or precede `Never`.
     pub const ANCHORED_DURATIONS: Self = Self::new(1, 4, 0);
     /// Capacity types in a requirement are compared with the known ones.
-    pub const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);
+    pub(crate) const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);
     /// `spec.replicas`, the scale subresource and `status.nodes`.
     pub const STATIC_CAPACITY: Self = Self::new(1, 8, 0);
     /// A budget has at most 50 reasons.
     pub const REASONS_LIMITED: Self = Self::new(1, 8, 0);
     /// Every NodeClaim requires the capacity types of its instance types.
-    pub const CAPACITY_TYPES_REQUIRED: Self = Self::new(1, 8, 2);
+    pub(crate) const CAPACITY_TYPES_REQUIRED: Self = Self::new(1, 8, 2);
     /// The requirement operators `Gte` and `Lte`.
     pub const GTE_LTE: Self = Self::new(1, 9, 0);
     /// Labels under `kubernetes.io` and `k8s.io` may be set; before, only those on a list.
     pub const KUBERNETES_DOMAINS_FREE: Self = Self::new(1, 9, 0);
     /// `limits.nodes` is checked before a dynamic pool gets nodes.
-    pub const NODE_LIMIT: Self = Self::new(1, 11, 0);
+    pub(crate) const NODE_LIMIT: Self = Self::new(1, 11, 0);
     /// A budget must not repeat a reason.
     pub const UNIQUE_REASONS: Self = Self::new(1, 13, 0);
     /// The consolidation policy `Balanced`.

@@ -13,7 +13,7 @@ const STANDARD_TAGS: &str = "tag:yaml.org,2002:";
 
 /// A tree that is being built.
 #[derive(Debug)]
-pub(super) struct Composer<'t> {
+pub struct Composer<'t> {
     text: &'t str,
     limits: Limits,
     tree: Tree<'t>,
@@ -25,7 +25,7 @@ pub(super) struct Composer<'t> {
 }
 
 impl<'t> Composer<'t> {
-    pub(super) fn new(text: &'t str, limits: Limits, start: usize) -> Self {
+    pub fn new(text: &'t str, limits: Limits, start: usize) -> Self {
         Self {
             text,
             limits,
@@ -37,7 +37,7 @@ impl<'t> Composer<'t> {
     }
 
     /// Adds one event with its position in the text.
-    pub(super) fn add(&mut self, event: Event<'t>, span: Span) -> Result<(), ProblemKind> {
+    pub fn add(&mut self, event: Event<'t>, span: Span) -> Result<(), ProblemKind> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let notation = match style {
@@ -78,23 +78,23 @@ impl<'t> Composer<'t> {
     }
 
     /// The tree of the complete document.
-    pub(super) fn finish(self) -> Tree<'t> {
+    pub fn finish(self) -> Tree<'t> {
         self.tree
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.tree.len() == 0
     }
 
     /// The opening bracket of the innermost collection, if it is written in brackets.
-    pub(super) fn open_bracket(&self) -> Option<Span> {
+    pub fn open_bracket(&self) -> Option<Span> {
         let (id, style) = self.open.last()?;
         let start = self.tree.get(*id)?.span.start();
         (*style == Style::Flow).then(|| Span::new(start, start + 1))
     }
 
     /// The end of the last thing that was understood.
-    pub(super) fn written(&self) -> usize {
+    pub fn written(&self) -> usize {
         self.written
     }
 

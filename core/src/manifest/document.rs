@@ -21,8 +21,8 @@ pub struct Comment<'t> {
 /// One document.
 #[derive(Debug)]
 pub struct Document<'t> {
-    pub(super) tree: Tree<'t>,
-    pub(super) limits: Limits,
+    pub(crate) tree: Tree<'t>,
+    pub(crate) limits: Limits,
     span: Span,
     value: Json<'t>,
     comments: Vec<Comment<'t>>,
@@ -32,7 +32,7 @@ pub struct Document<'t> {
 
 impl<'t> Document<'t> {
     /// A document that was read to its end.
-    pub(super) fn complete(
+    pub(crate) fn complete(
         text: &'t str,
         span: Span,
         tree: Tree<'t>,
@@ -63,7 +63,7 @@ impl<'t> Document<'t> {
     }
 
     /// A document that could not be read.
-    pub(super) fn broken(span: Span, comments: Vec<Comment<'t>>, problem: ManifestProblem) -> Self {
+    pub(crate) fn broken(span: Span, comments: Vec<Comment<'t>>, problem: ManifestProblem) -> Self {
         let mut problems = Problems::default();
         problems.push_related(problem.span, problem.related, problem.kind);
         Self {

@@ -2,7 +2,7 @@
 
 /// The integer that the value becomes on its way through JSON, if any: Go writes the shortest digits that
 /// distinguish a number from its neighbours and fills up with zeros, and these digits are read back as they are.
-pub(super) fn as_integer(value: f64) -> Option<i64> {
+pub fn as_integer(value: f64) -> Option<i64> {
     match value.to_string().as_str() {
         "-0" => Some(0),
         digits => digits.parse().ok(),
@@ -10,7 +10,7 @@ pub(super) fn as_integer(value: f64) -> Option<i64> {
 }
 
 /// A number used as a key, in kubectl's form: Go's `%g` of the nearest single-precision number.
-pub(super) fn key(value: f64) -> String {
+pub fn key(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "kubectl shortens in the same way")]
     let single = value as f32;
     if single.is_nan() {

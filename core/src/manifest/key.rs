@@ -7,7 +7,7 @@ use super::tree::{Content, NodeId, Tree};
 use super::{ProblemKind, float};
 
 /// A key as the API server sees it.
-pub(super) enum Key<'a> {
+pub enum Key<'a> {
     /// Text, as written.
     Text(Cow<'a, str>),
     /// Converted to text by kubectl.
@@ -15,7 +15,7 @@ pub(super) enum Key<'a> {
 }
 
 /// The key that a scalar becomes.
-pub(super) fn key_of<'t>(text: &Cow<'t, str>, notation: Notation, tag: Tag) -> Result<Key<'t>, ProblemKind> {
+pub fn key_of<'t>(text: &Cow<'t, str>, notation: Notation, tag: Tag) -> Result<Key<'t>, ProblemKind> {
     let scalar = scalar::resolve(text.clone(), notation, tag).map_err(|_| ProblemKind::WrongTag {
         tag: tag.as_str(),
         text: text.clone().into_owned(),
@@ -31,7 +31,7 @@ pub(super) fn key_of<'t>(text: &Cow<'t, str>, notation: Notation, tag: Tag) -> R
 }
 
 /// The name that a key has for the API server; `None` if it is not a valid key.
-pub(super) fn key_name<'d>(tree: &'d Tree<'_>, id: NodeId) -> Option<Cow<'d, str>> {
+pub fn key_name<'d>(tree: &'d Tree<'_>, id: NodeId) -> Option<Cow<'d, str>> {
     match &tree.get(tree.follow(id)?)?.content {
         Content::Scalar { text, notation, tag } => {
             match key_of(&Cow::Borrowed(text), *notation, *tag).ok()? {

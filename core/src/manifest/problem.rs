@@ -143,17 +143,17 @@ const MAX_KEPT: usize = 100;
 
 /// The problems of one document, bounded.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
+pub struct Problems {
     kept: Vec<ManifestProblem>,
     found: usize,
 }
 
 impl Problems {
-    pub(super) fn push(&mut self, span: Span, kind: ProblemKind) {
+    pub fn push(&mut self, span: Span, kind: ProblemKind) {
         self.push_related(span, None, kind);
     }
 
-    pub(super) fn push_related(&mut self, span: Span, related: Option<Span>, kind: ProblemKind) {
+    pub fn push_related(&mut self, span: Span, related: Option<Span>, kind: ProblemKind) {
         self.found += 1;
         if !self.is_full() {
             self.kept.push(ManifestProblem { span, related, kind });
@@ -161,20 +161,20 @@ impl Problems {
     }
 
     /// Whether further problems are only counted.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.kept.len() >= MAX_KEPT
     }
 
-    pub(super) fn kept(&self) -> &[ManifestProblem] {
+    pub fn kept(&self) -> &[ManifestProblem] {
         &self.kept
     }
 
-    pub(super) fn omitted(&self) -> usize {
+    pub fn omitted(&self) -> usize {
         self.found - self.kept.len()
     }
 
     /// Sorts by the order of the text: an alias or a merge is visited after what it points to.
-    pub(super) fn sort(&mut self) {
+    pub fn sort(&mut self) {
         self.kept.sort_by_key(|problem| problem.span);
     }
 }

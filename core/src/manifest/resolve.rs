@@ -16,32 +16,32 @@ use super::{Limits, Span};
 
 /// What aliases may still add, over all documents of a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AliasBudget {
-    pub(super) nodes: usize,
-    pub(super) bytes: usize,
+pub struct AliasBudget {
+    pub(crate) nodes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// How a document is read.
 #[derive(Debug)]
-pub(super) struct Reading<'r> {
-    pub(super) limits: Limits,
+pub struct Reading<'r> {
+    pub(crate) limits: Limits,
     /// The values to fill in; `None` if variables are ordinary text.
-    pub(super) variables: Option<&'r Variables>,
-    pub(super) budget: &'r mut AliasBudget,
+    pub(crate) variables: Option<&'r Variables>,
+    pub(crate) budget: &'r mut AliasBudget,
 }
 
 /// The value of a document.
 #[derive(Debug, Default)]
-pub(super) struct Resolved<'t> {
+pub struct Resolved<'t> {
     /// `None` if a bound was exceeded, which is then among the problems.
-    pub(super) value: Option<Json<'t>>,
-    pub(super) problems: Problems,
+    pub value: Option<Json<'t>>,
+    pub problems: Problems,
     /// The positions of variables that were not filled in.
-    pub(super) variables: Vec<Span>,
+    pub variables: Vec<Span>,
 }
 
 /// The value of a tree.
-pub(super) fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Resolved<'t> {
+pub fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Resolved<'t> {
     if tree.len() == 0 {
         return Resolved {
             value: Some(Json::Null),

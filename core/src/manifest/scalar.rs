@@ -12,7 +12,7 @@ use crate::json::Json;
 
 /// How a scalar is written, as far as its meaning depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notation {
+pub enum Notation {
     /// Without quotes: may be a number, a boolean or null.
     Plain,
     /// In quotes: text.
@@ -23,7 +23,7 @@ pub(super) enum Notation {
 
 /// The type that a scalar is given with `!!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
+pub enum Tag {
     None,
     Text,
     Bool,
@@ -38,7 +38,7 @@ pub(super) enum Tag {
 
 impl Tag {
     /// The tag with `name` after `!!`.
-    pub(super) fn named(name: &str) -> Self {
+    pub fn named(name: &str) -> Self {
         match name {
             "str" => Self::Text,
             "bool" => Self::Bool,
@@ -52,7 +52,7 @@ impl Tag {
     }
 
     /// As it is written.
-    pub(super) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::None | Self::Other => "!",
             Self::Text => "!!str",
@@ -68,7 +68,7 @@ impl Tag {
 
 /// The value of a scalar.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Scalar<'a> {
+pub enum Scalar<'a> {
     Null,
     Bool(bool),
     Int(i64),
@@ -80,10 +80,10 @@ pub(super) enum Scalar<'a> {
 
 /// A scalar that is not what its tag says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct WrongTag;
+pub struct WrongTag;
 
 /// Resolves a scalar to its value.
-pub(super) fn resolve(text: Cow<'_, str>, notation: Notation, tag: Tag) -> Result<Scalar<'_>, WrongTag> {
+pub fn resolve(text: Cow<'_, str>, notation: Notation, tag: Tag) -> Result<Scalar<'_>, WrongTag> {
     match (tag, notation) {
         (Tag::None, Notation::Plain) => Ok(plain(text)),
         (Tag::None, Notation::Quoted | Notation::Block) | (Tag::Text | Tag::Other, _) => {
@@ -102,7 +102,7 @@ pub fn is_text(word: &str) -> bool {
 }
 
 /// Whether a text, written without quotes in a block, is exactly one scalar.
-pub(super) fn stays_plain(text: &str) -> bool {
+pub fn stays_plain(text: &str) -> bool {
     let begins_otherwise = text.starts_with(|first| "[]{},#&*!|>'\"%@`".contains(first));
     let is_marker = ["-", "?", ":"].iter().any(|marker| {
         text.strip_prefix(marker)
@@ -248,7 +248,7 @@ fn decode(text: &str) -> Option<Scalar<'static>> {
 
 impl<'a> Scalar<'a> {
     /// As the API server receives it; infinities and "not a number" cannot be sent.
-    pub(super) fn into_json(self) -> Option<Json<'a>> {
+    pub fn into_json(self) -> Option<Json<'a>> {
         Some(match self {
             Self::Null => Json::Null,
             Self::Bool(value) => Json::Bool(value),

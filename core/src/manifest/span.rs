@@ -47,7 +47,7 @@ impl Span {
         text.get(self.range()).unwrap_or_default()
     }
 
-    pub(super) fn ending_at(self, end: usize) -> Self {
+    pub(crate) fn ending_at(self, end: usize) -> Self {
         Self::new(self.start(), end)
     }
 }

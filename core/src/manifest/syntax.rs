@@ -63,7 +63,7 @@ pub enum SyntaxError {
 }
 
 impl SyntaxError {
-    pub(super) fn from_kind(kind: &ErrorKind) -> Self {
+    pub(crate) fn from_kind(kind: &ErrorKind) -> Self {
         use ErrorKind as K;
         match kind {
             K::TabNotAllowed

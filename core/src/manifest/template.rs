@@ -3,7 +3,7 @@
 use super::Span;
 
 /// Whether the line around `offset` contains a template's brackets.
-pub(super) fn is_template(text: &str, offset: usize) -> bool {
+pub fn is_template(text: &str, offset: usize) -> bool {
     /// A line of a template is short; a line of anything else may be the whole text.
     const WINDOW: usize = 200;
     let start = text.floor_char_boundary(offset.saturating_sub(WINDOW));
@@ -18,7 +18,7 @@ pub(super) fn is_template(text: &str, offset: usize) -> bool {
 
 /// The inner of the template's brackets that the document at `start` begins with. YAML takes them for a mapping in a mapping, and
 /// finds the mistake only behind them; no manifest begins so, because kubectl accepts no mapping as a key.
-pub(super) fn bracket_at(text: &str, start: usize) -> Option<Span> {
+pub fn bracket_at(text: &str, start: usize) -> Option<Span> {
     let document = text.get(start..)?;
     let content = document.strip_prefix("---").unwrap_or(document).trim_start();
     let at = text.len() - content.len();

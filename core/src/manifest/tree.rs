@@ -9,7 +9,7 @@ use super::Span;
 use super::scalar::{Notation, Tag};
 
 /// A node's index in the vector.
-pub(super) type NodeId = u32;
+pub type NodeId = u32;
 
 /// How a collection is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +22,15 @@ pub enum Style {
 
 /// One key or value as written.
 #[derive(Debug)]
-pub(super) struct Node<'t> {
-    pub(super) span: Span,
+pub struct Node<'t> {
+    pub(crate) span: Span,
     /// The first node that is not below this one.
-    pub(super) after: NodeId,
-    pub(super) content: Content<'t>,
+    pub(crate) after: NodeId,
+    pub(crate) content: Content<'t>,
 }
 
 #[derive(Debug)]
-pub(super) enum Content<'t> {
+pub enum Content<'t> {
     Scalar {
         text: Cow<'t, str>,
         notation: Notation,
@@ -44,26 +44,26 @@ pub(super) enum Content<'t> {
 
 /// All nodes of a document, its root first.
 #[derive(Debug, Default)]
-pub(super) struct Tree<'t>(Vec<Node<'t>>);
+pub struct Tree<'t>(Vec<Node<'t>>);
 
 /// As many keys and values as most documents have: a tree that grows is copied each time.
 const USUAL: usize = 128;
 
 impl<'t> Tree<'t> {
-    pub(super) fn with_usual_capacity() -> Self {
+    pub fn with_usual_capacity() -> Self {
         Self(Vec::with_capacity(USUAL))
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn get(&self, id: NodeId) -> Option<&Node<'t>> {
+    pub fn get(&self, id: NodeId) -> Option<&Node<'t>> {
         self.0.get(id as usize)
     }
 
     /// Adds a node that has nothing below it so far.
-    pub(super) fn push(&mut self, span: Span, content: Content<'t>) -> NodeId {
+    pub fn push(&mut self, span: Span, content: Content<'t>) -> NodeId {
         let id = self.next_id();
         self.0.push(Node {
             span,
@@ -74,7 +74,7 @@ impl<'t> Tree<'t> {
     }
 
     /// Ends a collection: all nodes added since are below it.
-    pub(super) fn close(&mut self, id: NodeId, end: usize) {
+    pub fn close(&mut self, id: NodeId, end: usize) {
         let after = self.next_id();
         if let Some(node) = self.0.get_mut(id as usize) {
             node.after = after;
@@ -83,7 +83,7 @@ impl<'t> Tree<'t> {
     }
 
     /// The nodes directly below a collection.
-    pub(super) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+    pub fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let after = self.get(id).map_or(0, |node| node.after);
         let first = Some(id.saturating_add(1)).filter(|child| *child < after);
         std::iter::successors(first, move |child| {
@@ -94,14 +94,14 @@ impl<'t> Tree<'t> {
     }
 
     /// The keys and values directly below a mapping.
-    pub(super) fn entries(&self, id: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> {
+    pub fn entries(&self, id: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> {
         let mut children = self.children(id);
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
     /// The target of an alias; the node itself for any other node. `None` for an alias without a target, or whose
     /// target contains it.
-    pub(super) fn follow(&self, id: NodeId) -> Option<NodeId> {
+    pub fn follow(&self, id: NodeId) -> Option<NodeId> {
         let Content::Alias(target) = &self.get(id)?.content else {
             return Some(id);
         };
@@ -110,12 +110,12 @@ impl<'t> Tree<'t> {
     }
 
     /// Whether one node is part of another.
-    pub(super) fn holds(&self, outer: NodeId, inner: NodeId) -> bool {
+    pub fn holds(&self, outer: NodeId, inner: NodeId) -> bool {
         outer <= inner && self.get(outer).is_some_and(|node| inner < node.after)
     }
 
     /// Whether the target of an alias is at this position, or contains it.
-    pub(super) fn is_shared(&self, place: Span) -> bool {
+    pub fn is_shared(&self, place: Span) -> bool {
         let holds = |node: &Node<'_>| node.span.start() <= place.start() && place.end() <= node.span.end();
         self.0.iter().any(|node| match node.content {
             Content::Alias(Some(target)) => self.get(target).is_some_and(holds),
@@ -124,7 +124,7 @@ impl<'t> Tree<'t> {
     }
 
     /// Whether a key is the merge key: `<<` without quotes.
-    pub(super) fn is_merge(&self, key: NodeId) -> bool {
+    pub fn is_merge(&self, key: NodeId) -> bool {
         self.get(key).is_some_and(|node| {
             matches!(
                 &node.content,
@@ -159,7 +159,7 @@ pub enum Shape {
 }
 
 impl<'d, 't> NodeRef<'d, 't> {
-    pub(super) fn root(tree: &'d Tree<'t>) -> Option<Self> {
+    pub(crate) fn root(tree: &'d Tree<'t>) -> Option<Self> {
         (tree.len() > 0).then_some(Self { tree, id: 0 })
     }
 

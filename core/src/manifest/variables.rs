@@ -27,7 +27,7 @@ pub struct NoVariable {
 
 /// The result of filling in variables.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Filled {
+pub enum Filled {
     /// The text with all variables filled in.
     Text(String),
     /// The value is not known.
@@ -54,7 +54,7 @@ impl Variables {
     }
 
     /// The text with its variables filled in; `None` if it contains no variable.
-    pub(super) fn fill(&self, text: &str) -> Option<Filled> {
+    pub(crate) fn fill(&self, text: &str) -> Option<Filled> {
         has_variable(text).then(|| match self.filled(text, DEEPEST) {
             Some(filled) if filled.len() <= LONGEST => Filled::Text(filled.into_owned()),
             _ => Filled::Unknown,
@@ -97,7 +97,7 @@ impl Variables {
 }
 
 /// Whether a scalar of a manifest may contain a variable: as written, or by an escape.
-pub(super) fn may_have_variable(manifest: &str) -> bool {
+pub fn may_have_variable(manifest: &str) -> bool {
     manifest.contains(MARK) || manifest.contains('\\')
 }
 

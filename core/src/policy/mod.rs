@@ -99,7 +99,7 @@ words!(OverLimit { Report = "report", Terminate = "terminate" });
 
 impl OverLimit {
     /// The values of the annotation, in the order in which messages name them.
-    pub const ANNOTATED: &'static [&'static str] = &["Terminate", "Report"];
+    pub(crate) const ANNOTATED: &'static [&'static str] = &["Terminate", "Report"];
 
     /// The value of a pool's annotation, ignoring case; `None` if it is missing or says something else.
     pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {

@@ -19,7 +19,7 @@ const MOST_IN_TEMPLATE: usize = MOST_BYTES - KARPENTERS_OWN;
 /// The annotation that keeps Karpenter from disrupting a node.
 const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&TEMPLATE_ANNOTATIONS, &DO_NOT_DISRUPT_TEMPLATE];
+pub const RULES: &[&Rule] = &[&TEMPLATE_ANNOTATIONS, &DO_NOT_DISRUPT_TEMPLATE];
 
 static TEMPLATE_ANNOTATIONS: Rule = Rule {
     id: RuleId::new("template-annotations"),
@@ -75,7 +75,7 @@ static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
 };
 
 /// Checks the annotations of a template. Those of a NodeClaim are its own metadata, which Kubernetes checks.
-pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(annotations) = template.annotations.present() else {
         return;
     };

@@ -9,7 +9,7 @@ use crate::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION, NodePool, TemplateOwne
 use crate::policy::{AT_LIMIT_ANNOTATION, AtLimit};
 use crate::rule::Rule;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&AT_LIMIT, &AT_LIMIT_REPLACE];
+pub const RULES: &[&Rule] = &[&AT_LIMIT, &AT_LIMIT_REPLACE];
 
 static AT_LIMIT: Rule = Rule {
     id: RuleId::new("at-limit"),
@@ -66,7 +66,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     check_word(
         &AT_LIMIT,
         pool,

@@ -10,17 +10,17 @@ use crate::rule::Rule;
 const REASON: &str = "it would be ignored";
 
 /// The path of an annotation of the pool.
-pub(super) fn path(key: &'static str) -> FieldPath {
+pub fn path(key: &'static str) -> FieldPath {
     FieldPath::of(&["metadata", "annotations", key])
 }
 
 /// Whether the pool has an annotation, readable or not.
-pub(super) fn is_set(pool: &NodePool<'_>, key: &'static str) -> bool {
+pub fn is_set(pool: &NodePool<'_>, key: &'static str) -> bool {
     pool.annotation(key).is_some_and(|value| !value.is_null())
 }
 
 /// Reports an annotation that is none of these words, ignoring case.
-pub(super) fn check_word(
+pub fn check_word(
     rule: &Rule,
     pool: &NodePool<'_>,
     key: &'static str,
@@ -40,7 +40,7 @@ pub(super) fn check_word(
 }
 
 /// The number in an annotation; reports one that is not a whole number in digits.
-pub(super) fn check_number(
+pub fn check_number(
     rule: &Rule,
     pool: &NodePool<'_>,
     key: &'static str,

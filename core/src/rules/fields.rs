@@ -8,7 +8,7 @@ use crate::karpenter::Template;
 use crate::karpenter::shape::{SchemaViolation, violations};
 
 /// Checks the fields of the object that has this template.
-pub(super) fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
     let mut spelling = Spelling::of(template);
     let release = findings.context.release;
     violations(object, spelling.root, &mut |violation| match violation {

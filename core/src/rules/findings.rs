@@ -23,7 +23,7 @@ pub(crate) struct Findings<'a> {
     object: &'a Json<'a>,
     ratchet: Ratchet<'a>,
     /// What the verdict depends on besides the object.
-    pub(super) context: Context<'a>,
+    pub context: Context<'a>,
     /// The exemptions that cover the object; `None` until the first finding, because most objects have none.
     exemptions: Option<Vec<&'a Exemption>>,
     report: Report,
@@ -42,7 +42,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Whether a rule is on by default, or the policy switches it on.
-    pub(super) fn wants(&self, rule: &Rule) -> bool {
+    pub fn wants(&self, rule: &Rule) -> bool {
         rule.severity.is_some() || self.context.policy.levels.of(rule.id, Origin::Silent).is_some()
     }
 

@@ -23,7 +23,7 @@ const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 /// The first release whose CRD requires `resources` of a NodePool to be empty.
 const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&KUBELET, &TEMPLATE_RESOURCES];
+pub const RULES: &[&Rule] = &[&KUBELET, &TEMPLATE_RESOURCES];
 
 static KUBELET: Rule = Rule {
     id: RuleId::new("kubelet"),
@@ -83,7 +83,7 @@ spec:
 "#,
 };
 
-pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     if template.version != ApiVersion::V1Beta1 {
         return;
     }

@@ -6,7 +6,7 @@ use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::karpenter::{LabelKind, Template};
 use crate::rule::Rule;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[
+pub const RULES: &[&Rule] = &[
     &LABEL_RESTRICTED,
     &LABEL_PROVIDER_MISSPELT,
     &LABEL_PROVIDER_UNKNOWN,
@@ -91,7 +91,7 @@ spec:
 };
 
 /// Checks the domain of a label whose syntax is valid.
-pub(super) fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
+pub fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
     let (version, context) = (template.version, findings.context);
     let path = || template.labels_path().key(key.to_owned());
     let found = |rule: &Rule, reason: &str| rule.finding(path(), key, reason);

@@ -10,7 +10,7 @@ use crate::karpenter::{Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&LABELS_COUNT, &LABEL_KEY, &LABEL_KEY_LENGTH, &LABEL_VALUE];
+pub const RULES: &[&Rule] = &[&LABELS_COUNT, &LABEL_KEY, &LABEL_KEY_LENGTH, &LABEL_VALUE];
 
 static LABELS_COUNT: Rule = Rule {
     id: RuleId::new("labels-count"),
@@ -101,7 +101,7 @@ spec:
 ",
 };
 
-pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(labels) = template.labels.present() else {
         return;
     };

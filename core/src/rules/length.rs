@@ -5,7 +5,7 @@
 const LONGEST_TEXT: usize = 1_024;
 
 /// The reason to report if a text is too long to be read.
-pub(in crate::rules) fn too_long(text: &str) -> Option<String> {
+pub fn too_long(text: &str) -> Option<String> {
     (text.len() > LONGEST_TEXT).then(|| {
         format!(
             "it is {} bytes long, poolgate reads at most {LONGEST_TEXT}",

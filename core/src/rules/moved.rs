@@ -23,7 +23,7 @@ const NODE_CLASS_FIELDS: &[&str] = &[
 
 /// What to do about an unknown field of this name at this path: a clause. `has` returns whether the API knows a
 /// field there.
-pub(super) fn what_became_of(
+pub fn what_became_of(
     path: &FieldPath,
     name: &str,
     version: ApiVersion,

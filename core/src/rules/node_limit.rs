@@ -7,7 +7,7 @@ use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
 use crate::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_LIMIT, &NODE_LIMIT_TWICE];
+pub const RULES: &[&Rule] = &[&NODE_LIMIT, &NODE_LIMIT_TWICE];
 
 static NODE_LIMIT: Rule = Rule {
     id: RuleId::new("node-limit"),
@@ -58,7 +58,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(limit) = check_number(&NODE_LIMIT, pool, NODE_LIMIT_ANNOTATION, "10", findings) else {
         return;
     };

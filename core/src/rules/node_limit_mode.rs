@@ -5,7 +5,7 @@ use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
 use crate::rule::Rule;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_LIMIT_MODE];
+pub const RULES: &[&Rule] = &[&NODE_LIMIT_MODE];
 
 static NODE_LIMIT_MODE: Rule = Rule {
     id: RuleId::new("node-limit-mode"),
@@ -33,7 +33,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let field = pool.node_limit_mode_field();
     let annotation = pool.node_limit_mode_annotation();
     if let Some(text) = field {

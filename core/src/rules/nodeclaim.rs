@@ -8,7 +8,7 @@ use crate::karpenter::{ApiVersion, Field, NodeClaim};
 use crate::rule::{Evidence, Rule};
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODECLAIM_IMMUTABLE, &NODECLAIM_REQUEST];
+pub const RULES: &[&Rule] = &[&NODECLAIM_IMMUTABLE, &NODECLAIM_REQUEST];
 
 static NODECLAIM_IMMUTABLE: Rule = Rule {
     id: RuleId::new("nodeclaim-immutable"),
@@ -70,7 +70,7 @@ spec:
 "#,
 };
 
-pub(super) fn check(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings: &mut Findings<'_>) {
+pub fn check(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings: &mut Findings<'_>) {
     if claim.version == ApiVersion::V1 {
         check_immutable(claim, old, findings);
     }

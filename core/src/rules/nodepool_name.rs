@@ -6,7 +6,7 @@ use crate::karpenter::NodePool;
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_NAME];
+pub const RULES: &[&Rule] = &[&NODEPOOL_NAME];
 
 static NODEPOOL_NAME: Rule = Rule {
     id: RuleId::new("nodepool-name"),
@@ -29,7 +29,7 @@ metadata:
 };
 
 /// Checks the name of a pool that is being created. A stored pool cannot be renamed.
-pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     // Kubernetes itself rejects an empty name.
     let Some(text) = pool
         .name

@@ -5,7 +5,7 @@ use crate::karpenter::TemplateOwner;
 use crate::value::quantity::QuantityError;
 
 /// Who else notices a mistake that Karpenter's own validation rejects. It does not validate NodeClaims.
-pub(in crate::rules) const fn by_runtime(owner: TemplateOwner) -> Origin {
+pub const fn by_runtime(owner: TemplateOwner) -> Origin {
     match owner {
         TemplateOwner::Pool => Origin::Runtime,
         TemplateOwner::Claim => Origin::Silent,
@@ -13,12 +13,12 @@ pub(in crate::rules) const fn by_runtime(owner: TemplateOwner) -> Origin {
 }
 
 /// Who else notices a mistake that the CRD rejects, unless it lets it through.
-pub(in crate::rules) const fn by_crd_or(otherwise: Origin, is_let_through: bool) -> Origin {
+pub const fn by_crd_or(otherwise: Origin, is_let_through: bool) -> Origin {
     if is_let_through { otherwise } else { Origin::Schema }
 }
 
 /// Who else notices a string that is not a quantity.
-pub(in crate::rules) fn by_quantity(error: &QuantityError) -> Origin {
+pub fn by_quantity(error: &QuantityError) -> Origin {
     match error {
         QuantityError::ExponentOutOfBounds { exponent } if !is_endless(exponent) => Origin::Poolgate,
         QuantityError::TooLong { .. } => Origin::Poolgate,

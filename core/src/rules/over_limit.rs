@@ -7,7 +7,7 @@ use crate::karpenter::NodePool;
 use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
 use crate::rule::Rule;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&OVER_LIMIT];
+pub const RULES: &[&Rule] = &[&OVER_LIMIT];
 
 static OVER_LIMIT: Rule = Rule {
     id: RuleId::new("over-limit"),
@@ -31,7 +31,7 @@ metadata:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     check_word(
         &OVER_LIMIT,
         pool,

@@ -14,7 +14,7 @@ const COMPARED: usize = 4;
 
 /// Compares the old and new object of an update.
 #[derive(Debug)]
-pub(super) struct Ratchet<'a> {
+pub struct Ratchet<'a> {
     object: &'a Json<'a>,
     /// The stored object; `None` for a new one.
     old: Option<&'a Json<'a>>,
@@ -24,7 +24,7 @@ pub(super) struct Ratchet<'a> {
 }
 
 impl<'a> Ratchet<'a> {
-    pub(super) fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>) -> Self {
+    pub fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>) -> Self {
         Self {
             object,
             old,
@@ -33,12 +33,12 @@ impl<'a> Ratchet<'a> {
     }
 
     /// Whether anything was compared.
-    pub(super) fn has_compared(&self) -> bool {
+    pub fn has_compared(&self) -> bool {
         !self.compared.is_empty()
     }
 
     /// Whether the update changes no field that a finding is about.
-    pub(super) fn is_untouched(&mut self, diagnostic: &Diagnostic) -> bool {
+    pub fn is_untouched(&mut self, diagnostic: &Diagnostic) -> bool {
         let Some(old) = self.old else { return false };
         std::iter::once(&diagnostic.path)
             .chain(&diagnostic.related)
@@ -56,7 +56,7 @@ impl<'a> Ratchet<'a> {
 }
 
 /// The finding as a warning, if it is an error.
-pub(super) fn forgiven(mut diagnostic: Diagnostic) -> Diagnostic {
+pub fn forgiven(mut diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.severity == Severity::Error {
         diagnostic.severity = Severity::Warning;
         diagnostic.reason.push_str(FORGIVEN);

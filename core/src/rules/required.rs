@@ -4,7 +4,7 @@ use crate::diagnostic::{FieldPath, Origin, RuleId, Severity, Suggestion};
 use crate::json::Json;
 use crate::rule::Rule;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_REQUIRED];
+pub const RULES: &[&Rule] = &[&FIELD_REQUIRED];
 
 static FIELD_REQUIRED: Rule = Rule {
     id: RuleId::new("field-required"),
@@ -36,7 +36,7 @@ spec:
 };
 
 /// The group to write if it is missing and the manifest has it in `apiVersion`, as in v1beta1.
-pub(super) fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggestion> {
+pub fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggestion> {
     let api_version = missed
         .parent()
         .filter(|reference| reference.clone().key("group") == *missed)?

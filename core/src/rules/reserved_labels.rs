@@ -8,7 +8,7 @@ use crate::karpenter::{
 
 /// Why a label may not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reserved {
+pub enum Reserved {
     /// Karpenter sets it itself, to the name of the NodePool.
     NodePool,
     /// The kubelet sets it, and each node has its own value.
@@ -21,7 +21,7 @@ pub(super) enum Reserved {
 
 impl Reserved {
     /// Why the label is reserved in this API version and release; `None` if it is not.
-    pub(super) fn of(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
+    pub fn of(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
         // The CRD compares the end of the domain, so `mykarpenter.sh` is reserved, too.
         let domain = key.split('/').next().unwrap_or(key);
         match key {
@@ -37,7 +37,7 @@ impl Reserved {
 
 /// The present name of a label, if it has an old name that a template label may not use: Karpenter's validation
 /// translates old names only in requirements, and rejects other labels of these domains.
-pub(super) fn present_name(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<&str> {
+pub fn present_name(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<&str> {
     let present = canonical_label(key);
     (present != key && keeps_kubernetes_domains(version, release)).then_some(present)
 }

@@ -10,7 +10,7 @@ use crate::karpenter::Budget;
 use crate::rule::{Evidence, Rule};
 use crate::value::cron::{Schedule, crd_accepts};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[
+pub const RULES: &[&Rule] = &[
     &SCHEDULE_SYNTAX,
     &SCHEDULE_NEVER_FIRES,
     &SCHEDULE_EVERY,
@@ -139,7 +139,7 @@ static SCHEDULE_EITHER_DAY: Rule = Rule {
 
 /// Checks the schedule by itself. Returns it if Karpenter can read it and it fires at times of day, so that the
 /// budget's window can be checked.
-pub(super) fn check(
+pub fn check(
     budget: &Budget<'_>,
     duration: Option<Duration>,
     findings: &mut Findings<'_>,

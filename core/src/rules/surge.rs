@@ -7,7 +7,7 @@ use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool, SU
 use crate::nodelimit::{MAX_SURGE, NodeLimit};
 use crate::rule::Rule;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&SURGE, &SURGE_UNUSED];
+pub const RULES: &[&Rule] = &[&SURGE, &SURGE_UNUSED];
 
 static SURGE: Rule = Rule {
     id: RuleId::new("surge"),
@@ -59,7 +59,7 @@ metadata:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let number = check_number(&SURGE, pool, SURGE_ANNOTATION, "1", findings);
     if let Some(number) = number.filter(|number| *number > MAX_SURGE) {
         let why = format!("no surge is larger than {MAX_SURGE}, so this counts as {MAX_SURGE}");

@@ -21,7 +21,7 @@ const REMOVED_BY_AGENTS: &[(&str, &str)] = &[
     ("efs.csi.aws.com/agent-not-ready", "the EFS CSI driver"),
 ];
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&TAINT_REPEATED, &TAINT_RESERVED, &TAINT_STARTUP];
+pub const RULES: &[&Rule] = &[&TAINT_REPEATED, &TAINT_RESERVED, &TAINT_STARTUP];
 
 static TAINT_REPEATED: Rule = Rule {
     id: RuleId::new("taint-repeated"),
@@ -111,7 +111,7 @@ spec:
 ",
 };
 
-pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     // Karpenter does not validate NodeClaims, and keeps the first of two equal taints.
     if template.owner == TemplateOwner::Pool {
         check_repeated(template, findings);

@@ -8,7 +8,7 @@ use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, matches_crd_key, qualified_name};
 use crate::value::timestamp::{check_timestamp, corrected_timestamp, crd_accepts_timestamp};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&TAINT_KEY, &TAINT_EFFECT, &TAINT_VALUE, &TAINT_TIME_ADDED];
+pub const RULES: &[&Rule] = &[&TAINT_KEY, &TAINT_EFFECT, &TAINT_VALUE, &TAINT_TIME_ADDED];
 
 static TAINT_KEY: Rule = Rule {
     id: RuleId::new("taint-key"),
@@ -127,7 +127,7 @@ spec:
 ",
 };
 
-pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in template.all_taints() {
         check_key(taint, template.owner, findings);
         check_value(taint, template.owner, findings);

@@ -9,23 +9,23 @@ use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 
 /// The errors of a v1 NodePool that is being created, as lines.
-pub(crate) fn errors(object: &Value) -> Vec<String> {
+pub fn errors(object: &Value) -> Vec<String> {
     errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, object, None)
 }
 
 /// The warnings of a v1 NodePool that is being created, as lines.
-pub(crate) fn warnings(object: &Value) -> Vec<String> {
+pub fn warnings(object: &Value) -> Vec<String> {
     warnings_for(ApiVersion::V1, KarpenterVersion::NEWEST, object, None)
 }
 
 /// The notes on a v1 NodePool that is being created, as lines.
-pub(crate) fn infos(object: &Value) -> Vec<String> {
+pub fn infos(object: &Value) -> Vec<String> {
     let subject = Subject::NodePool(ApiVersion::V1);
     lines(subject, KarpenterVersion::NEWEST, object, None, Severity::Info)
 }
 
 /// The errors of a NodePool of this version, read by this Karpenter, that replaces `old`.
-pub(crate) fn errors_for(
+pub fn errors_for(
     version: ApiVersion,
     release: KarpenterVersion,
     object: &Value,
@@ -35,7 +35,7 @@ pub(crate) fn errors_for(
 }
 
 /// The warnings of a NodePool of this version, read by this Karpenter, that replaces `old`.
-pub(crate) fn warnings_for(
+pub fn warnings_for(
     version: ApiVersion,
     release: KarpenterVersion,
     object: &Value,
@@ -51,7 +51,7 @@ pub(crate) fn warnings_for(
 }
 
 /// The errors of an object, read by this Karpenter, that replaces `old`.
-pub(crate) fn errors_on(
+pub fn errors_on(
     subject: Subject,
     release: KarpenterVersion,
     object: &Value,
@@ -82,7 +82,7 @@ fn lines(
 
 /// The object with all required fields of its kind, so that a test contains only what it is about. Fields that are
 /// present stay as they are, an explicit `null` included.
-pub(crate) fn completed(subject: Subject, object: &Value) -> Value {
+pub fn completed(subject: Subject, object: &Value) -> Value {
     let v1 = || json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
     let v1beta1 = || json!({"name": "default"});
     let spec = |reference| json!({"requirements": [], "nodeClassRef": reference});

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::karpenter::shape::Shape;
 use crate::rule::{Evidence, Rule};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_TYPE];
+pub const RULES: &[&Rule] = &[&FIELD_TYPE];
 
 static FIELD_TYPE: Rule = Rule {
     id: RuleId::new("field-type"),
@@ -37,7 +37,7 @@ spec:
 };
 
 /// Reports one value of the wrong type.
-pub(super) fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
+pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
     let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
     findings.push(match (value, expected) {
         (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::FormattedText | Shape::IntegerOrText) => {

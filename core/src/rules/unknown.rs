@@ -9,7 +9,7 @@ use crate::karpenter::shape::{self, Fields, Shape};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::Rule;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_UNKNOWN];
+pub const RULES: &[&Rule] = &[&FIELD_UNKNOWN];
 
 static FIELD_UNKNOWN: Rule = Rule {
     id: RuleId::new("field-unknown"),
@@ -43,16 +43,16 @@ spec:
 
 /// What is needed to suggest the right spelling of an unknown field.
 #[derive(Debug)]
-pub(super) struct Spelling {
+pub struct Spelling {
     is_pool: bool,
     version: ApiVersion,
-    pub(super) root: &'static Shape,
+    pub root: &'static Shape,
     guesses: usize,
 }
 
 impl Spelling {
     /// For the object that has this template.
-    pub(super) fn of(template: &Template<'_>) -> Self {
+    pub fn of(template: &Template<'_>) -> Self {
         let version = template.version;
         let is_pool = template.owner == TemplateOwner::Pool;
         Self {
@@ -97,7 +97,7 @@ impl Spelling {
 }
 
 /// Reports one unknown field.
-pub(super) fn report(
+pub fn report(
     path: FieldPath,
     name: &str,
     known: Fields,

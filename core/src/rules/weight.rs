@@ -3,7 +3,7 @@
 use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::rule::Rule;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&WEIGHT];
+pub const RULES: &[&Rule] = &[&WEIGHT];
 
 static WEIGHT: Rule = Rule {
     id: RuleId::new("weight"),

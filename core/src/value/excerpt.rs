@@ -1,11 +1,11 @@
 //! How an error quotes a piece of the text.
 
 /// Longest piece, in characters, that an error keeps. No legal item of any grammar here is longer.
-pub(super) const LONGEST: usize = 40;
+pub const LONGEST: usize = 40;
 
 /// A piece of the input, shortened, with characters escaped that could move the cursor or fake a line. Quotes are
 /// not escaped: the piece is in the middle of a clause.
-pub(super) fn excerpt(text: &str) -> String {
+pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(LONGEST) + 3);
     let mut characters = text.chars();
     for character in characters.by_ref().take(LONGEST) {
@@ -21,7 +21,7 @@ pub(super) fn excerpt(text: &str) -> String {
 }
 
 /// Whether the end was cut off, so that the end of the piece says nothing about the input.
-pub(super) fn is_cut(excerpt: &str) -> bool {
+pub fn is_cut(excerpt: &str) -> bool {
     excerpt.ends_with('…')
 }
 

@@ -64,11 +64,11 @@ pub fn is_object_name(text: &str) -> bool {
 }
 
 /// What is wrong with a text that is not an object's name: a clause without a full stop.
-pub const NO_OBJECT_NAME: &str = "an object's name consists of lower-case letters, digits, `-` and `.`, and begins and \
+pub(crate) const NO_OBJECT_NAME: &str = "an object's name consists of lower-case letters, digits, `-` and `.`, and begins and \
      ends with a letter or digit";
 
 /// The corrected name of an object, if only case and underscores are wrong.
-pub fn corrected_object_name(text: &str) -> Option<String> {
+pub(crate) fn corrected_object_name(text: &str) -> Option<String> {
     let corrected = text.trim().to_ascii_lowercase().replace('_', "-");
     is_object_name(&corrected).then_some(corrected)
 }
@@ -76,7 +76,7 @@ pub fn corrected_object_name(text: &str) -> Option<String> {
 /// Whether the CRDs' pattern for requirement keys, taint keys and taint values accepts this text. It is looser than
 /// [`qualified_name`] only because it has no length limits:
 /// `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`.
-pub fn matches_crd_key(text: &str) -> bool {
+pub(crate) fn matches_crd_key(text: &str) -> bool {
     match text.split_once('/') {
         Some((domain, name)) => is_subdomain(domain) && is_word(name),
         None => is_word(text),
@@ -91,7 +91,7 @@ pub fn domain_of(key: &str) -> &str {
 
 /// The text before the first slash of a key, and the text after it. Byte by byte: keys are so short that setting up
 /// a vectorised search costs more than it saves.
-pub fn split_key(key: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_key(key: &str) -> Option<(&str, &str)> {
     let slash = key.bytes().position(|byte| byte == b'/')?;
     Some((key.get(..slash)?, key.get(slash + 1..)?))
 }
@@ -105,7 +105,7 @@ pub fn is_within(domain: &str, parent: &str) -> bool {
 }
 
 /// What to write instead, if only white space around it or the case of a key's domain is wrong.
-pub fn corrected_key(text: &str) -> Option<String> {
+pub(crate) fn corrected_key(text: &str) -> Option<String> {
     let trimmed = text.trim();
     let fixed = match trimmed.split_once('/') {
         Some((domain, name)) if domain.len() <= LONGEST_DOMAIN && name.len() <= LONGEST_NAME => {
@@ -119,7 +119,7 @@ pub fn corrected_key(text: &str) -> Option<String> {
 }
 
 /// What to write instead, if only white space around it is wrong.
-pub fn corrected_value(text: &str) -> Option<&str> {
+pub(crate) fn corrected_value(text: &str) -> Option<&str> {
     let trimmed = text.trim();
     (trimmed.len() != text.len() && !trimmed.is_empty() && label_value(trimmed).is_ok()).then_some(trimmed)
 }

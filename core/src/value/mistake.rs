@@ -11,12 +11,12 @@ pub struct Mistake {
     /// What to write instead, if that is certain.
     pub suggestion: Option<Suggestion>,
     /// Whether the CRD nevertheless accepts the text.
-    pub is_let_through: bool,
+    pub(crate) is_let_through: bool,
 }
 
 impl Mistake {
     /// A mistake that the CRD rejects as well.
-    pub(super) const fn new(why: &'static str) -> Self {
+    pub(crate) const fn new(why: &'static str) -> Self {
         Self {
             why,
             suggestion: None,
@@ -25,12 +25,12 @@ impl Mistake {
     }
 
     /// The same with what to write instead, if that is known.
-    pub(super) fn suggest(self, suggestion: Option<Suggestion>) -> Self {
+    pub(crate) fn suggest(self, suggestion: Option<Suggestion>) -> Self {
         Self { suggestion, ..self }
     }
 
     /// The same for a text that the CRD accepts.
-    pub(super) fn let_through(self) -> Self {
+    pub(crate) fn let_through(self) -> Self {
         Self {
             is_let_through: true,
             ..self

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 
 /// Checks a point in time such as `2026-01-02T15:04:05Z`: both the CRD's format and Go accept what passes. An error
 /// is a clause without a full stop.
-pub fn check_timestamp(text: &str) -> Result<(), &'static str> {
+pub(crate) fn check_timestamp(text: &str) -> Result<(), &'static str> {
     match text.split_at_checked("2026-01-02".len()) {
         Some((date, rest)) if is_date(date) && is_time(rest.as_bytes()) => Ok(()),
         _ => Err(diagnose(text)),
@@ -13,7 +13,7 @@ pub fn check_timestamp(text: &str) -> Result<(), &'static str> {
 }
 
 /// Whether the CRD's `format: date-time` accepts a text (`IsDateTime` of `k8s.io/kube-openapi`).
-pub fn crd_accepts_timestamp(text: &str) -> bool {
+pub(crate) fn crd_accepts_timestamp(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let mut parts = lower.split('t');
     let (Some(date), Some(time)) = (parts.next(), parts.next()) else {
@@ -48,7 +48,7 @@ fn without_offset(text: &str) -> Option<&str> {
 }
 
 /// What to write instead, if only the case of the letters is wrong.
-pub fn corrected_timestamp(text: &str) -> Option<String> {
+pub(crate) fn corrected_timestamp(text: &str) -> Option<String> {
     let upper = text.get(..text.len().min(64))?.trim().to_ascii_uppercase();
     (text.len() <= 64 && upper != text && check_timestamp(&upper).is_ok()).then_some(upper)
 }

@@ -8,7 +8,7 @@ use super::views::{ClaimViews, Listing};
 use crate::cluster::watch::Follower;
 
 /// Keeps the views up to date.
-pub(crate) struct ClaimFollower {
+pub struct ClaimFollower {
     views: Rc<RefCell<ClaimViews>>,
     listing: Listing,
     /// Whether the listing is complete, and only its version is missing.
@@ -17,7 +17,7 @@ pub(crate) struct ClaimFollower {
 
 impl ClaimFollower {
     /// Keeps these views.
-    pub(crate) fn new(views: Rc<RefCell<ClaimViews>>) -> Self {
+    pub fn new(views: Rc<RefCell<ClaimViews>>) -> Self {
         Self {
             views,
             listing: Listing::new(),

@@ -5,6 +5,6 @@ mod follower;
 mod object;
 mod views;
 
-pub(crate) use follower::ClaimFollower;
-pub(crate) use object::NodeClaim;
-pub(crate) use views::{ClaimViews, Listed};
+pub use follower::ClaimFollower;
+pub use object::NodeClaim;
+pub use views::{ClaimViews, Listed};

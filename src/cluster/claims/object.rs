@@ -18,10 +18,10 @@ const REBOOTING: &str = "Rebooting";
 const INITIALIZED: &str = "Initialized";
 
 /// A NodeClaim.
-pub(crate) type NodeClaim = objects::NodeClaim<IgnoredAny, Status>;
+pub type NodeClaim = objects::NodeClaim<IgnoredAny, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Status {
+pub struct Status {
     #[serde(default)]
     conditions: Vec<Condition>,
 }
@@ -36,7 +36,7 @@ struct Condition {
 
 impl NodeClaim {
     /// Its pool, its identity, and what counting needs of it; none if it has no pool.
-    pub(crate) fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
+    pub fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
         let conditions = &self.status.conditions;
         let is_true = |kind: &str| {
             let mut true_ones = conditions.iter().filter(|condition| &*condition.status == "True");

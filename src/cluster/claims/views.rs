@@ -10,7 +10,7 @@ use crate::admission::ClusterView;
 /// The claims of all pools. Bounded by the size of the cluster: less than 200 bytes are kept of a claim, and for a few minutes
 /// of one that is gone.
 #[derive(Debug)]
-pub(crate) struct ClaimViews {
+pub struct ClaimViews {
     by_pool: HashMap<Box<str>, PoolClaims>,
     /// Where reviews find how many there are.
     shared: Arc<ClusterView>,
@@ -33,19 +33,19 @@ struct PoolClaims {
 
 /// A consistent LIST of one pool.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Listed {
+pub struct Listed {
     /// When it was made.
-    pub(crate) span: ReadSpan,
+    pub span: ReadSpan,
     /// Whether it showed whole claims, and with them which are being disrupted.
-    pub(crate) whole: bool,
+    pub whole: bool,
 }
 
 /// Claims of one list, by pool.
-pub(super) type Listing = HashMap<Box<str>, Vec<(Uid, Claim)>>;
+pub type Listing = HashMap<Box<str>, Vec<(Uid, Claim)>>;
 
 impl ClaimViews {
     /// Views that share their counts while the watch runs.
-    pub(crate) fn new(shared: Arc<ClusterView>) -> Self {
+    pub fn new(shared: Arc<ClusterView>) -> Self {
         Self {
             by_pool: HashMap::new(),
             shared,
@@ -56,7 +56,7 @@ impl ClaimViews {
 
     /// The claims of a pool as far as they are known, and when they were last listed for it alone. While the watch is down,
     /// those of the last list; none if there was no list.
-    pub(crate) fn current(&mut self, pool: &str) -> Option<(&ClaimView, Option<Listed>)> {
+    pub fn current(&mut self, pool: &str) -> Option<(&ClaimView, Option<Listed>)> {
         let (watched, version) = (self.watched, self.version);
         let known = self.known(pool);
         if watched {
@@ -69,24 +69,24 @@ impl ClaimViews {
     }
 
     /// The newest LIST of this pool alone that is in its view, if the watch was not lost since.
-    pub(crate) fn listed(&self, pool: &str) -> Option<Listed> {
+    pub fn listed(&self, pool: &str) -> Option<Listed> {
         let known = self.by_pool.get(pool)?;
         known.listed.filter(|_| !known.is_suspect)
     }
 
     /// Whether the view is followed by the watch, or was listed at or after that moment.
-    pub(crate) fn is_known_since(&self, pool: &str, moment: Moment) -> bool {
+    pub fn is_known_since(&self, pool: &str, moment: Moment) -> bool {
         let listed = self.by_pool.get(pool).and_then(|known| known.listed);
         self.watched || listed.is_some_and(|listed| listed.span.done >= moment)
     }
 
     /// Whether the watch was lost since the view of this pool came in, so that nothing may be admitted by it.
-    pub(crate) fn is_suspect(&self, pool: &str) -> bool {
+    pub fn is_suspect(&self, pool: &str) -> bool {
         self.by_pool.get(pool).is_some_and(|known| known.is_suspect)
     }
 
     /// Takes a consistent list of one pool.
-    pub(crate) fn relist(&mut self, pool: &str, mut list: ClaimView, listed: Listed) {
+    pub fn relist(&mut self, pool: &str, mut list: ClaimView, listed: Listed) {
         let watched = self.watched;
         self.change(pool, |known| {
             if !listed.whole {
@@ -104,7 +104,7 @@ impl ClaimViews {
 
     /// Takes a list of all pools, complete up to this version. A list that is older than what is known is taken too: the
     /// cluster was restored from a backup.
-    pub(super) fn relist_all(&mut self, mut listing: Listing, version: u64) {
+    pub fn relist_all(&mut self, mut listing: Listing, version: u64) {
         for (pool, known) in &mut self.by_pool {
             known.view.restart(ClaimView::listed(
                 version,
@@ -132,22 +132,22 @@ impl ClaimViews {
     }
 
     /// Takes a claim that is new or has changed.
-    pub(super) fn upsert(&mut self, pool: &str, uid: Uid, claim: Claim) {
+    pub fn upsert(&mut self, pool: &str, uid: Uid, claim: Claim) {
         self.change(pool, |known| known.view.upsert(uid, claim));
     }
 
     /// Removes a claim that is gone.
-    pub(super) fn remove(&mut self, pool: &str, uid: &Uid, version: u64) {
+    pub fn remove(&mut self, pool: &str, uid: &Uid, version: u64) {
         self.change(pool, |known| known.view.remove(uid, version));
     }
 
     /// The watch is complete up to this version.
-    pub(super) fn advance_to(&mut self, version: u64) {
+    pub fn advance_to(&mut self, version: u64) {
         self.version = self.version.max(version);
     }
 
     /// From now on the watch is down.
-    pub(super) fn lost(&mut self) {
+    pub fn lost(&mut self) {
         self.watched = false;
         for known in self.by_pool.values_mut() {
             known.is_suspect = true;
@@ -156,7 +156,7 @@ impl ClaimViews {
     }
 
     /// Forgets which claims were gone already when this was last called.
-    pub(crate) fn forget_departures(&mut self) {
+    pub fn forget_departures(&mut self) {
         for known in self.by_pool.values_mut() {
             known.view.forget_departures();
         }

@@ -7,50 +7,50 @@ use tokio::time::Instant;
 
 /// A time in which a replica leads without a gap.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Term {
+pub struct Term {
     /// How many terms there were before.
-    pub(super) number: u64,
+    pub number: u64,
     /// Until when the replica may begin to write.
-    pub(super) until: Instant,
+    pub until: Instant,
 }
 
 impl Term {
     /// Its end, unless that is over.
-    pub(super) fn valid_until(self) -> Option<Instant> {
+    pub fn valid_until(self) -> Option<Instant> {
         (self.until > Instant::now()).then_some(self.until)
     }
 }
 
 /// Until when this replica may act.
 #[derive(Debug, Clone)]
-pub(crate) struct Leadership(pub(super) watch::Receiver<Option<Term>>);
+pub struct Leadership(pub watch::Receiver<Option<Term>>);
 
 impl Leadership {
     /// Of a process that needs no Lease.
-    pub(crate) fn always() -> Self {
+    pub fn always() -> Self {
         let until = Instant::now() + Duration::from_hours(24 * 365 * 30);
         let term = Term { number: 0, until };
         Self(watch::channel(Some(term)).1)
     }
 
     /// Until when this replica may begin to write; none if it may not.
-    pub(crate) fn until(&self) -> Option<Instant> {
+    pub fn until(&self) -> Option<Instant> {
         self.0.borrow().and_then(Term::valid_until)
     }
 
     /// The number of its term: while it is the same, no other replica has led. None if this replica may not write.
-    pub(crate) fn term(&self) -> Option<u64> {
+    pub fn term(&self) -> Option<u64> {
         self.until()?;
         self.0.borrow().map(|term| term.number)
     }
 
     /// Whether it may write now.
-    pub(crate) fn holds(&self) -> bool {
+    pub fn holds(&self) -> bool {
         self.until().is_some()
     }
 
     /// Waits until this may have changed.
-    pub(crate) async fn changed(&mut self) {
+    pub async fn changed(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }

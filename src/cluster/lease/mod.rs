@@ -23,18 +23,18 @@ use tokio_util::sync::CancellationToken;
 use super::watch::described;
 use leadership::Term;
 
-pub(crate) use leadership::Leadership;
-pub(crate) use silence::is_silent;
+pub use leadership::Leadership;
+pub use silence::is_silent;
 
 /// The shortest duration: the Lease counts in whole seconds, and a renewal may take one.
-pub(crate) const SHORTEST: Duration = Duration::from_secs(3);
+pub const SHORTEST: Duration = Duration::from_secs(3);
 
 /// How long giving the Lease back may take.
 const RELEASE: Duration = Duration::from_secs(3);
 
 /// Why the Lease was not taken, renewed or read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LeaseError {
+pub enum LeaseError {
     /// The API server did not do it.
     #[error("{}", described(.0))]
     Client(#[from] kube::Error),
@@ -51,7 +51,7 @@ impl LeaseError {
 }
 
 /// A replica that tries to get the Lease.
-pub(crate) struct Candidate {
+pub struct Candidate {
     leases: Api<Lease>,
     name: &'static str,
     identity: String,
@@ -68,7 +68,7 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// Tries to get the Lease `name` in `namespace`, as `identity`, which no other process may have.
-    pub(crate) fn new(
+    pub fn new(
         client: Client,
         namespace: &str,
         name: &'static str,
@@ -92,7 +92,7 @@ impl Candidate {
     }
 
     /// Takes and renews the Lease until the process stops, then releases it.
-    pub(crate) async fn run(mut self, end: CancellationToken) {
+    pub async fn run(mut self, end: CancellationToken) {
         loop {
             let begun = Instant::now();
             let tried = self.once(begun).await;
@@ -257,7 +257,7 @@ impl Candidate {
 }
 
 /// The holder that a Lease names. It may be gone.
-pub(crate) async fn holder(client: Client, namespace: &str, name: &str) -> Option<String> {
+pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<String> {
     let leases: Api<Lease> = Api::namespaced(client, namespace);
     let lease = timeout(RELEASE, leases.get_opt(name)).await.ok()?.ok()??;
     lease.spec?.holder_identity.filter(|holder| !holder.is_empty())

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(10);
 
 /// Whether a Lease is gone, or was renewed so long ago. The clock alone is not enough, because it may be wrong: a Lease that
 /// looks old must also stay the same for the time within which its holder would renew it.
-pub(crate) async fn is_silent(
+pub async fn is_silent(
     client: Client,
     namespace: &str,
     name: &str,

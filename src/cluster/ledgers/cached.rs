@@ -18,16 +18,16 @@ struct Cached {
 
 /// The ledgers that are known, by the names of what they are stored in. Bounded by what is stored.
 #[derive(Debug, Default)]
-pub(crate) struct CachedLedgers {
+pub struct CachedLedgers {
     by_name: HashMap<Box<str>, Cached>,
     metrics: GateMetrics,
 }
 
 /// What a ConfigMap contains.
-pub(super) type Read = Result<Stored, BrokenLedger>;
+pub type Read = Result<Stored, BrokenLedger>;
 
 impl CachedLedgers {
-    pub(crate) fn new(metrics: GateMetrics) -> Self {
+    pub fn new(metrics: GateMetrics) -> Self {
         Self {
             by_name: HashMap::new(),
             metrics,
@@ -35,17 +35,17 @@ impl CachedLedgers {
     }
 
     /// The ledger of a pool as it was last known; none if no readable one is known.
-    pub(crate) fn get(&self, pool: &str) -> Option<Stored> {
+    pub fn get(&self, pool: &str) -> Option<Stored> {
         self.kept(pool)?.stored.as_ref().ok().cloned()
     }
 
     /// When this replica first saw each reservation of a pool.
-    pub(crate) fn first_seen(&self, pool: &str) -> Option<&FirstSeen> {
+    pub fn first_seen(&self, pool: &str) -> Option<&FirstSeen> {
         Some(&self.kept(pool)?.first_seen)
     }
 
     /// The pools whose ledgers hold reservations or surges, or have lost them.
-    pub(crate) fn unsettled(&self) -> impl Iterator<Item = &str> {
+    pub fn unsettled(&self) -> impl Iterator<Item = &str> {
         let stored = self.by_name.values().filter_map(|kept| kept.stored.as_ref().ok());
         stored
             .filter(|stored| stored.ledger.is_unsettled())
@@ -53,7 +53,7 @@ impl CachedLedgers {
     }
 
     /// Takes what was read or listed just now: it replaces everything that was known before.
-    pub(super) fn put(&mut self, name: &str, read: Read, now: Moment) {
+    pub fn put(&mut self, name: &str, read: Read, now: Moment) {
         let stored = read.map_err(|error| {
             self.tell(name, error.version, &error);
             error.version
@@ -74,14 +74,14 @@ impl CachedLedgers {
     }
 
     /// Takes what the watch reports or what was written, unless something newer is known.
-    pub(super) fn put_newer(&mut self, name: &str, version: u64, read: Read, now: Moment) {
+    pub fn put_newer(&mut self, name: &str, version: u64, read: Read, now: Moment) {
         if self.version(name).is_none_or(|known| version > known) {
             self.put(name, read, now);
         }
     }
 
     /// Notes that a ledger does not exist.
-    pub(super) fn remove(&mut self, name: &str) {
+    pub fn remove(&mut self, name: &str) {
         if let Some(kept) = self.by_name.remove(name)
             && let Ok(stored) = kept.stored
         {
@@ -90,14 +90,14 @@ impl CachedLedgers {
     }
 
     /// Notes that the watch reports a ledger as gone, unless something newer is known.
-    pub(super) fn remove_older(&mut self, name: &str, version: u64) {
+    pub fn remove_older(&mut self, name: &str, version: u64) {
         if self.version(name).is_some_and(|known| version > known) {
             self.remove(name);
         }
     }
 
     /// Forgets what a complete list lacks.
-    pub(super) fn retain(&mut self, is_listed: impl Fn(&str) -> bool) {
+    pub fn retain(&mut self, is_listed: impl Fn(&str) -> bool) {
         let known = self.by_name.keys();
         let gone: Vec<_> = known.filter(|name| !is_listed(name)).cloned().collect();
         for name in gone {

@@ -12,7 +12,7 @@ use crate::cluster::clock::Clock;
 use crate::cluster::watch::Follower;
 
 /// Keeps the ledgers up to date.
-pub(crate) struct LedgerFollower {
+pub struct LedgerFollower {
     kept: Rc<RefCell<CachedLedgers>>,
     clock: Clock,
     listed: HashSet<Box<str>>,
@@ -20,7 +20,7 @@ pub(crate) struct LedgerFollower {
 
 impl LedgerFollower {
     /// Keeps these ledgers up to date.
-    pub(crate) fn new(kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
+    pub fn new(kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
         Self {
             kept,
             clock,

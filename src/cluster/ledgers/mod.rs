@@ -6,7 +6,7 @@ mod follower;
 mod object;
 mod store;
 
-pub(crate) use cached::CachedLedgers;
-pub(crate) use follower::LedgerFollower;
-pub(crate) use object::{BrokenLedger, LABEL, Owner, Stored, path, read};
-pub(crate) use store::{LedgerStore, StoreError};
+pub use cached::CachedLedgers;
+pub use follower::LedgerFollower;
+pub use object::{BrokenLedger, LABEL, Owner, Stored, path, read};
+pub use store::{LedgerStore, StoreError};

@@ -10,10 +10,10 @@ use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 use crate::sha256::{DIGITS, hashed_name};
 
 /// The label by which ledgers are found.
-pub(crate) const LABEL: &str = "poolgate.dev/ledger";
+pub const LABEL: &str = "poolgate.dev/ledger";
 
 /// Where ledgers are listed and watched.
-pub(crate) fn path(namespace: &str) -> String {
+pub fn path(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
@@ -29,21 +29,21 @@ const LEDGER: &str = "ledger.json";
 
 /// The NodePool that owns a ledger: when it is deleted, so is the ledger.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Owner<'a> {
+pub struct Owner<'a> {
     /// Its name.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// Its uid.
-    pub(crate) uid: &'a str,
+    pub uid: &'a str,
 }
 
 /// A ConfigMap that should be a ledger and is not, and that this release does not overwrite.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("ConfigMap {namespace}/{name}: {fault}")]
-pub(crate) struct BrokenLedger {
+pub struct BrokenLedger {
     namespace: Box<str>,
     name: Box<str>,
     /// Its resourceVersion; 0 if it has none.
-    pub(super) version: u64,
+    pub version: u64,
     #[source]
     fault: Fault,
 }
@@ -59,7 +59,7 @@ enum Fault {
 }
 
 /// The name of a pool's ledger. The name of a pool may be as long as the longest name of a ConfigMap.
-pub(super) fn name(pool: &str) -> String {
+pub fn name(pool: &str) -> String {
     if PREFIX.len() + pool.len() <= LONGEST_NAME {
         return format!("{PREFIX}{pool}");
     }
@@ -68,7 +68,7 @@ pub(super) fn name(pool: &str) -> String {
 }
 
 /// The ConfigMap that replaces the ledger of `version` with this one; a new one if there is no version.
-pub(super) fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> ConfigMap {
+pub fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
             name: Some(name(owner.name)),
@@ -92,30 +92,30 @@ pub(super) fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> 
 }
 
 /// Its resourceVersion.
-pub(super) fn version(object: &ConfigMap) -> Option<u64> {
+pub fn version(object: &ConfigMap) -> Option<u64> {
     object.metadata.resource_version.as_ref()?.parse().ok()
 }
 
 /// A ledger as it is stored.
 #[derive(Debug, Clone)]
-pub(crate) struct Stored {
+pub struct Stored {
     /// The pool that it belongs to.
-    pub(crate) pool: Box<str>,
+    pub pool: Box<str>,
     /// Its resourceVersion.
-    pub(crate) version: u64,
+    pub version: u64,
     /// Its content; a closed ledger if that cannot be read.
-    pub(crate) ledger: Rc<Ledger>,
+    pub ledger: Rc<Ledger>,
     /// Why it cannot be read.
-    pub(crate) lost: Option<Rc<str>>,
+    pub lost: Option<Rc<str>>,
 }
 
 /// Reads a ledger. One that cannot be read counts as closed, and is overwritten with a closed one.
-pub(crate) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
+pub fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
     read_of(object, None)
 }
 
 /// The same for a pool that is known.
-pub(super) fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, BrokenLedger> {
+pub fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, BrokenLedger> {
     parse(object, pool).map_err(|fault| BrokenLedger {
         namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
         name: object.metadata.name.as_deref().unwrap_or_default().into(),

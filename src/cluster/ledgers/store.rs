@@ -18,7 +18,7 @@ const CONFLICT: u16 = 409;
 
 /// Reads and writes ledgers, and caches them.
 #[derive(Debug)]
-pub(crate) struct LedgerStore {
+pub struct LedgerStore {
     api: Api<ConfigMap>,
     kept: Rc<RefCell<CachedLedgers>>,
     clock: Clock,
@@ -26,7 +26,7 @@ pub(crate) struct LedgerStore {
 
 /// Why a ledger was not read or not written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum StoreError {
+pub enum StoreError {
     /// Somebody else has written it, or it is gone: read it again.
     #[error("the ledger was changed by another replica")]
     Conflict,
@@ -40,12 +40,7 @@ pub(crate) enum StoreError {
 
 impl LedgerStore {
     /// The ledgers in `namespace`, cached there.
-    pub(crate) fn new(
-        client: Client,
-        namespace: &str,
-        kept: Rc<RefCell<CachedLedgers>>,
-        clock: Clock,
-    ) -> Self {
+    pub fn new(client: Client, namespace: &str, kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
         Self {
             api: Api::namespaced(client, namespace),
             kept,
@@ -54,7 +49,7 @@ impl LedgerStore {
     }
 
     /// Reads the ledger of a pool as it is now.
-    pub(crate) async fn read(&self, pool: &str) -> Result<Option<Stored>, StoreError> {
+    pub async fn read(&self, pool: &str) -> Result<Option<Stored>, StoreError> {
         let name = object::name(pool);
         let Some(object) = self.api.get_opt(&name).await.map_err(StoreError::Client)? else {
             self.kept.borrow_mut().remove(&name);
@@ -66,7 +61,7 @@ impl LedgerStore {
     }
 
     /// Replaces the ledger of this resourceVersion, or stores a new one.
-    pub(crate) async fn write(
+    pub async fn write(
         &self,
         owner: Owner<'_>,
         ledger: &Ledger,

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use crate::cluster::collection::{RawObject, Versioned};
 
 /// Receives the objects of a watch.
-pub(crate) trait Follower {
+pub trait Follower {
     /// What is watched.
     type Object: Versioned + DeserializeOwned;
 
@@ -32,7 +32,7 @@ pub(crate) trait Follower {
 
 /// Why an object of a watch cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum UnreadableObject {
+pub enum UnreadableObject {
     #[error("an object cannot be decoded: {0}")]
     Malformed(#[from] serde_json::Error),
     #[error("an object has no version to continue from")]
@@ -40,7 +40,7 @@ pub(super) enum UnreadableObject {
 }
 
 /// A follower of objects that are still to be decoded.
-pub(super) trait RawFollower {
+pub trait RawFollower {
     fn list_begins(&mut self);
     fn listed(&mut self, object: &RawObject) -> Result<(), UnreadableObject>;
     fn list_ends(&mut self);

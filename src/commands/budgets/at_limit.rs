@@ -9,7 +9,7 @@ use super::subject::Subject;
 
 /// The note on a pool whose limit is known to be Hard, because it says so itself or a policy is given: only such a pool is
 /// known to have poolgate's gate.
-pub(super) fn note(subject: &Subject<'_>) -> Option<String> {
+pub fn note(subject: &Subject<'_>) -> Option<String> {
     let pool = &subject.pool;
     let replaces = |reason: &Reason| matches!(reason, Reason::Drifted | Reason::Unhealthy);
     if !pool.replicas.is_absent() || !subject.reasons.iter().any(replaces) {

@@ -10,14 +10,14 @@ use super::clock::Clock;
 use crate::files;
 
 /// Karpenter could not begin to disrupt a node, or nodes of a pool.
-pub(super) const DISRUPTION: &str = "DisruptionBlocked";
+pub const DISRUPTION: &str = "DisruptionBlocked";
 
 /// Karpenter repairs no node of a pool.
-pub(super) const REPAIR: &str = "NodeRepairBlocked";
+pub const REPAIR: &str = "NodeRepairBlocked";
 
 /// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Scope {
+pub enum Scope {
     /// The whole pool.
     Pool,
     /// A node of it.
@@ -26,7 +26,7 @@ pub(super) enum Scope {
 
 /// Events of one pool that mean the same.
 #[derive(Debug)]
-pub(super) struct Blocked {
+pub struct Blocked {
     /// The reason of the events.
     kind: &'static str,
     scope: Scope,
@@ -91,7 +91,7 @@ const MEANINGS: [(&str, &str); 12] = [
 ];
 
 /// What a message means, if that is known.
-pub(super) fn meaning(message: &str) -> Option<&'static str> {
+pub fn meaning(message: &str) -> Option<&'static str> {
     let message = message.to_lowercase();
     let mut known = MEANINGS.iter();
     let (_, meaning) = known.find(|(part, _)| message.contains(&part.to_lowercase()))?;
@@ -99,7 +99,7 @@ pub(super) fn meaning(message: &str) -> Option<&'static str> {
 }
 
 impl Blocked {
-    pub(super) fn new(kind: &'static str, scope: Scope, meaning: Option<&'static str>) -> Self {
+    pub fn new(kind: &'static str, scope: Scope, meaning: Option<&'static str>) -> Self {
         Self {
             kind,
             scope,
@@ -111,7 +111,7 @@ impl Blocked {
     }
 
     /// Adds an event.
-    pub(super) fn add(&mut self, message: String, at: Option<Timestamp>) {
+    pub fn add(&mut self, message: String, at: Option<Timestamp>) {
         self.count += 1;
         if self.message.is_empty() || at > self.last {
             self.message = message;
@@ -120,7 +120,7 @@ impl Blocked {
     }
 
     /// The events in sentences: what Karpenter says, and what that means.
-    pub(super) fn described(&self, clock: &Clock) -> String {
+    pub fn described(&self, clock: &Clock) -> String {
         let about = match self.scope {
             Scope::Pool => String::new(),
             Scope::Node => format!(", {}", counted(self.count, "node")),
@@ -138,7 +138,7 @@ impl Blocked {
         text
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         json!({
             "reason": self.kind,
             "about": match self.scope { Scope::Pool => "NodePool", Scope::Node => "NodeClaim" },

@@ -8,7 +8,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 /// The zone of this name.
-pub(super) fn zone(name: &str) -> anyhow::Result<TimeZone> {
+pub fn zone(name: &str) -> anyhow::Result<TimeZone> {
     TimeZone::get(name).with_context(|| {
         format!(
             "{}: give a zone such as Europe/Berlin or Asia/Tokyo",
@@ -19,7 +19,7 @@ pub(super) fn zone(name: &str) -> anyhow::Result<TimeZone> {
 
 /// A moment on the command line.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Moment {
+pub enum Moment {
     /// With its offset from UTC: 2026-01-05T10:00:00Z.
     Instant(Timestamp),
     /// By the clock of `--tz`: 2026-01-05 10:00, or a day alone.
@@ -39,16 +39,16 @@ impl FromStr for Moment {
 
 /// How instants are read and written: by default only in UTC.
 #[derive(Debug, Default)]
-pub(super) struct Clock(Option<TimeZone>);
+pub struct Clock(Option<TimeZone>);
 
 impl Clock {
     /// A clock that also shows the zone of this name.
-    pub(super) fn new(name: Option<&str>) -> anyhow::Result<Self> {
+    pub fn new(name: Option<&str>) -> anyhow::Result<Self> {
         Ok(Self(name.map(zone).transpose().context("--tz")?))
     }
 
     /// The instant that the user gives, or now.
-    pub(super) fn instant(&self, moment: Option<Moment>) -> anyhow::Result<Timestamp> {
+    pub fn instant(&self, moment: Option<Moment>) -> anyhow::Result<Timestamp> {
         match moment {
             None => Ok(Timestamp::now()),
             Some(Moment::Instant(at)) => Ok(at),
@@ -57,17 +57,17 @@ impl Clock {
     }
 
     /// The name of the zone that is shown next to UTC.
-    pub(super) fn zone(&self) -> Option<&str> {
+    pub fn zone(&self) -> Option<&str> {
         self.0.as_ref()?.iana_name()
     }
 
     /// The zone of a week's days and hours.
-    pub(super) fn grid_zone(&self) -> TimeZone {
+    pub fn grid_zone(&self) -> TimeZone {
         self.0.clone().unwrap_or(TimeZone::UTC)
     }
 
     /// An instant to the minute, or to the second if it has seconds.
-    pub(super) fn write(&self, at: Timestamp) -> String {
+    pub fn write(&self, at: Timestamp) -> String {
         let format = match at.as_second() % 60 {
             0 => "%a %Y-%m-%d %H:%M",
             _ => "%a %Y-%m-%d %H:%M:%S",

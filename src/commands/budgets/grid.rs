@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::subject::Subject;
 
 /// The hours of a day.
-pub(super) const HOURS_A_DAY: usize = 24;
+pub const HOURS_A_DAY: usize = 24;
 const DAYS: usize = 7;
 
 /// The offsets of all zones are whole quarters of an hour.
@@ -17,7 +17,7 @@ const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 
 /// How many nodes may go at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Amount {
+pub enum Amount {
     /// This many.
     Nodes(u32),
     /// No limit.
@@ -25,24 +25,24 @@ pub(super) enum Amount {
 }
 
 /// The hours of a day; `None` for one that the clock skips. An hour that occurs twice has the lower number.
-pub(super) type Hours = [Option<Amount>; HOURS_A_DAY];
+pub type Hours = [Option<Amount>; HOURS_A_DAY];
 
 /// The week of reasons with the same answers.
 #[derive(Debug)]
-pub(super) struct Row {
-    pub(super) reasons: Vec<Reason>,
-    pub(super) days: [Hours; DAYS],
+pub struct Row {
+    pub reasons: Vec<Reason>,
+    pub days: [Hours; DAYS],
 }
 
 /// A week.
 #[derive(Debug)]
-pub(super) struct Grid {
+pub struct Grid {
     /// When it begins.
-    pub(super) from: Timestamp,
+    pub from: Timestamp,
     /// The first day.
     first: Date,
     zone: TimeZone,
-    pub(super) rows: Vec<Row>,
+    pub rows: Vec<Row>,
 }
 
 impl Amount {
@@ -51,7 +51,7 @@ impl Amount {
     }
 
     /// In a few characters.
-    pub(super) fn short(self) -> String {
+    pub fn short(self) -> String {
         match self {
             Self::All => "*".into(),
             Self::Nodes(nodes @ 0..1000) => nodes.to_string(),
@@ -63,7 +63,7 @@ impl Amount {
 
 impl Grid {
     /// The week that begins with the day of an instant.
-    pub(super) fn of(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Self {
+    pub fn of(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Self {
         let zone = clock.grid_zone();
         let first = at.to_zoned(zone.clone()).date();
         let mut grid = Self {
@@ -93,18 +93,18 @@ impl Grid {
     }
 
     /// The dates of its days.
-    pub(super) fn dates(&self) -> [String; DAYS] {
+    pub fn dates(&self) -> [String; DAYS] {
         std::array::from_fn(|day| self.date(day).strftime("%a %m-%d").to_string())
     }
 
     /// Whether the clock skips an hour.
-    pub(super) fn has_gap(&self) -> bool {
+    pub fn has_gap(&self) -> bool {
         let hours = self.rows.iter().flat_map(|row| row.days.iter().flatten());
         hours.clone().any(Option::is_none)
     }
 
     /// How many characters the longest amount has; 1 if there is none.
-    pub(super) fn longest(&self) -> usize {
+    pub fn longest(&self) -> usize {
         let hours = self.rows.iter().flat_map(|row| row.days.iter().flatten());
         let amounts = hours.flatten().map(|amount| amount.short().len());
         amounts.max().unwrap_or(1)

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::subject::{Subject, nodes_text};
 
 /// All pools at a moment, and their week in UTC.
-pub(super) fn document(subjects: &[Subject<'_>], at: Timestamp) -> Value {
+pub fn document(subjects: &[Subject<'_>], at: Timestamp) -> Value {
     let pools: Vec<_> = subjects.iter().map(|subject| pool(subject, at)).collect();
     json!({"version": 1, "at": at.to_string(), "pools": pools})
 }

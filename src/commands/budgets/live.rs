@@ -21,20 +21,20 @@ const INITIALIZED: &str = "karpenter.sh/initialized";
 
 /// The state of a NodePool in a cluster.
 #[derive(Debug, Default)]
-pub(super) struct InUse {
+pub struct InUse {
     /// How many nodes count: those to which pods may be scheduled.
-    pub(super) nodes: u32,
+    pub nodes: u32,
     /// Of these, those on their way out.
     leaving: u32,
     /// Of the others, those that are not ready.
     not_ready: u32,
     /// The events of Karpenter about disruption.
-    pub(super) blocked: Vec<Blocked>,
+    pub blocked: Vec<Blocked>,
 }
 
 impl InUse {
     /// How many nodes count against the budgets for a reason.
-    pub(super) fn consumed(&self, reason: Reason) -> u32 {
+    pub fn consumed(&self, reason: Reason) -> u32 {
         match reason {
             Reason::Unhealthy => self.leaving,
             _ => self.leaving + self.not_ready,
@@ -42,7 +42,7 @@ impl InUse {
     }
 
     /// The nodes that count against the budgets for a reason, in words.
-    pub(super) fn described(&self, reason: Reason) -> String {
+    pub fn described(&self, reason: Reason) -> String {
         let not_ready = self.consumed(reason) - self.leaving;
         let count = |count: u32, one: &str, several: &str| match count {
             0 => None,
@@ -56,7 +56,7 @@ impl InUse {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         json!({
             "leaving": self.leaving,
             "notReady": self.not_ready,
@@ -67,22 +67,22 @@ impl InUse {
 
 /// The state of all NodePools.
 #[derive(Debug, Default)]
-pub(super) struct Live {
+pub struct Live {
     /// The NodePools, in the order of their names.
-    pub(super) pools: Vec<Value>,
+    pub pools: Vec<Value>,
     in_use: HashMap<String, InUse>,
     /// What could not be read; the rest can be reported without it.
-    pub(super) complaints: Vec<String>,
+    pub complaints: Vec<String>,
 }
 
 impl Live {
     /// The state of the pool of this name.
-    pub(super) fn take(&mut self, pool: &str) -> InUse {
+    pub fn take(&mut self, pool: &str) -> InUse {
         self.in_use.remove(pool).unwrap_or_default()
     }
 
     /// Reads everything, page by page. Of nodes and NodeClaims only the numbers are kept.
-    pub(super) fn read(cluster: &ClusterReader) -> Result<Self, ClusterReadError> {
+    pub fn read(cluster: &ClusterReader) -> Result<Self, ClusterReadError> {
         let mut live = Self::default();
         cluster.each(NODE_POOLS, None, |pool| live.pools.push(pool))?;
         let mut claims = Claims::default();

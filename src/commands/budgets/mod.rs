@@ -46,7 +46,7 @@ const UNREADABLE: u8 = 2;
 /// The flags of `budgets`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct BudgetsArgs {
+pub struct BudgetsArgs {
     #[command(subcommand)]
     command: Option<BudgetsCommand>,
 
@@ -102,7 +102,7 @@ enum BudgetsCommand {
 }
 
 /// Runs the command. A closed pipe is not a failure.
-pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     if let Some(BudgetsCommand::Plan(args)) = &args.command {
         files::print(plan::plan(args)?)?;
         return Ok(ExitCode::SUCCESS);

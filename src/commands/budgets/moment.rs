@@ -12,7 +12,7 @@ use super::subject::{Subject, nodes_text};
 use crate::files;
 
 /// Explains the budgets at a moment.
-pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
+pub fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let mut text = heading(subject);
     let _ = writeln!(text, "at {}\n", clock.write(at));
     text.push_str(&list(subject, at));
@@ -38,7 +38,7 @@ pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -
 }
 
 /// The pool and its size.
-pub(super) fn heading(subject: &Subject<'_>) -> String {
+pub fn heading(subject: &Subject<'_>) -> String {
     let nodes = counted(subject.nodes as usize, "node");
     let assumed = if subject.assumed {
         " (assumed; --nodes says otherwise)"

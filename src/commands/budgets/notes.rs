@@ -19,7 +19,7 @@ const LINE: usize = 100;
 const DEFAULT_EXPIRY: &str = "720h";
 
 /// The notes on a pool, each a paragraph after an empty line.
-pub(super) fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
+pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let notes = [
         broken(subject),
         frozen(subject),

@@ -17,7 +17,7 @@ use super::subject::nodes_text;
 const MOST_BUDGETS: usize = 50;
 
 /// What `--help` ends with.
-pub(super) const EXAMPLES: &str = "\
+pub const EXAMPLES: &str = "\
 Examples:
   poolgate budgets plan --allow 'sat 02:00-06:00 Europe/Berlin'
   poolgate budgets plan --freeze 'mon-fri 09:00-17:00' --tz Asia/Tokyo --nodes 2
@@ -25,7 +25,7 @@ Examples:
 
 /// The flags of `budgets plan`.
 #[derive(Debug, Args)]
-pub(super) struct PlanArgs {
+pub struct PlanArgs {
     /// Let nodes go in these hours and in no others, such as "sat 02:00-06:00 Europe/Berlin". May be given again
     #[arg(long, value_name = "HOURS", required_unless_present = "freeze")]
     allow: Vec<String>,
@@ -56,7 +56,7 @@ fn nodes(text: &str) -> Result<BudgetNodes, String> {
 }
 
 /// Writes the budgets as YAML, a document for each time of the year that needs its own.
-pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<String> {
+pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
     let hours = |texts: &[String]| -> anyhow::Result<Vec<LocalHours>> {
         texts.iter().map(|text| local_hours(text, &args.tz)).collect()
     };

@@ -4,7 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use poolgate_core::budget::Reason;
 
 /// Reads the name of a reason, in upper or lower case if the argument ignores case.
-pub(super) fn on_command_line() -> impl TypedValueParser<Value = Reason> {
+pub fn on_command_line() -> impl TypedValueParser<Value = Reason> {
     PossibleValuesParser::new(Reason::ALL.map(Reason::as_str)).try_map(|name| {
         let mut reasons = Reason::ALL.into_iter();
         let named = reasons.find(|reason| reason.as_str().eq_ignore_ascii_case(&name));

@@ -6,12 +6,12 @@ use poolgate_core::value::quantity::Quantity;
 use serde_json::Value;
 
 /// How many nodes the status counts.
-pub(super) fn nodes(object: &Value) -> Option<u32> {
+pub fn nodes(object: &Value) -> Option<u32> {
     u32::try_from(object.pointer("/status/nodes")?.as_u64()?).ok()
 }
 
 /// Why Karpenter launches no nodes for the pool, or no more: sentences.
-pub(super) fn notes(object: &Value, pool: &NodePool<'_>) -> Vec<String> {
+pub fn notes(object: &Value, pool: &NodePool<'_>) -> Vec<String> {
     [not_ready(object), above_limit(object, pool)]
         .into_iter()
         .flatten()

@@ -21,7 +21,7 @@ const USUAL_REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason
 
 /// Where the budgets are from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Author {
+pub enum Author {
     /// The pool. If it has none, they are Karpenter's default.
     Pool,
     /// The policy, for a pool that has none.
@@ -30,34 +30,34 @@ pub(super) enum Author {
 
 /// A NodePool whose budgets are explained.
 #[derive(Debug)]
-pub(super) struct Subject<'a> {
+pub struct Subject<'a> {
     /// Its name, safe to print.
-    pub(super) name: String,
+    pub name: String,
     /// The file that it is in, if there are several.
-    pub(super) file: Option<&'a str>,
+    pub file: Option<&'a str>,
     /// How many nodes it has.
-    pub(super) nodes: u32,
+    pub nodes: u32,
     /// Whether the number of its nodes is an assumption.
-    pub(super) assumed: bool,
+    pub assumed: bool,
     /// Its state in the cluster, if one is read.
-    pub(super) in_use: Option<InUse>,
+    pub in_use: Option<InUse>,
     /// What its budgets say.
-    pub(super) budgets: Budgets,
+    pub budgets: Budgets,
     /// The reasons to explain.
-    pub(super) reasons: Vec<Reason>,
+    pub reasons: Vec<Reason>,
     /// The pool as Karpenter decodes it.
-    pub(super) pool: NodePool<'a>,
+    pub pool: NodePool<'a>,
     /// Its state in the cluster, as sentences.
-    pub(super) stored: Vec<String>,
+    pub stored: Vec<String>,
     /// The policy, if one is given.
-    pub(super) policy: Option<&'a Policy>,
+    pub policy: Option<&'a Policy>,
     author: Author,
 }
 
 impl<'a> Subject<'a> {
     /// Reads a pool, with the number of its nodes and the only reason to explain if they are given. An error says why
     /// Karpenter never acts on it.
-    pub(super) fn of(
+    pub fn of(
         found: &Found,
         object: &'a Json<'a>,
         author: Author,
@@ -90,7 +90,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Why a reason never applies, independent of budgets: a clause without final stop.
-    pub(super) fn idle(&self, reason: Reason) -> Option<&'static str> {
+    pub fn idle(&self, reason: Reason) -> Option<&'static str> {
         let disruption = self.pool.disruption.as_ref().present();
         let says = |field: fn(&Disruption<'a>) -> Field<&'a str>, word: &str| {
             disruption.is_some_and(|disruption| field(disruption).present() == Some(word))
@@ -110,7 +110,7 @@ impl<'a> Subject<'a> {
     }
 
     /// A line for each reason that never applies.
-    pub(super) fn idle_reasons(&self) -> impl Iterator<Item = String> {
+    pub fn idle_reasons(&self) -> impl Iterator<Item = String> {
         self.reasons.iter().filter_map(|reason| {
             let why = self.idle(*reason)?;
             Some(format!("{}: never happens, because {why}", reason.as_str()))
@@ -118,20 +118,20 @@ impl<'a> Subject<'a> {
     }
 
     /// The reasons that can apply.
-    pub(super) fn active_reasons(&self) -> Vec<Reason> {
+    pub fn active_reasons(&self) -> Vec<Reason> {
         let reasons = self.reasons.iter().copied();
         reasons.filter(|reason| self.idle(*reason).is_none()).collect()
     }
 
     /// A budget as the object has it; `None` for the default.
-    pub(super) fn written(&self, entry: &Entry) -> Option<&Budget<'a>> {
+    pub fn written(&self, entry: &Entry) -> Option<&Budget<'a>> {
         let disruption = self.pool.disruption.as_ref().present()?;
         let budgets = disruption.budgets.as_ref().present()?;
         budgets.iter().find(|budget| budget.index == entry.index)
     }
 
     /// When a budget is active, in the words of the object.
-    pub(super) fn window(&self, entry: &Entry) -> String {
+    pub fn window(&self, entry: &Entry) -> String {
         let text = self
             .written(entry)
             .and_then(|budget| Some((budget.schedule.present()?, budget.duration.present()?)));
@@ -143,12 +143,12 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether the budgets are in the pool.
-    pub(super) fn has_budgets(&self) -> bool {
+    pub fn has_budgets(&self) -> bool {
         self.author == Author::Pool && self.budgets.are_written()
     }
 
     /// The name of a budget: its index, or that it is the default.
-    pub(super) fn called(&self, index: usize) -> String {
+    pub fn called(&self, index: usize) -> String {
         match self.author {
             Author::Policy => format!("the policy's budgets[{index}]"),
             Author::Pool if self.budgets.are_written() => format!("budgets[{index}]"),
@@ -157,7 +157,7 @@ impl<'a> Subject<'a> {
     }
 
     /// How many nodes may go, and which budget decides it.
-    pub(super) fn described(&self, allowance: Allowance) -> String {
+    pub fn described(&self, allowance: Allowance) -> String {
         match allowance {
             Allowance::Unlimited => "all nodes may go at once; no budget is active".into(),
             Allowance::Limited { nodes, budget } => {
@@ -172,7 +172,7 @@ impl<'a> Subject<'a> {
 
     /// How many nodes may go for a reason besides those that already count against the budgets; empty if none does,
     /// or if no cluster is read.
-    pub(super) fn left(&self, reason: Reason, allowance: Allowance) -> String {
+    pub fn left(&self, reason: Reason, allowance: Allowance) -> String {
         let consumed = self.consumed(reason);
         let (Some(in_use), Some(nodes)) = (&self.in_use, allowance.nodes()) else {
             return String::new();
@@ -188,13 +188,13 @@ impl<'a> Subject<'a> {
     }
 
     /// How many nodes count against the budgets for a reason.
-    pub(super) fn consumed(&self, reason: Reason) -> u32 {
+    pub fn consumed(&self, reason: Reason) -> u32 {
         self.in_use.as_ref().map_or(0, |in_use| in_use.consumed(reason))
     }
 }
 
 /// How many nodes may go, as a clause.
-pub(super) fn counted(nodes: u32) -> String {
+pub fn counted(nodes: u32) -> String {
     match nodes {
         0 => "no node may go".into(),
         1 => "1 node may go at once".into(),
@@ -203,7 +203,7 @@ pub(super) fn counted(nodes: u32) -> String {
 }
 
 /// `nodes` as it is in a budget.
-pub(super) fn nodes_text(nodes: BudgetNodes) -> String {
+pub fn nodes_text(nodes: BudgetNodes) -> String {
     match nodes {
         BudgetNodes::Percent(percent) => format!("{percent}%"),
         BudgetNodes::Count(count) => count.to_string(),

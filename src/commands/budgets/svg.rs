@@ -28,7 +28,7 @@ const CHARACTER: usize = 8;
 const LONGEST_ZONE: usize = 10;
 
 /// Draws seven days, beginning with the day of a moment, the pools below each other.
-pub(super) fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String {
+pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String {
     let grids: Vec<_> = subjects
         .iter()
         .map(|subject| (subject, Grid::of(subject, at, clock)))

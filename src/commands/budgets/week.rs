@@ -19,7 +19,7 @@ const NO_HOUR: &str = "-";
 const NAMED_HOURS: usize = 6;
 
 /// Draws seven days, beginning with the day of a moment.
-pub(super) fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
+pub fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let grid = Grid::of(subject, at, clock);
     let labels: Vec<String> = grid.rows.iter().map(|row| label(subject, &row.reasons)).collect();
     let widths = labels.iter().map(|label| label.chars().count());
@@ -50,7 +50,7 @@ pub(super) fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> St
 }
 
 /// The reasons of a row.
-pub(super) fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
+pub fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
     if reasons.len() == subject.reasons.len() && reasons.len() > 1 {
         return "every reason".into();
     }

@@ -9,27 +9,27 @@ use super::subject;
 
 /// A default of a definition that is not the policy's.
 #[derive(Debug)]
-pub(in crate::commands) struct Overruled {
+pub struct Overruled {
     /// The version's name.
-    pub(in crate::commands) version: String,
+    pub version: String,
     /// The field under `defaults` of the policy.
-    pub(in crate::commands) field: &'static str,
+    pub field: &'static str,
     /// Where the definition's default is.
-    pub(super) path: FieldPath,
+    pub path: FieldPath,
     /// Its value.
-    pub(in crate::commands) present: Value,
+    pub present: Value,
     /// What the policy wants.
-    pub(in crate::commands) wanted: Value,
+    pub wanted: Value,
     /// Whether the definition allows that value.
-    pub(super) is_taken: bool,
+    pub is_taken: bool,
     /// Whether it only counts if a NodePool leaves out all of `spec.disruption`.
-    pub(in crate::commands) only_if_all_is_absent: bool,
+    pub only_if_all_is_absent: bool,
 }
 
 impl Overruled {
     /// Whether it only counts if all of `spec.disruption` is left out, and the field has another default that
     /// always counts.
-    pub(in crate::commands) fn is_reported_by_another_of(&self, all: &[Self]) -> bool {
+    pub fn is_reported_by_another_of(&self, all: &[Self]) -> bool {
         let same = |other: &Self| other.version == self.version && other.field == self.field;
         self.only_if_all_is_absent
             && all
@@ -40,11 +40,7 @@ impl Overruled {
 
 /// The defaults of the definition at `path` that are not the policy's. In v1beta1 only `budgets` can be: the policy
 /// has no values for its other fields.
-pub(in crate::commands) fn overruled(
-    document: &Value,
-    path: &FieldPath,
-    defaults: &DefaultValues,
-) -> Vec<Overruled> {
+pub fn overruled(document: &Value, path: &FieldPath, defaults: &DefaultValues) -> Vec<Overruled> {
     let mut overruled = Vec::new();
     for (version, disruption) in subject::served(document, path) {
         let wanted = [
@@ -81,7 +77,7 @@ pub(in crate::commands) fn overruled(
 }
 
 /// The served versions that have no field for the node limit mode.
-pub(in crate::commands) fn without_mode(document: &Value, path: &FieldPath) -> Vec<String> {
+pub fn without_mode(document: &Value, path: &FieldPath) -> Vec<String> {
     let served = subject::served(document, path).into_iter();
     let lacks = |disruption: &FieldPath| {
         let mode = disruption.clone().key("properties").key(super::PROPERTY);

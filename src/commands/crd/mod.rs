@@ -5,8 +5,8 @@
 //! webhook, so a policy's defaults must be there to have an effect. The definition is not written from scratch:
 //! the property is inserted into the text, default values are replaced in it, and every other byte stays.
 
-pub(super) mod defaults;
-pub(super) mod subject;
+pub mod defaults;
+pub mod subject;
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +45,7 @@ Examples:
 
 /// The flags of `crd`.
 #[derive(Debug, Args)]
-pub(crate) struct CrdArgs {
+pub struct CrdArgs {
     #[command(subcommand)]
     command: CrdCommand,
 }
@@ -65,7 +65,7 @@ enum CrdCommand {
 }
 
 /// Runs the command. A closed pipe is not a failure.
-pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let CrdCommand::Patch { policy } = &args.command;
     let read = policy.as_deref().map(policy_file::load).transpose()?;
     let defaults = read.map(|read| read.policy.defaults);

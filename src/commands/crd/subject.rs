@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::PROPERTY;
 
 /// The paths of the definitions of NodePools in a document: itself, or elements of a List.
-pub(in crate::commands) fn definitions(document: &Value) -> Vec<FieldPath> {
+pub fn definitions(document: &Value) -> Vec<FieldPath> {
     if is_definition(document) {
         return vec![FieldPath::root()];
     }
@@ -32,7 +32,7 @@ fn is_definition(value: &Value) -> bool {
 
 /// The served versions of the definition at `path` that lack the property: the name of each, and where its properties
 /// of `spec.disruption` are.
-pub(super) fn unextended(document: &Value, path: &FieldPath) -> anyhow::Result<Vec<(String, FieldPath)>> {
+pub fn unextended(document: &Value, path: &FieldPath) -> anyhow::Result<Vec<(String, FieldPath)>> {
     let mut unextended = Vec::new();
     for (name, disruption) in served(document, path) {
         let properties = disruption.key("properties");
@@ -49,7 +49,7 @@ pub(super) fn unextended(document: &Value, path: &FieldPath) -> anyhow::Result<V
 
 /// The served versions of the definition at `path`: the name of each, and where its schema of `spec.disruption`
 /// should be.
-pub(super) fn served(document: &Value, path: &FieldPath) -> Vec<(String, FieldPath)> {
+pub fn served(document: &Value, path: &FieldPath) -> Vec<(String, FieldPath)> {
     let versions = path.clone().key("spec").key("versions");
     let listed = versions.find_value(document).and_then(Value::as_array);
     let listed = listed.into_iter().flatten().enumerate();

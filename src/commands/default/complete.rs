@@ -13,9 +13,9 @@ const NODE_LIMIT_MODE: &str = "nodeLimitMode";
 
 /// A field that a NodePool lacks, in an object or element that it has.
 #[derive(Debug, PartialEq)]
-pub(super) struct Addition {
-    pub(super) path: FieldPath,
-    pub(super) value: Value,
+pub struct Addition {
+    pub path: FieldPath,
+    pub value: Value,
 }
 
 /// Fields that every NodePool has. An object that lacks one is a part, such as a patch: the rest is elsewhere.
@@ -25,13 +25,13 @@ const DEMANDED: [[&str; 4]; 2] = [
 ];
 
 /// The first of these fields that an object lacks: if there is one, it is only a part of a NodePool.
-pub(super) fn lacking(object: &Json<'_>) -> Option<FieldPath> {
+pub fn lacking(object: &Json<'_>) -> Option<FieldPath> {
     let mut demanded = DEMANDED.iter().map(|path| FieldPath::of(path));
     demanded.find(|path| path.find(object).is_none())
 }
 
 /// The NodePool as the cluster would store it, except for a node limit that it leaves to poolgate.
-pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults<'_>) -> Value {
+pub fn completed(object: &Value, version: ApiVersion, by: &Defaults<'_>) -> Value {
     let mut completed = schema_defaults(object, version, by.karpenter.release());
     let stored = Json::from(&completed);
     let pool = NodePool::view(version, &stored);
@@ -66,7 +66,7 @@ fn put(object: &mut Value, path: &FieldPath, value: Value) {
 }
 
 /// The fields that `after` has and `before` lacks, in the order of `after`.
-pub(super) fn additions(before: &Value, after: &Value, path: &FieldPath) -> Vec<Addition> {
+pub fn additions(before: &Value, after: &Value, path: &FieldPath) -> Vec<Addition> {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => after
             .iter()

@@ -22,7 +22,7 @@ const TROUBLE: u8 = 2;
 
 /// The flags of `default`.
 #[derive(Debug, Args)]
-pub(crate) struct DefaultArgs {
+pub struct DefaultArgs {
     /// Files, directories, or - for standard input
     #[arg(default_value = "-", value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -69,7 +69,7 @@ struct Tally {
 }
 
 /// Runs the command. A closed pipe is not a failure.
-pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     let names_stdin = args.paths.iter().any(|path| path.as_os_str() == "-");
     if args.write && names_stdin {
         bail!("--write changes files, and standard input is none: name the files");

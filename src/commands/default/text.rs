@@ -16,20 +16,20 @@ use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, Manifest
 
 /// A text with defaults.
 #[derive(Debug, Default)]
-pub(super) struct Completed {
+pub struct Completed {
     /// The text; unchanged if there is nothing to write.
-    pub(super) text: String,
+    pub text: String,
     /// How many NodePools it has.
-    pub(super) pools: usize,
+    pub pools: usize,
     /// What could not be done: `line:column: why`.
-    pub(super) troubles: Vec<String>,
+    pub troubles: Vec<String>,
     /// What was left as it is on purpose: `line:column: why`.
-    pub(super) left: Vec<String>,
+    pub left: Vec<String>,
 }
 
 /// Writes the defaults into every NodePool of a text. Not into a part of one, such as a patch: kustomize would
 /// replace the values of the whole NodePool with them.
-pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
+pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
     let mut done = Completed::default();

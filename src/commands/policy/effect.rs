@@ -16,11 +16,11 @@ use poolgate_core::manifest::{self, Document, Limits};
 
 /// The installed definition. Its file may contain other objects.
 #[derive(Debug)]
-pub(super) struct Definition(Vec<(Value, FieldPath)>);
+pub struct Definition(Vec<(Value, FieldPath)>);
 
 impl Definition {
     /// Reads it from a file.
-    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).context("it cannot be opened")?;
         let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
         let mut found = Vec::new();
@@ -36,7 +36,7 @@ impl Definition {
     }
 
     /// One line for each default of the file that has no effect.
-    pub(super) fn without_effect(&self, reading: &ReadPolicy) -> Vec<String> {
+    pub fn without_effect(&self, reading: &ReadPolicy) -> Vec<String> {
         let mut lines = Vec::new();
         let is_set = |field: &str| reading.defaults_set.contains(&field);
         for (value, path) in &self.0 {

@@ -20,7 +20,7 @@ const UNREADABLE: u8 = 2;
 
 /// The flags of `policy`.
 #[derive(Debug, Args)]
-pub(crate) struct PolicyArgs {
+pub struct PolicyArgs {
     #[command(subcommand)]
     command: PolicyCommand,
 }
@@ -49,7 +49,7 @@ enum PolicyCommand {
 }
 
 /// Runs the command. A closed pipe is not a failure.
-pub(crate) fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
+pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
     let (output, code) = match &args.command {
         PolicyCommand::Check { files, crd } => check(files, crd.as_deref())?,
         PolicyCommand::Schema => {

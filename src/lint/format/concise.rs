@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{FileReport, whole_sentence};
 
-pub(super) fn file(file: &FileReport<'_>) -> String {
+pub fn file(file: &FileReport<'_>) -> String {
     let mut output = String::new();
     for finding in file.findings {
         let (name, start) = (file.name, finding.place.start);

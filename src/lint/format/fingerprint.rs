@@ -12,14 +12,14 @@ const DIGITS: usize = 32;
 
 /// Gives each finding of one file a different name.
 #[derive(Debug, Default)]
-pub(super) struct Fingerprints {
+pub struct Fingerprints {
     /// How often each identity was seen: if a key is written twice, its field can be wrong twice.
     met: HashMap<String, usize>,
 }
 
 impl Fingerprints {
     /// The next finding's name.
-    pub(super) fn of(&mut self, file: &str, finding: &Finding) -> String {
+    pub fn of(&mut self, file: &str, finding: &Finding) -> String {
         let mut identity = format!("{file}\n{}\n", finding.rule);
         if let Some(object) = &finding.object {
             let name = object.name.as_deref().unwrap_or_default();

@@ -6,7 +6,7 @@ use poolgate_core::diagnostic::Severity;
 
 use super::{FileReport, whole_sentence};
 
-pub(super) fn file(file: &FileReport<'_>) -> String {
+pub fn file(file: &FileReport<'_>) -> String {
     let mut output = String::new();
     for finding in file.findings {
         let command = match finding.severity {

@@ -6,10 +6,10 @@ use serde_json::json;
 use super::fingerprint::Fingerprints;
 use super::{FileReport, listed, whole_sentence};
 
-pub(super) const OPENING: &str = "[\n";
-pub(super) const CLOSING: &str = "\n]\n";
+pub const OPENING: &str = "[\n";
+pub const CLOSING: &str = "\n]\n";
 
-pub(super) fn file(file: &FileReport<'_>) -> String {
+pub fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
     listed(file.findings.iter().map(|finding| {
         json!({

@@ -21,7 +21,7 @@ const FARTHEST: usize = 40;
 /// Fewest columns for text that is wrapped.
 const LEAST_WIDTH: usize = 40;
 
-pub(super) fn file(file: &FileReport<'_>, look: Look, pages: RulePages<'_>) -> String {
+pub fn file(file: &FileReport<'_>, look: Look, pages: RulePages<'_>) -> String {
     let renderer = if look.coloured {
         Renderer::styled()
     } else {

@@ -10,10 +10,9 @@ use super::super::tally::Tally;
 use super::{FileReport, listed, without_empty};
 
 /// Before the first result.
-pub(super) const OPENING: &str =
-    "{\"apiVersion\":\"poolgate.dev/v1alpha1\",\"kind\":\"LintReport\",\"results\":[\n";
+pub const OPENING: &str = "{\"apiVersion\":\"poolgate.dev/v1alpha1\",\"kind\":\"LintReport\",\"results\":[\n";
 
-pub(super) fn file(file: &FileReport<'_>) -> String {
+pub fn file(file: &FileReport<'_>) -> String {
     listed(file.findings.iter().map(|finding| result(file.name, finding)))
 }
 
@@ -61,7 +60,7 @@ fn related(place: SourceRange, other: Option<&Elsewhere>) -> Value {
     }))
 }
 
-pub(super) fn closing(tally: &Tally) -> String {
+pub fn closing(tally: &Tally) -> String {
     let summary = json!({
         "files": tally.files,
         "objects": tally.objects,

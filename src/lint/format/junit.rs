@@ -9,11 +9,10 @@ use super::super::finding::Finding;
 use super::{FileReport, whole_sentence};
 use crate::files;
 
-pub(super) const OPENING: &str =
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"poolgate lint\">\n";
-pub(super) const CLOSING: &str = "</testsuites>\n";
+pub const OPENING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"poolgate lint\">\n";
+pub const CLOSING: &str = "</testsuites>\n";
 
-pub(super) fn file(file: &FileReport<'_>) -> String {
+pub fn file(file: &FileReport<'_>) -> String {
     if file.objects == 0 && file.findings.is_empty() {
         return String::new();
     }

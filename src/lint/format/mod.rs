@@ -25,7 +25,7 @@ use crate::files;
 
 /// The formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub enum Format {
     /// With the lines at fault, for people
     Human,
     /// A line each: file, line, column, severity, rule, message
@@ -52,49 +52,49 @@ pub(super) enum Format {
 
 /// One file as it is printed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FileReport<'a> {
+pub struct FileReport<'a> {
     /// Its name.
-    pub(super) name: &'a str,
+    pub name: &'a str,
     /// Its text.
-    pub(super) text: &'a str,
+    pub text: &'a str,
     /// How many NodePools and NodeClaims it holds.
-    pub(super) objects: usize,
+    pub objects: usize,
     /// In the order of the text.
-    pub(super) findings: &'a [Finding],
+    pub findings: &'a [Finding],
     /// The text with its fixes, if fixes were requested.
-    pub(super) fixed: Option<&'a str>,
+    pub fixed: Option<&'a str>,
 }
 
 /// Where the rules are explained, if the user gives a URL.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RulePages<'a>(pub(super) Option<&'a str>);
+pub struct RulePages<'a>(pub Option<&'a str>);
 
 impl RulePages<'_> {
     /// The URL at which a rule is explained.
-    pub(super) fn of(self, rule: &str) -> Option<String> {
+    pub fn of(self, rule: &str) -> Option<String> {
         self.0.map(|page| format!("{page}#{rule}"))
     }
 }
 
 /// How the human format looks.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Look {
-    pub(super) coloured: bool,
+pub struct Look {
+    pub coloured: bool,
     /// The columns of the terminal; `None` if it is not a terminal.
-    pub(super) width: Option<usize>,
+    pub width: Option<usize>,
 }
 
 /// Prints findings in one format.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Printer<'a> {
-    pub(super) format: Format,
-    pub(super) pages: RulePages<'a>,
-    pub(super) look: Look,
+pub struct Printer<'a> {
+    pub format: Format,
+    pub pages: RulePages<'a>,
+    pub look: Look,
 }
 
 impl Printer<'_> {
     /// The text before everything else.
-    pub(super) fn opening(self) -> &'static str {
+    pub fn opening(self) -> &'static str {
         match self.format {
             Format::Json => json::OPENING,
             Format::Gitlab => gitlab::OPENING,
@@ -106,7 +106,7 @@ impl Printer<'_> {
     }
 
     /// The text between two files that are printed.
-    pub(super) fn separator(self) -> &'static str {
+    pub fn separator(self) -> &'static str {
         match self.format {
             Format::Json | Format::Gitlab | Format::Sarif | Format::Rdjson => ",\n",
             _ => "",
@@ -114,7 +114,7 @@ impl Printer<'_> {
     }
 
     /// The text of one file; empty if there is nothing to report.
-    pub(super) fn file(self, file: &FileReport<'_>) -> String {
+    pub fn file(self, file: &FileReport<'_>) -> String {
         match self.format {
             Format::Human => human::file(file, self.look, self.pages),
             Format::Concise => concise::file(file),
@@ -133,7 +133,7 @@ impl Printer<'_> {
     }
 
     /// The text after everything else.
-    pub(super) fn closing(self, tally: &Tally) -> String {
+    pub fn closing(self, tally: &Tally) -> String {
         match self.format {
             Format::Json => json::closing(tally),
             Format::Gitlab => gitlab::CLOSING.into(),
@@ -146,7 +146,7 @@ impl Printer<'_> {
     }
 
     /// Whether people read it: then a summary is reported beside the results.
-    pub(super) fn is_for_people(self) -> bool {
+    pub fn is_for_people(self) -> bool {
         matches!(
             self.format,
             Format::Human | Format::Concise | Format::Github | Format::Diff | Format::Statistics

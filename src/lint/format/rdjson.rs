@@ -7,10 +7,10 @@ use super::super::finding::Finding;
 use super::super::source_range::SourceRange;
 use super::{FileReport, RulePages, listed, whole_sentence, without_empty};
 
-pub(super) const OPENING: &str = "{\"source\":{\"name\":\"poolgate\"},\"diagnostics\":[\n";
-pub(super) const CLOSING: &str = "\n]}\n";
+pub const OPENING: &str = "{\"source\":{\"name\":\"poolgate\"},\"diagnostics\":[\n";
+pub const CLOSING: &str = "\n]}\n";
 
-pub(super) fn file(file: &FileReport<'_>, pages: RulePages<'_>) -> String {
+pub fn file(file: &FileReport<'_>, pages: RulePages<'_>) -> String {
     let findings = file.findings.iter();
     listed(findings.map(|finding| diagnostic(file, finding, pages)))
 }

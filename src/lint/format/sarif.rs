@@ -12,10 +12,10 @@ use super::fingerprint::Fingerprints;
 use super::{FileReport, RulePages, listed, uri, whole_sentence, without_empty};
 use crate::text_rules;
 
-pub(super) const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\
+pub const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\
      \"version\":\"2.1.0\",\"runs\":[{\"columnKind\":\"unicodeCodePoints\",\"results\":[\n";
 
-pub(super) fn file(file: &FileReport<'_>) -> String {
+pub fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
     let uri = uri(file.name);
     listed(file.findings.iter().map(|finding| {
@@ -75,7 +75,7 @@ const fn level(severity: Severity) -> &'static str {
 }
 
 /// The rules with findings, and whether the run is reliable.
-pub(super) fn closing(tally: &Tally, pages: RulePages<'_>) -> String {
+pub fn closing(tally: &Tally, pages: RulePages<'_>) -> String {
     let rules: Vec<Value> = tally.rules.keys().map(|id| descriptor(id, pages)).collect();
     let driver = json!({
         "name": "poolgate",

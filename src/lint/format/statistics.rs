@@ -9,7 +9,7 @@ use super::super::tally::Tally;
 use crate::text_rules;
 
 /// One line for each rule, the one with the most findings first.
-pub(super) fn closing(tally: &Tally) -> String {
+pub fn closing(tally: &Tally) -> String {
     let mut rows: Vec<_> = tally.rules.iter().collect();
     rows.sort_by_key(|(_, count)| Reverse(**count));
     let digits = rows.first().map_or(0, |(_, count)| count.to_string().len());

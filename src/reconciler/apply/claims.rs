@@ -14,20 +14,17 @@ use crate::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, PoolObject};
 use crate::reconciler::objects::{ClaimObject, NodeObject};
 
 /// The claims of a pool, by UID, and since when each is being deleted.
-pub(in crate::reconciler) type Listed = HashMap<Box<str>, Option<Timestamp>>;
+pub type Listed = HashMap<Box<str>, Option<Timestamp>>;
 
 impl Writer {
     /// The pool as it is stored now; `None` if it is gone.
-    pub(in crate::reconciler) async fn read_pool(
-        &self,
-        name: &str,
-    ) -> Result<Option<PoolObject>, WriteError> {
+    pub async fn read_pool(&self, name: &str) -> Result<Option<PoolObject>, WriteError> {
         let pools = Collection::new(self.client.clone(), NODE_POOLS);
         self.call(pools.get_opt(name)).await
     }
 
     /// The claims of a pool as they are stored now.
-    pub(in crate::reconciler) async fn list_claims(&self, pool: &str) -> Result<Listed, WriteError> {
+    pub async fn list_claims(&self, pool: &str) -> Result<Listed, WriteError> {
         let selector = format!("{NODEPOOL_LABEL}={pool}");
         let mut params = ListParams::default().labels(&selector).limit(PAGE);
         let claims = Collection::<NodeClaim>::new(self.client.clone(), NODE_CLAIMS);
@@ -47,25 +44,17 @@ impl Writer {
     }
 
     /// Deletes a claim, if it is still the one the plan chose. Returns whether it did.
-    pub(in crate::reconciler) async fn terminate(&self, claim: &ObjectRef) -> Result<bool, WriteError> {
+    pub async fn terminate(&self, claim: &ObjectRef) -> Result<bool, WriteError> {
         self.delete(claim, None).await
     }
 
     /// The same, if it is still this version of it.
-    pub(in crate::reconciler) async fn delete_version(
-        &self,
-        claim: &ObjectRef,
-        version: &str,
-    ) -> Result<bool, WriteError> {
+    pub async fn delete_version(&self, claim: &ObjectRef, version: &str) -> Result<bool, WriteError> {
         self.delete(claim, Some(version)).await
     }
 
     /// Bounds the drain of a claim that is being deleted, if nothing bounds it yet.
-    pub(in crate::reconciler) async fn bound_drain(
-        &self,
-        claim: &ObjectRef,
-        at: Timestamp,
-    ) -> Result<(), WriteError> {
+    pub async fn bound_drain(&self, claim: &ObjectRef, at: Timestamp) -> Result<(), WriteError> {
         if self.observe {
             tracing::info!(nodeclaim = &*claim.name, %at, "would bound the drain");
             return Ok(());
@@ -86,10 +75,7 @@ impl Writer {
     }
 
     /// The claims of a pool as they are stored now, with all that is read of them.
-    pub(in crate::reconciler) async fn list_whole_claims(
-        &self,
-        pool: &str,
-    ) -> Result<Vec<ClaimObject>, WriteError> {
+    pub async fn list_whole_claims(&self, pool: &str) -> Result<Vec<ClaimObject>, WriteError> {
         let selector = format!("{NODEPOOL_LABEL}={pool}");
         let mut params = ListParams::default().labels(&selector).limit(PAGE);
         let claims = Collection::<ClaimObject>::new(self.client.clone(), NODE_CLAIMS);
@@ -104,10 +90,7 @@ impl Writer {
     }
 
     /// A node as it is stored now; `None` if it is gone. The account may list nodes, and not get one.
-    pub(in crate::reconciler) async fn read_node(
-        &self,
-        name: &str,
-    ) -> Result<Option<NodeObject>, WriteError> {
+    pub async fn read_node(&self, name: &str) -> Result<Option<NodeObject>, WriteError> {
         let params = ListParams::default().fields(&format!("metadata.name={name}"));
         let nodes = Collection::<NodeObject>::new(self.client.clone(), NODES);
         Ok(self.call(nodes.list(&params)).await?.items.pop())

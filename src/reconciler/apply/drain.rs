@@ -14,7 +14,7 @@ const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
 impl Writer {
     /// Why draining a node would do harm now; `None` if it would not.
-    pub(in crate::reconciler) async fn drain_obstacle(
+    pub async fn drain_obstacle(
         &self,
         node: &str,
         now: Timestamp,

@@ -26,12 +26,12 @@ const MOST_KNOWN: usize = 64;
 
 /// The events that this process knows to exist.
 #[derive(Debug, Default)]
-pub(in crate::reconciler) struct PublishedEvents(HashMap<Arc<str>, HashSet<String>>);
+pub struct PublishedEvents(HashMap<Arc<str>, HashSet<String>>);
 
 impl PublishedEvents {
     /// Writes events. An event that was there before this process began is left as it is; if this process writes an
     /// event again, its count goes up.
-    pub(in crate::reconciler) async fn publish(
+    pub async fn publish(
         &mut self,
         writer: &Writer,
         pool: &Pool,
@@ -54,7 +54,7 @@ impl PublishedEvents {
     }
 
     /// Forgets a pool of which nothing is left.
-    pub(in crate::reconciler) fn forget(&mut self, pool: &str) {
+    pub fn forget(&mut self, pool: &str) {
         self.0.remove(pool);
     }
 }

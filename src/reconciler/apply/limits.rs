@@ -17,7 +17,7 @@ const MANAGER: &str = "poolgate-node-limit";
 
 impl Writer {
     /// Writes the limit that Karpenter plans with.
-    pub(in crate::reconciler) async fn limit_nodes(&self, pool: &Pool, nodes: u32) -> Result<(), WriteError> {
+    pub async fn limit_nodes(&self, pool: &Pool, nodes: u32) -> Result<(), WriteError> {
         if self.observe {
             tracing::info!(nodepool = &*pool.name, nodes, "would write spec.limits.nodes");
             return Ok(());
@@ -43,7 +43,7 @@ impl Writer {
 
 /// Writes the full limit into every pool that leaves it to poolgate, because no reconciler is left to raise it
 /// again. Returns the number of pools written. After an error the other pools are still written; the first error is returned.
-pub(in crate::reconciler) async fn restore_limits(writer: &Writer) -> Result<usize, WriteError> {
+pub async fn restore_limits(writer: &Writer) -> Result<usize, WriteError> {
     let pools = Collection::<PoolObject>::new(writer.client.clone(), NODE_POOLS);
     let mut params = ListParams::default().limit(PAGE);
     let (mut count, mut first) = (0, Ok(()));

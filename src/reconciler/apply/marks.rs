@@ -34,18 +34,14 @@ const UNHOLD: &str = "release";
 
 /// Writes marks.
 #[derive(Debug, Default)]
-pub(in crate::reconciler) struct Marker {
+pub struct Marker {
     /// UIDs of nodes for which it was logged that they cannot be held.
     logged: HashSet<Arc<str>>,
 }
 
 impl Marker {
     /// Holds nodes. After an error the other nodes are still written; the first error is returned.
-    pub(in crate::reconciler) async fn hold(
-        &mut self,
-        writer: &Writer,
-        nodes: &[Hold],
-    ) -> Result<(), WriteError> {
+    pub async fn hold(&mut self, writer: &Writer, nodes: &[Hold]) -> Result<(), WriteError> {
         let mut answers = stream::iter(nodes)
             .map(|hold| async move {
                 (
@@ -67,11 +63,7 @@ impl Marker {
     }
 
     /// Unholds nodes. After an error the other nodes are still written; the first error is returned.
-    pub(in crate::reconciler) async fn unhold(
-        &self,
-        writer: &Writer,
-        nodes: &[Unhold],
-    ) -> Result<(), WriteError> {
+    pub async fn unhold(&self, writer: &Writer, nodes: &[Unhold]) -> Result<(), WriteError> {
         let mut answers = stream::iter(nodes)
             .map(|unhold| writer.unhold(unhold))
             .buffer_unordered(AT_ONCE);
@@ -160,7 +152,7 @@ impl Writer {
 
 /// Removes every mark. Returns how many nodes had one. After an error the other nodes are still written; the first error is
 /// returned.
-pub(in crate::reconciler) async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
+pub async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
     let nodes = Collection::<NodeObject>::new(writer.client.clone(), NODES);
     let mut params = ListParams::default().limit(PAGE);
     let (mut count, mut first) = (0, Ok(()));

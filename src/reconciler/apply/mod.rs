@@ -17,12 +17,12 @@ use tokio::time::{Instant, timeout};
 use super::metrics::ReconcileMetrics;
 use crate::cluster::{Leadership, VictimError, described};
 
-pub(super) use events::PublishedEvents;
-pub(super) use limits::restore_limits;
-pub(super) use marks::{Marker, unhold_all};
+pub use events::PublishedEvents;
+pub use limits::restore_limits;
+pub use marks::{Marker, unhold_all};
 
 /// How long a call may take.
-pub(super) const CALL: Duration = Duration::from_secs(10);
+pub const CALL: Duration = Duration::from_secs(10);
 
 /// How many objects are in one page of a list.
 const PAGE: u32 = 500;
@@ -37,7 +37,7 @@ const INVALID: u16 = 422;
 
 /// Why something was not written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum WriteError {
+pub enum WriteError {
     /// Another replica leads, or may lead.
     #[error("this replica does not lead")]
     NotLeading,
@@ -61,7 +61,7 @@ impl WriteError {
     }
 
     /// Whether the API server answered, and did not do it.
-    pub(super) fn is_refusal(&self) -> bool {
+    pub fn is_refusal(&self) -> bool {
         self.status().is_some()
     }
 
@@ -94,12 +94,12 @@ impl WriteError {
 }
 
 /// Writes to the cluster while `leadership` holds.
-pub(super) struct Writer {
-    pub(super) client: Client,
-    pub(super) leadership: Leadership,
-    pub(super) metrics: ReconcileMetrics,
+pub struct Writer {
+    pub client: Client,
+    pub leadership: Leadership,
+    pub metrics: ReconcileMetrics,
     /// Whether nothing is written.
-    pub(super) observe: bool,
+    pub observe: bool,
 }
 
 impl Writer {
@@ -126,7 +126,7 @@ impl Writer {
     }
 
     /// The same; `None` if the object is not the one that the plan saw.
-    pub(super) async fn write_unless_stale<T>(
+    pub async fn write_unless_stale<T>(
         &self,
         what: &'static str,
         call: impl Future<Output = Result<T, impl Into<WriteError>>>,
@@ -138,7 +138,7 @@ impl Writer {
     }
 
     /// Makes a call.
-    pub(super) async fn call<T>(
+    pub async fn call<T>(
         &self,
         call: impl Future<Output = Result<T, impl Into<WriteError>>>,
     ) -> Result<T, WriteError> {

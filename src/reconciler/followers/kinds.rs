@@ -15,7 +15,7 @@ use crate::reconciler::seen::{Seen, Watched};
 
 /// The definition of NodePools: its content is not read, only whether it changes.
 #[derive(Default)]
-pub(in crate::reconciler) struct Definitions {
+pub struct Definitions {
     /// The UID and generation of the known definition.
     known: Option<(Box<str>, Option<i64>)>,
 }
@@ -47,7 +47,7 @@ impl Kind for Definitions {
 
 /// `NodePools`.
 #[derive(Default)]
-pub(in crate::reconciler) struct Pools;
+pub struct Pools;
 
 impl Kind for Pools {
     type Object = PoolObject;
@@ -73,7 +73,7 @@ impl Kind for Pools {
 
 /// `NodeClaims`.
 #[derive(Default)]
-pub(in crate::reconciler) struct Claims {
+pub struct Claims {
     names: Interned<str>,
 }
 
@@ -105,7 +105,7 @@ impl Kind for Claims {
 
 /// Nodes.
 #[derive(Default)]
-pub(in crate::reconciler) struct Nodes {
+pub struct Nodes {
     kinds: NodeKinds,
     labels: BTreeSet<Box<str>>,
 }
@@ -144,7 +144,7 @@ impl Kind for Nodes {
 
 /// Pods.
 #[derive(Default)]
-pub(in crate::reconciler) struct Pods {
+pub struct Pods {
     kinds: PodKinds,
 }
 
@@ -176,7 +176,7 @@ impl Kind for Pods {
 
 /// The ledgers. An unreadable one counts as missing, so that nothing is terminated because of it.
 #[derive(Default)]
-pub(in crate::reconciler) struct Ledgers {
+pub struct Ledgers {
     /// The pools of ledgers, by the names of the objects.
     pools: HashMap<Box<str>, Box<str>>,
     /// The error that was logged for each unreadable ledger.

@@ -10,10 +10,10 @@ use futures_util::future::LocalBoxFuture;
 use super::seen::{Seen, Watched};
 use crate::cluster::{Follower, Versioned};
 
-pub(super) use kinds::{Claims, Definitions, Ledgers, Nodes, Pods, Pools};
+pub use kinds::{Claims, Definitions, Ledgers, Nodes, Pods, Pools};
 
 /// How objects of one kind are handled.
-pub(super) trait Kind: Default {
+pub trait Kind: Default {
     /// The objects as the watch delivers them.
     type Object: Versioned + Clone + serde::de::DeserializeOwned + std::fmt::Debug;
     /// The watch that delivers them.
@@ -35,7 +35,7 @@ pub(super) trait Kind: Default {
 }
 
 /// Follows objects of one kind.
-pub(super) struct KindFollower<K: Kind> {
+pub struct KindFollower<K: Kind> {
     seen: Seen,
     kind: K,
     /// Objects that were known when the list began and have not been listed yet.
@@ -43,7 +43,7 @@ pub(super) struct KindFollower<K: Kind> {
 }
 
 impl<K: Kind> KindFollower<K> {
-    pub(super) fn new(seen: &Seen) -> Self {
+    pub fn new(seen: &Seen) -> Self {
         Self {
             seen: seen.clone(),
             kind: K::default(),

@@ -11,7 +11,7 @@ use crate::reconciler::objects::{Key, SeenClaim};
 
 impl Index {
     /// A claim is new or has changed.
-    pub(in crate::reconciler) fn put_claim(&mut self, seen: SeenClaim, now: Moment) {
+    pub fn put_claim(&mut self, seen: SeenClaim, now: Moment) {
         let uid = Arc::clone(&seen.claim.uid);
         let mut since = now;
         let mut tries = None;
@@ -54,7 +54,7 @@ impl Index {
     }
 
     /// Forgets the tries to disrupt the node on a machine: what decides whether Karpenter repairs it has changed.
-    pub(super) fn forget_tries_on(&mut self, machine: Key) {
+    pub fn forget_tries_on(&mut self, machine: Key) {
         let pool = self.pool_of_machine.get(&machine);
         for uid in pool
             .and_then(|pool| self.claims_of.get(pool))
@@ -70,14 +70,14 @@ impl Index {
     }
 
     /// Forgets all tries: a watch may have missed something.
-    pub(in crate::reconciler) fn forget_tries(&mut self) {
+    pub fn forget_tries(&mut self) {
         for known in self.claims.values_mut() {
             known.tries = None;
         }
     }
 
     /// A claim is gone.
-    pub(in crate::reconciler) fn remove_claim(&mut self, uid: &str) {
+    pub fn remove_claim(&mut self, uid: &str) {
         let Some(KnownClaim { seen: known, .. }) = self.claims.remove(uid) else {
             return;
         };
@@ -94,7 +94,7 @@ impl Index {
     }
 
     /// The UIDs of all claims.
-    pub(in crate::reconciler) fn claims(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub fn claims(&self) -> impl Iterator<Item = &Arc<str>> {
         self.claims.keys()
     }
 }

@@ -23,19 +23,19 @@ use poolgate_core::policy::Policy;
 
 use super::objects::{Key, PodLocation, SeenClaim, SeenNode};
 
-pub(super) use snapshot::{PlanInputs, Snapshot};
+pub use snapshot::{PlanInputs, Snapshot};
 
 /// How many objects of each kind are kept.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Bounds {
-    pub(super) pools: usize,
-    pub(super) claims: usize,
-    pub(super) nodes: usize,
-    pub(super) pods: usize,
+pub struct Bounds {
+    pub pools: usize,
+    pub claims: usize,
+    pub nodes: usize,
+    pub pods: usize,
 }
 
 /// Several times what Kubernetes is tested for (5,000 nodes, 150,000 pods).
-pub(super) const BOUNDS: Bounds = Bounds {
+pub const BOUNDS: Bounds = Bounds {
     pools: 10_000,
     claims: 250_000,
     nodes: 250_000,
@@ -47,7 +47,7 @@ const MOST_SELECTED: usize = 256;
 
 /// The known state of the cluster.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub struct Index {
     bounds: Bounds,
     policy: Arc<Policy>,
     /// The pools, by name.
@@ -109,7 +109,7 @@ struct KnownLedger {
 
 impl Index {
     /// An empty index.
-    pub(super) fn new(policy: Arc<Policy>, bounds: Bounds) -> Self {
+    pub fn new(policy: Arc<Policy>, bounds: Bounds) -> Self {
         Self {
             bounds,
             policy,
@@ -118,17 +118,17 @@ impl Index {
     }
 
     /// The pools that have changed since the last call.
-    pub(super) fn take_changed(&mut self) -> BTreeSet<Arc<str>> {
+    pub fn take_changed(&mut self) -> BTreeSet<Arc<str>> {
         std::mem::take(&mut self.changed)
     }
 
     /// Whether any has.
-    pub(super) fn has_changed(&self) -> bool {
+    pub fn has_changed(&self) -> bool {
         !self.changed.is_empty()
     }
 
     /// All pools that may need something done.
-    pub(super) fn concerned(&self) -> BTreeSet<Arc<str>> {
+    pub fn concerned(&self) -> BTreeSet<Arc<str>> {
         let pools = self.pools.iter().filter(|(_, known)| known.pool.limit.is_some());
         pools
             .map(|(name, _)| Arc::clone(name))
@@ -137,12 +137,12 @@ impl Index {
     }
 
     /// Whether everything that was seen is kept.
-    pub(super) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.left_out.is_empty()
     }
 
     /// How many nodes have poolgate's marks.
-    pub(super) fn marked_nodes(&self) -> usize {
+    pub fn marked_nodes(&self) -> usize {
         self.marked.values().map(BTreeSet::len).sum()
     }
 

@@ -10,7 +10,7 @@ use crate::reconciler::objects::SeenNode;
 
 impl Index {
     /// A node is new or has changed.
-    pub(in crate::reconciler) fn put_node(&mut self, mut seen: SeenNode) {
+    pub fn put_node(&mut self, mut seen: SeenNode) {
         let name = self.node_name(&seen.node.name);
         match self.nodes.get(&name) {
             Some(known) if *known == seen => return,
@@ -45,7 +45,7 @@ impl Index {
     }
 
     /// A node is gone.
-    pub(in crate::reconciler) fn remove_node(&mut self, name: &str) {
+    pub fn remove_node(&mut self, name: &str) {
         let Some(known) = self.nodes.remove(name) else {
             return;
         };
@@ -67,30 +67,30 @@ impl Index {
     }
 
     /// The name of a node, shared with the entries that already have it: kept once.
-    pub(super) fn node_name(&self, name: &str) -> Arc<str> {
+    pub fn node_name(&self, name: &str) -> Arc<str> {
         let of_pods = self.pods_on.get_key_value(name).map(|(name, _)| name);
         let own = || self.nodes.get_key_value(name).map(|(name, _)| name);
         of_pods.or_else(own).map_or_else(|| name.into(), Arc::clone)
     }
 
     /// The names of all nodes.
-    pub(in crate::reconciler) fn nodes(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub fn nodes(&self) -> impl Iterator<Item = &Arc<str>> {
         self.nodes.keys()
     }
 
     /// The node labels to keep.
-    pub(in crate::reconciler) fn selected_labels(&mut self) -> BTreeSet<Box<str>> {
+    pub fn selected_labels(&mut self) -> BTreeSet<Box<str>> {
         self.relist_nodes = false;
         self.selected.clone()
     }
 
     /// Whether there are labels to keep that were not kept before.
-    pub(in crate::reconciler) fn wants_other_labels(&self) -> bool {
+    pub fn wants_other_labels(&self) -> bool {
         self.relist_nodes
     }
 
     /// Nodes of a pool with poolgate's marks whose machine belongs to no claim: no plan covers them.
-    pub(super) fn strays(&self, pool: &str) -> impl Iterator<Item = &SeenNode> {
+    pub fn strays(&self, pool: &str) -> impl Iterator<Item = &SeenNode> {
         let marked = self.marked.get(pool).into_iter().flatten();
         marked.filter_map(|name| self.nodes.get(name)).filter(|seen| {
             let owner = seen

@@ -10,7 +10,7 @@ use crate::reconciler::objects::{Key, PodLocation, SeenPod};
 
 impl Index {
     /// A pod is new or has changed.
-    pub(in crate::reconciler) fn put_pod(&mut self, seen: SeenPod) {
+    pub fn put_pod(&mut self, seen: SeenPod) {
         if self.placements.get(&seen.key) == Some(&seen.location) {
             return;
         }
@@ -42,7 +42,7 @@ impl Index {
     }
 
     /// A pod is gone, or no plan depends on it.
-    pub(in crate::reconciler) fn remove_pod(&mut self, key: Key) {
+    pub fn remove_pod(&mut self, key: Key) {
         match self.placements.remove(&key) {
             None => {}
             Some(PodLocation::Bound(node, pod)) => {
@@ -68,7 +68,7 @@ impl Index {
     }
 
     /// All pods.
-    pub(in crate::reconciler) fn pods(&self) -> impl Iterator<Item = Key> {
+    pub fn pods(&self) -> impl Iterator<Item = Key> {
         self.placements.keys().copied()
     }
 

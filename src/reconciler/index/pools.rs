@@ -12,7 +12,7 @@ use crate::objects::PoolObject;
 
 impl Index {
     /// A pool is new or has changed.
-    pub(in crate::reconciler) fn put_pool(&mut self, object: &PoolObject) {
+    pub fn put_pool(&mut self, object: &PoolObject) {
         let name: Arc<str> = object.metadata.name.as_ref().into();
         let object = object.kept();
         let text = object.to_string().into_boxed_str();
@@ -33,19 +33,19 @@ impl Index {
     }
 
     /// A pool is gone.
-    pub(in crate::reconciler) fn remove_pool(&mut self, name: &str) {
+    pub fn remove_pool(&mut self, name: &str) {
         if let Some((name, _)) = self.pools.remove_entry(name) {
             self.changed.insert(name);
         }
     }
 
     /// The names of all pools.
-    pub(in crate::reconciler) fn pools(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub fn pools(&self) -> impl Iterator<Item = &Arc<str>> {
         self.pools.keys()
     }
 
     /// Another policy is in force: all pools are read again.
-    pub(in crate::reconciler) fn set_policy(&mut self, policy: Arc<Policy>) {
+    pub fn set_policy(&mut self, policy: Arc<Policy>) {
         self.note_all();
         for known in self.pools.values_mut() {
             // We wrote this text ourselves.
@@ -58,12 +58,7 @@ impl Index {
 
     /// A pool's ledger is new or has changed. `changed_at` is the time; `None` if the ledger was there before the
     /// watch: its last denial may be of any age.
-    pub(in crate::reconciler) fn put_ledger(
-        &mut self,
-        pool: &str,
-        ledger: LedgerState,
-        changed_at: Option<Moment>,
-    ) {
+    pub fn put_ledger(&mut self, pool: &str, ledger: LedgerState, changed_at: Option<Moment>) {
         let known = self.ledgers.get(pool);
         if known.is_some_and(|known| known.ledger == ledger) {
             return;
@@ -79,21 +74,21 @@ impl Index {
     }
 
     /// Whether a drifted node of another pool is being replaced.
-    pub(super) fn replaces_drifted_outside(&self, pool: &str) -> bool {
+    pub fn replaces_drifted_outside(&self, pool: &str) -> bool {
         let is_drifted = |replacement: &Replacement| replacement.reason == ReplacedFor::Drifted;
         let mut others = self.ledgers.iter().filter(|(name, _)| ***name != *pool);
         others.any(|(_, known)| known.ledger.replacement.as_ref().is_some_and(is_drifted))
     }
 
     /// A pool's ledger is gone.
-    pub(in crate::reconciler) fn remove_ledger(&mut self, pool: &str) {
+    pub fn remove_ledger(&mut self, pool: &str) {
         if self.ledgers.remove(pool).is_some() {
             self.note(&Arc::from(pool));
         }
     }
 
     /// The pool of this name; a pool without a limit if it does not exist.
-    pub(super) fn pool(&self, name: &str) -> Arc<Pool> {
+    pub fn pool(&self, name: &str) -> Arc<Pool> {
         match self.pools.get(name) {
             Some(known) => Arc::clone(&known.pool),
             None => Arc::new(Pool::of(&json!({"metadata": {"name": name}}), &self.policy)),
@@ -101,16 +96,16 @@ impl Index {
     }
 
     /// Whether there is a pool of this name.
-    pub(in crate::reconciler) fn knows_pool(&self, name: &str) -> bool {
+    pub fn knows_pool(&self, name: &str) -> bool {
         self.pools.contains_key(name)
     }
 
     /// The policy under which pools are read.
-    pub(in crate::reconciler) fn policy(&self) -> &Arc<Policy> {
+    pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }
 
-    pub(super) fn is_limited(&self, name: &str) -> bool {
+    pub fn is_limited(&self, name: &str) -> bool {
         self.pools
             .get(name)
             .is_some_and(|known| known.pool.limit.is_some())

@@ -26,32 +26,32 @@ struct WholeClaim {
 
 /// A pool and what belongs to it.
 #[derive(Debug, Clone)]
-pub(in crate::reconciler) struct Snapshot {
-    pub(in crate::reconciler) pool: Arc<Pool>,
+pub struct Snapshot {
+    pub pool: Arc<Pool>,
     /// Whether the pool exists.
-    pub(in crate::reconciler) exists: bool,
+    pub exists: bool,
     claims: Vec<WholeClaim>,
     pending: Vec<Arc<Needs>>,
     /// What its ledger says.
-    pub(in crate::reconciler) ledger: LedgerState,
+    pub ledger: LedgerState,
     denied_at: Option<Moment>,
     denied_anywhere_at: Option<Moment>,
     replaces_elsewhere: bool,
     /// Nodes with poolgate's marks that belong to no claim of the pool.
-    pub(in crate::reconciler) strays: Vec<ObjectRef>,
+    pub strays: Vec<ObjectRef>,
 }
 
 /// The inputs of a plan besides the state of the cluster.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::reconciler) struct PlanInputs {
-    pub(in crate::reconciler) steady_since: Option<Moment>,
-    pub(in crate::reconciler) terminations_left: usize,
-    pub(in crate::reconciler) settings: Settings,
+pub struct PlanInputs {
+    pub steady_since: Option<Moment>,
+    pub terminations_left: usize,
+    pub settings: Settings,
 }
 
 impl Index {
     /// What is known of a pool.
-    pub(in crate::reconciler) fn snapshot(&self, name: &str) -> Snapshot {
+    pub fn snapshot(&self, name: &str) -> Snapshot {
         let uids = self.claims_of.get(name).into_iter().flatten();
         let claims = uids.filter_map(|uid| self.claims.get(uid)).map(|known| {
             let machine = known.seen.machine;
@@ -84,7 +84,7 @@ impl Index {
 
 impl Snapshot {
     /// The same in the form that a plan takes.
-    pub(in crate::reconciler) fn state(&self, inputs: PlanInputs) -> PoolState<'_> {
+    pub fn state(&self, inputs: PlanInputs) -> PoolState<'_> {
         PoolState {
             pool: &self.pool,
             claims: self
@@ -109,13 +109,13 @@ impl Snapshot {
     }
 
     /// Whether nothing of the pool is left, so that it need not be reconciled again.
-    pub(in crate::reconciler) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         !self.exists && self.claims.is_empty() && self.strays.is_empty()
     }
 
     /// When the pool last got a node above its Hard limit: while such nodes are added, the gate is not there, and
     /// the excess is not steady.
-    pub(in crate::reconciler) fn grown_at(&self) -> Moment {
+    pub fn grown_at(&self) -> Moment {
         let hard = self.pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard);
         let last = self.claims.iter().map(|claim| claim.since).max();
         let is_above = hard.is_some_and(|limit| self.claims.len() > limit.nodes as usize);
@@ -124,10 +124,7 @@ impl Snapshot {
 
     /// Applies a list that was just read: claims missing from it are gone, and those it shows as being deleted are
     /// being deleted. False if it has a claim that is not known here yet: then it is too early to decide.
-    pub(in crate::reconciler) fn agree_with(
-        &mut self,
-        listed: &HashMap<Box<str>, Option<Timestamp>>,
-    ) -> bool {
+    pub fn agree_with(&mut self, listed: &HashMap<Box<str>, Option<Timestamp>>) -> bool {
         self.claims.retain(|whole| listed.contains_key(&*whole.claim.uid));
         for WholeClaim { claim, .. } in &mut self.claims {
             if let (None, Some(Some(deleted))) = (claim.deleted, listed.get(&*claim.uid)) {
@@ -140,7 +137,7 @@ impl Snapshot {
     /// Applies what was just read: all claims, and the node of one of them. Returns the version of that claim; `None` if
     /// the claim or its node is not the one that is known here, or there is a claim that is not known yet: then it is
     /// too early to decide.
-    pub(in crate::reconciler) fn agree_with_whole(
+    pub fn agree_with_whole(
         &mut self,
         claims: Vec<ClaimObject>,
         node: Option<NodeObject>,

@@ -13,12 +13,12 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
 use crate::telemetry::{Counters, Label, Registry};
 
-pub(super) use pools::PoolMetrics;
+pub use pools::PoolMetrics;
 
 /// The reconciler's metrics.
 #[derive(Debug, Clone)]
-pub(super) struct ReconcileMetrics {
-    pub(super) pools: PoolMetrics,
+pub struct ReconcileMetrics {
+    pub pools: PoolMetrics,
     terminated: Family<[Label<String>; 2], Counter>,
     replacements: Family<[Label; 2], Counter>,
     writes: Family<[Label; 2], Counter>,
@@ -33,7 +33,7 @@ pub(super) struct ReconcileMetrics {
 
 impl ReconcileMetrics {
     /// Registers the numbers.
-    pub(super) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self {
             pools: PoolMetrics::register(registry),
             terminated: registry.metric("nodeclaims_terminated", "NodeClaims that poolgate has deleted"),
@@ -71,24 +71,24 @@ impl ReconcileMetrics {
     }
 
     /// A claim was deleted.
-    pub(super) fn terminated(&self, pool: &str) {
+    pub fn terminated(&self, pool: &str) {
         let labels = [("nodepool", pool.into()), ("reason", "over_limit".into())];
         self.terminated.get_or_create(&labels).inc();
     }
 
     /// A replacement has ended.
-    pub(super) fn replaced(&self, reason: ReplacedFor, outcome: ReplacementOutcome) {
+    pub fn replaced(&self, reason: ReplacedFor, outcome: ReplacementOutcome) {
         let labels = of_replacement(reason, outcome);
         self.replacements.get_or_create(&labels).inc();
     }
 
-    pub(super) fn written(&self, what: &'static str, result: &'static str) {
+    pub fn written(&self, what: &'static str, result: &'static str) {
         let labels = [("write", what), ("result", result)];
         self.writes.get_or_create(&labels).inc();
     }
 
     /// A pool was reconciled.
-    pub(super) fn reconciled(&self, took: Duration, success: bool) {
+    pub fn reconciled(&self, took: Duration, success: bool) {
         let result = if success { "success" } else { "error" };
         self.reconciles.inc(result);
         if !success {
@@ -97,15 +97,15 @@ impl ReconcileMetrics {
         self.time.observe(took.as_secs_f64());
     }
 
-    pub(super) fn observing(&self, observing: bool) {
+    pub fn observing(&self, observing: bool) {
         self.observing.set(observing.into());
     }
 
-    pub(super) fn leading(&self, leading: bool) {
+    pub fn leading(&self, leading: bool) {
         self.leader.set(leading.into());
     }
 
-    pub(super) fn waiting(&self, pools: usize, marked: usize) {
+    pub fn waiting(&self, pools: usize, marked: usize) {
         self.queue.set(i64::try_from(pools).unwrap_or(i64::MAX));
         self.marked.set(i64::try_from(marked).unwrap_or(i64::MAX));
     }

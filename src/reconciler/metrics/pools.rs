@@ -19,7 +19,7 @@ const MODES: [NodeLimitMode; 2] = [NodeLimitMode::Hard, NodeLimitMode::Soft];
 
 /// The metrics of pools.
 #[derive(Debug, Clone, Default)]
-pub(in crate::reconciler) struct PoolMetrics {
+pub struct PoolMetrics {
     nodes: Family<[Label<String>; 1], Gauge>,
     limit: Family<[Label<String>; 1], Gauge>,
     remaining: Family<[Label<String>; 1], Gauge>,
@@ -34,7 +34,7 @@ pub(in crate::reconciler) struct PoolMetrics {
 
 impl PoolMetrics {
     /// Registers the numbers.
-    pub(super) fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry) -> Self {
         Self {
             nodes: registry.metric(
                 "nodepools_nodes",
@@ -64,7 +64,7 @@ impl PoolMetrics {
     }
 
     /// Shows the numbers of a pool; those of a pool without a limit are removed.
-    pub(in crate::reconciler) fn show(&self, pool: &Arc<str>, numbers: &Numbers) {
+    pub fn show(&self, pool: &Arc<str>, numbers: &Numbers) {
         let Some(limit) = numbers.limit else {
             return self.forget(pool);
         };
@@ -91,7 +91,7 @@ impl PoolMetrics {
     }
 
     /// Removes the numbers of a pool.
-    pub(in crate::reconciler) fn forget(&self, pool: &str) {
+    pub fn forget(&self, pool: &str) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if !shown.remove(pool) {
             return;
@@ -115,7 +115,7 @@ impl PoolMetrics {
     }
 
     /// Removes the numbers of all pools: another replica leads.
-    pub(in crate::reconciler) fn forget_all(&self) {
+    pub fn forget_all(&self) {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for pool in shown {
             self.forget(&pool);

@@ -13,26 +13,26 @@ use super::{Interned, Key};
 use crate::objects::{Conditions, Metadata, Object, PoolLabel};
 
 /// The fields of a NodeClaim that are read.
-pub(crate) type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;
+pub type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;
 
 /// The annotations of a NodeClaim that are read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Annotations {
+pub struct Annotations {
     #[serde(rename = "karpenter.sh/nodeclaim-termination-timestamp")]
     terminated_at: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Spec {
+pub struct Spec {
     expire_after: Option<String>,
     termination_grace_period: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Status {
+pub struct Status {
     #[serde(rename = "providerID")]
     provider_id: Option<Box<str>>,
     conditions: Conditions,
@@ -40,17 +40,17 @@ pub(crate) struct Status {
 
 /// A NodeClaim as it was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SeenClaim {
-    pub(crate) claim: Arc<Claim>,
+pub struct SeenClaim {
+    pub claim: Arc<Claim>,
     /// The name of its pool.
-    pub(crate) pool: Arc<str>,
+    pub pool: Arc<str>,
     /// Its machine; `None` if none was ordered.
-    pub(crate) machine: Option<Key>,
+    pub machine: Option<Key>,
 }
 
 impl ClaimObject {
     /// What is kept of the claim; `None` if it belongs to no pool.
-    pub(crate) fn seen(self, names: &mut Interned<str>) -> Option<SeenClaim> {
+    pub fn seen(self, names: &mut Interned<str>) -> Option<SeenClaim> {
         let pool = names.share(self.metadata.labels.pool.as_deref()?);
         let conditions = conditions(&self.status.conditions);
         let created = self.metadata.created().unwrap_or(Timestamp::UNIX_EPOCH);
@@ -76,7 +76,7 @@ impl ClaimObject {
 }
 
 /// The machine that a `providerID` names.
-pub(super) fn machine(provider_id: &str) -> Option<Key> {
+pub fn machine(provider_id: &str) -> Option<Key> {
     (!provider_id.is_empty()).then(|| Key::of(provider_id))
 }
 

@@ -10,7 +10,7 @@ const FEW: usize = 1_024;
 
 /// Shared values. Those no longer used are dropped now and then.
 #[derive(Debug)]
-pub(crate) struct Interned<T: ?Sized> {
+pub struct Interned<T: ?Sized> {
     values: HashSet<Arc<T>>,
     /// The number of values at which unused ones are removed next.
     sweep_at: usize,
@@ -27,7 +27,7 @@ impl<T: ?Sized> Default for Interned<T> {
 
 impl<T: Hash + Eq + ?Sized> Interned<T> {
     /// The shared value that is equal to this one.
-    pub(crate) fn share<V>(&mut self, value: V) -> Arc<T>
+    pub fn share<V>(&mut self, value: V) -> Arc<T>
     where
         V: Borrow<T> + Into<Arc<T>>,
     {

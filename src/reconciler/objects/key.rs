@@ -5,13 +5,13 @@ use aws_lc_rs::digest::{SHA256, digest};
 /// Replaces a text that identifies something and is never shown, such as the UID of a pod. Half of a SHA-256, so
 /// two texts do not collide in practice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key([u8; Self::BYTES]);
+pub struct Key([u8; Self::BYTES]);
 
 impl Key {
     const BYTES: usize = 16;
 
     /// The key of this text.
-    pub(crate) fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         let hash = digest(&SHA256, text.as_bytes());
         let half = hash.as_ref().first_chunk().copied();
         Self(half.unwrap_or_default())

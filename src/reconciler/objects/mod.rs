@@ -10,9 +10,9 @@ mod pod;
 mod pod_disruption_budget;
 mod pod_needs;
 
-pub(super) use claim::{ClaimObject, SeenClaim};
-pub(super) use interned::Interned;
-pub(super) use key::Key;
-pub(super) use node::{NodeKinds, NodeObject, SeenNode};
-pub(super) use pod::{PodKinds, PodLocation, PodObject, SeenPod};
-pub(super) use pod_disruption_budget::BudgetObject;
+pub use claim::{ClaimObject, SeenClaim};
+pub use interned::Interned;
+pub use key::Key;
+pub use node::{NodeKinds, NodeObject, SeenNode};
+pub use pod::{PodKinds, PodLocation, PodObject, SeenPod};
+pub use pod_disruption_budget::BudgetObject;

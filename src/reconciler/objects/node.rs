@@ -15,11 +15,11 @@ use super::{Interned, Key};
 use crate::objects::{Conditions, Metadata, Object, Texts};
 
 /// The fields of a Node that are read.
-pub(crate) type NodeObject = Object<Metadata<Texts, Texts>, Spec, Status>;
+pub type NodeObject = Object<Metadata<Texts, Texts>, Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Spec {
+pub struct Spec {
     #[serde(rename = "providerID")]
     provider_id: String,
     unschedulable: bool,
@@ -28,24 +28,24 @@ pub(crate) struct Spec {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Status {
+pub struct Status {
     allocatable: Option<BTreeMap<String, String>>,
     conditions: Conditions,
 }
 
 /// A node as it was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SeenNode {
-    pub(crate) node: Arc<Node>,
+pub struct SeenNode {
+    pub node: Arc<Node>,
     /// The name of its pool.
-    pub(crate) pool: Arc<str>,
+    pub pool: Arc<str>,
     /// Its machine; `None` if it has none yet.
-    pub(crate) machine: Option<Key>,
+    pub machine: Option<Key>,
 }
 
 /// Values that nodes share: there are only a few kinds of machines.
 #[derive(Debug, Default)]
-pub(crate) struct NodeKinds {
+pub struct NodeKinds {
     names: Interned<str>,
     labels: Interned<BTreeMap<String, String>>,
     taints: Interned<[Taint]>,
@@ -54,7 +54,7 @@ pub(crate) struct NodeKinds {
 
 impl NodeObject {
     /// What is kept of the node; of its labels only those in `selected`. `None` if it belongs to no pool.
-    pub(crate) fn seen(self, kinds: &mut NodeKinds, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
+    pub fn seen(self, kinds: &mut NodeKinds, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
         let pool = kinds.names.share(self.metadata.label(NODEPOOL_LABEL)?);
         let marks = Marks::of(
             |key| self.metadata.label(key),

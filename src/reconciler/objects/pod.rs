@@ -17,11 +17,11 @@ use crate::objects::{Conditions, Metadata, Object, Texts, instant};
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The fields of a Pod that are read.
-pub(crate) type PodObject<L = IgnoredAny> = Object<Metadata<L, Texts>, Spec, Status>;
+pub type PodObject<L = IgnoredAny> = Object<Metadata<L, Texts>, Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Status {
+pub struct Status {
     phase: String,
     start_time: Option<String>,
     conditions: Conditions,
@@ -29,15 +29,15 @@ pub(crate) struct Status {
 
 /// A pod as it was seen.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SeenPod {
+pub struct SeenPod {
     /// Its UID.
-    pub(crate) key: Key,
-    pub(crate) location: PodLocation,
+    pub key: Key,
+    pub location: PodLocation,
 }
 
 /// Where a pod is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum PodLocation {
+pub enum PodLocation {
     /// On the node of this name.
     Bound(Arc<str>, Arc<Pod>),
     /// On no node: the scheduler finds no node for it.
@@ -46,7 +46,7 @@ pub(crate) enum PodLocation {
 
 /// Values that pods share: pods of one workload are mostly equal.
 #[derive(Debug, Default)]
-pub(crate) struct PodKinds {
+pub struct PodKinds {
     names: Interned<str>,
     needs: Interned<Needs>,
     pods: Interned<Pod>,
@@ -54,7 +54,7 @@ pub(crate) struct PodKinds {
 
 impl PodObject {
     /// What is kept of the pod; `None` if no plan depends on it.
-    pub(crate) fn seen(self, key: Key, kinds: &mut PodKinds) -> Option<SeenPod> {
+    pub fn seen(self, key: Key, kinds: &mut PodKinds) -> Option<SeenPod> {
         let mut needs = || kinds.needs.share(self.spec.needs(&mut kinds.names));
         let location = match self.spec.node_name() {
             Some(node) => {
@@ -70,7 +70,7 @@ impl PodObject {
 
 impl PodObject<Texts> {
     /// The pod as a drain of its node finds it.
-    pub(crate) fn on_node(self) -> PodOnNode {
+    pub fn on_node(self) -> PodOnNode {
         let needs = self.spec.needs(&mut Interned::default());
         let pod = self.pod(Arc::new(needs));
         PodOnNode {

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use crate::objects::{Metadata, Object, Texts};
 
 /// The fields of a PodDisruptionBudget that are read.
-pub(crate) type BudgetObject = Object<Metadata, Spec, Status>;
+pub type BudgetObject = Object<Metadata, Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Spec {
+pub struct Spec {
     selector: Option<Selector>,
 }
 
@@ -32,14 +32,14 @@ struct Expression {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Status {
+pub struct Status {
     observed_generation: i64,
     disruptions_allowed: i64,
 }
 
 impl BudgetObject {
     /// What a drain depends on.
-    pub(crate) fn budget(self) -> PodDisruptionBudget {
+    pub fn budget(self) -> PodDisruptionBudget {
         PodDisruptionBudget {
             name: NamespacedName {
                 namespace: self.metadata.namespace,

@@ -12,7 +12,7 @@ use super::Interned;
 /// The part of a pod's spec that is read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Spec {
+pub struct Spec {
     node_name: String,
     priority: Option<i32>,
     node_selector: Option<BTreeMap<String, String>>,
@@ -97,16 +97,16 @@ struct Volume {
 }
 
 impl Spec {
-    pub(super) fn node_name(&self) -> Option<&str> {
+    pub fn node_name(&self) -> Option<&str> {
         Some(self.node_name.as_str()).filter(|name| !name.is_empty())
     }
 
-    pub(super) fn priority(&self) -> Option<i32> {
+    pub fn priority(&self) -> Option<i32> {
         self.priority
     }
 
     /// What the pod needs from a node.
-    pub(super) fn needs(&self, names: &mut Interned<str>) -> Needs {
+    pub fn needs(&self, names: &mut Interned<str>) -> Needs {
         Needs {
             requests: self.requests(names),
             node_selector: self.node_selector.clone().unwrap_or_default(),

@@ -13,13 +13,13 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const NAME: &str = "beside";
 
 /// A pool with room, and pods that ask it for nodes one after the other.
-pub(super) struct Beside<'g> {
+pub struct Beside<'g> {
     guarded: &'g Guarded,
     pods: u32,
 }
 
 impl<'g> Beside<'g> {
-    pub(super) fn create(guarded: &'g Guarded) -> Self {
+    pub fn create(guarded: &'g Guarded) -> Self {
         let cluster = &guarded.cluster;
         cluster.create_pool(&node_pool(NAME, &json!({"limits": {"nodes": "100"}})));
         cluster.deploy(&one_pod_a_node(NAME, NAME, 0));
@@ -27,7 +27,7 @@ impl<'g> Beside<'g> {
     }
 
     /// Asks for one more node, and returns how long it took until all nodes were there, or that they are not.
-    pub(super) fn ask(&mut self) -> Duration {
+    pub fn ask(&mut self) -> Duration {
         let begun = Instant::now();
         self.pods += 1;
         self.guarded.cluster.scale(NAME, self.pods);
@@ -38,12 +38,12 @@ impl<'g> Beside<'g> {
     }
 
     /// The same so many times.
-    pub(super) fn ask_times(&mut self, times: usize) -> Vec<Duration> {
+    pub fn ask_times(&mut self, times: usize) -> Vec<Duration> {
         (0..times).map(|_| self.ask()).collect()
     }
 
     /// Whether every pod has its node.
-    pub(super) fn is_served(&self) -> bool {
+    pub fn is_served(&self) -> bool {
         let running = self.guarded.cluster.pods_in_phase(NAME, "Running");
         u32::try_from(running) == Ok(self.pods)
     }

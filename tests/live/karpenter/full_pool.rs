@@ -14,26 +14,26 @@ use crate::support::recording::{Change, Recording, counts, deleted_in_order, is_
 const DEADLINE: &str = "karpenter.sh/nodeclaim-termination-timestamp";
 
 /// The pool, and a recording of it from its beginning.
-pub(super) struct FullPool<'g> {
+pub struct FullPool<'g> {
     guarded: &'g Guarded,
-    pub(super) name: String,
+    pub name: String,
     limit: usize,
     pods: usize,
-    pub(super) claims: Recording,
-    pub(super) nodes: Recording,
+    pub claims: Recording,
+    pub nodes: Recording,
 }
 
 /// One of its nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Member {
-    pub(super) claim: String,
-    pub(super) node: String,
+pub struct Member {
+    pub claim: String,
+    pub node: String,
 }
 
 /// How long after a beginning a node was deleted, was gone, and had a successor that was initialized.
 #[derive(Debug)]
 #[expect(dead_code, reason = "printed")]
-pub(super) struct Replaced {
+pub struct Replaced {
     deleted: Duration,
     gone: Duration,
     initialized: Duration,
@@ -41,14 +41,14 @@ pub(super) struct Replaced {
 
 impl<'g> FullPool<'g> {
     /// Creates a pool and so many pods, each of which needs one of its nodes to itself.
-    pub(super) fn fill(guarded: &'g Guarded, pool: &Value, limit: usize) -> Self {
+    pub fn fill(guarded: &'g Guarded, pool: &Value, limit: usize) -> Self {
         let pods = u32::try_from(limit).expect("a number of pods");
         let deployment = one_pod_a_node(name(pool), name(pool), pods);
         Self::fill_with(guarded, pool, limit, &deployment)
     }
 
     /// Creates a pool and a Deployment of the same name that fills it.
-    pub(super) fn fill_with(guarded: &'g Guarded, pool: &Value, limit: usize, deployment: &Value) -> Self {
+    pub fn fill_with(guarded: &'g Guarded, pool: &Value, limit: usize, deployment: &Value) -> Self {
         let (cluster, name) = (&guarded.cluster, name(pool).to_owned());
         let pods = deployment["spec"]["replicas"].as_u64();
         let pods = pods
@@ -69,7 +69,7 @@ impl<'g> FullPool<'g> {
     }
 
     /// Its nodes, by the names of their NodeClaims.
-    pub(super) fn members(&self) -> Vec<Member> {
+    pub fn members(&self) -> Vec<Member> {
         let claims = self.guarded.cluster.claims(&self.name);
         let member = |claim: &Value| Member {
             claim: name(claim).to_owned(),
@@ -85,7 +85,7 @@ impl<'g> FullPool<'g> {
 
     /// Waits until there are as many nodes as may be, all of them with their pods, and none of these among them.
     #[track_caller]
-    pub(super) fn wait_until_full_without(&self, old: &BTreeSet<String>) {
+    pub fn wait_until_full_without(&self, old: &BTreeSet<String>) {
         let what = format!("{} to be full without {old:?}", self.name);
         self.guarded.wait_for(&what, |cluster| {
             let claims = cluster.claims(&self.name);
@@ -97,7 +97,7 @@ impl<'g> FullPool<'g> {
 
     /// Waits until a node is replaced, and says how long after `begun` each part of that was.
     #[track_caller]
-    pub(super) fn wait_until_replaced(&self, member: &Member, begun: Instant) -> Replaced {
+    pub fn wait_until_replaced(&self, member: &Member, begun: Instant) -> Replaced {
         self.wait_until_full_without(&BTreeSet::from([member.claim.clone()]));
         let changes = self.claims.changes(self.guarded.cluster.client());
         let first = |what: &str, is: &dyn Fn(&Change) -> bool| {
@@ -121,14 +121,14 @@ impl<'g> FullPool<'g> {
     }
 
     /// The NodeClaims that were deleted so far, in that order.
-    pub(super) fn deleted(&self) -> Vec<String> {
+    pub fn deleted(&self) -> Vec<String> {
         deleted_in_order(&self.claims.changes(self.guarded.cluster.client()))
     }
 
     /// What holds at every moment: never more nodes than may be, and no deadline on a NodeClaim that lives. Karpenter never
     /// takes that off again, so a later drain would kill pods past it.
     #[track_caller]
-    pub(super) fn assert_sound(&self) {
+    pub fn assert_sound(&self) {
         assert_eq!(
             self.guarded.most(&self.claims),
             self.limit,
@@ -140,7 +140,7 @@ impl<'g> FullPool<'g> {
 
     /// The second half of that.
     #[track_caller]
-    pub(super) fn assert_no_deadline_of_the_living(&self) {
+    pub fn assert_no_deadline_of_the_living(&self) {
         for change in self.claims.changes(self.guarded.cluster.client()) {
             let claim = &change.object;
             let is_due = annotation(claim, DEADLINE).is_some();
@@ -149,7 +149,7 @@ impl<'g> FullPool<'g> {
     }
 
     /// The deadline that a NodeClaim was given last, if it was given one.
-    pub(super) fn deadline(&self, member: &Member) -> Option<String> {
+    pub fn deadline(&self, member: &Member) -> Option<String> {
         let changes = self.claims.changes(self.guarded.cluster.client());
         let mut of_it = changes
             .iter()
@@ -159,7 +159,7 @@ impl<'g> FullPool<'g> {
     }
 
     /// The fewest nodes of use at one time since `begun`: initialized, and not being deleted.
-    pub(super) fn fewest_ready(&self, begun: Instant) -> usize {
+    pub fn fewest_ready(&self, begun: Instant) -> usize {
         let changes = self.claims.changes(self.guarded.cluster.client());
         let history = counts(&changes, is_ready);
         let before = history.iter().rev().find(|(at, _)| *at < begun);
@@ -169,7 +169,7 @@ impl<'g> FullPool<'g> {
     }
 
     /// Whether a node ever carried poolgate's mark against repair.
-    pub(super) fn was_marked_against_repair(&self, node: &str) -> bool {
+    pub fn was_marked_against_repair(&self, node: &str) -> bool {
         let changes = self.nodes.changes(self.guarded.cluster.client());
         let mut of_it = changes.iter().filter(|change| name(&change.object) == node);
         of_it.any(|change| is_marked_against_repair(&change.object))
@@ -177,7 +177,7 @@ impl<'g> FullPool<'g> {
 
     /// Waits until a node carries that mark, or no longer does.
     #[track_caller]
-    pub(super) fn wait_until_marked_against_repair(&self, node: &str, marked: bool) {
+    pub fn wait_until_marked_against_repair(&self, node: &str, marked: bool) {
         let what = format!("{node} to be marked against repair: {marked}");
         self.guarded.wait_for(&what, |cluster| {
             let nodes = cluster.nodes(&self.name);
@@ -187,7 +187,7 @@ impl<'g> FullPool<'g> {
     }
 
     /// Makes the pool say what becomes of its nodes at the limit.
-    pub(super) fn at_limit(&self, choice: &str) {
+    pub fn at_limit(&self, choice: &str) {
         let change = json!({"metadata": {"annotations": {"poolgate.dev/at-limit": choice}}});
         let path = format!("/apis/karpenter.sh/v1/nodepools/{}", self.name);
         self.guarded.cluster.client().merge(&path, &change);
@@ -195,7 +195,7 @@ impl<'g> FullPool<'g> {
 
     /// Waits for an event about the pool, and returns its message.
     #[track_caller]
-    pub(super) fn wait_for_event(&self, reason: &str) -> String {
+    pub fn wait_for_event(&self, reason: &str) -> String {
         self.guarded.wait_for(&format!("an event {reason}"), |cluster| {
             let events = cluster.events(&self.name, reason);
             Some(events.first()?["message"].as_str()?.to_owned())
@@ -204,7 +204,7 @@ impl<'g> FullPool<'g> {
 }
 
 /// Whether a NodeClaim has a node of use.
-pub(super) fn is_ready(claim: &Value) -> bool {
+pub fn is_ready(claim: &Value) -> bool {
     condition(claim, "Initialized") == "True" && !is_going(claim)
 }
 

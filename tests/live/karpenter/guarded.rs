@@ -19,20 +19,20 @@ const DEADLINE: Duration = Duration::from_mins(8);
 
 /// Real Karpenter behind `serve --gate` under failure policy Fail, with `reconcile` beside it. Tests that share one
 /// keep to pools and Deployments of their own names.
-pub(super) struct Guarded {
-    pub(super) cluster: KarpenterCluster,
+pub struct Guarded {
+    pub cluster: KarpenterCluster,
     reconciler: Mutex<Option<Reconciler>>,
     gate: Mutex<Option<Poolgate>>,
 }
 
 impl Guarded {
     /// Starts gate and reconciler, with more arguments for the reconciler.
-    pub(super) fn start(args: &[&str]) -> Self {
+    pub fn start(args: &[&str]) -> Self {
         Self::start_repairing(NodeRepair::Off, args)
     }
 
     /// The same where Karpenter repairs nodes.
-    pub(super) fn start_repairing(repair: NodeRepair, args: &[&str]) -> Self {
+    pub fn start_repairing(repair: NodeRepair, args: &[&str]) -> Self {
         let (cluster, gate) = KarpenterCluster::start(Definition::Patched, repair, start_gate);
         let guarded = Self {
             cluster,
@@ -44,19 +44,19 @@ impl Guarded {
     }
 
     /// Starts the gate.
-    pub(super) fn gate_alone() -> Self {
+    pub fn gate_alone() -> Self {
         let guarded = Self::unguarded_by(Definition::Patched, NodeRepair::Off);
         guarded.guard();
         guarded
     }
 
     /// Starts neither: Karpenter alone with its own definitions, until [`Self::guard`].
-    pub(super) fn unguarded() -> Self {
+    pub fn unguarded() -> Self {
         Self::unguarded_by(Definition::Published, NodeRepair::Off)
     }
 
     /// The same where Karpenter repairs nodes.
-    pub(super) fn unguarded_repairing() -> Self {
+    pub fn unguarded_repairing() -> Self {
         Self::unguarded_by(Definition::Published, NodeRepair::On)
     }
 
@@ -69,34 +69,34 @@ impl Guarded {
     }
 
     /// Starts the gate where there is none.
-    pub(super) fn guard(&self) {
+    pub fn guard(&self) {
         *lock(&self.gate) = Some(start_gate(self.cluster.plane()));
     }
 
     /// Kills the gate, which then denies whatever it is asked until [`Self::guard`]: it fails closed.
-    pub(super) fn kill_gate(&self) {
+    pub fn kill_gate(&self) {
         *lock(&self.gate) = None;
     }
 
     /// Starts the reconciler where there is none.
-    pub(super) fn reconcile(&self, args: &[&str]) {
+    pub fn reconcile(&self, args: &[&str]) {
         let account = self.cluster.plane().kubeconfig_by(Account::Reconciler);
         *lock(&self.reconciler) = Some(Reconciler::start(&account, args));
     }
 
     /// Kills the reconciler, without a signal that it could see.
-    pub(super) fn kill_reconciler(&self) {
+    pub fn kill_reconciler(&self) {
         *lock(&self.reconciler) = None;
     }
 
     /// Lets poolgate review NodePools too.
-    pub(super) fn review_pools(&self) {
+    pub fn review_pools(&self) {
         let (base, ca) = self.with_gate(|gate| (gate.base_url(), gate.ca()));
         self.cluster.plane().register_webhooks(&base, &ca);
     }
 
     /// How many creations of NodeClaims the gate has denied so far because of limits of this mode.
-    pub(super) fn denials(&self, mode: &str) -> usize {
+    pub fn denials(&self, mode: &str) -> usize {
         let labels = format!("{{decision=\"denied\",mode=\"{mode}\",dry_run=\"false\"}}");
         let metric = format!("poolgate_gate_decisions_total{labels}");
         // It begins to be there with the first.
@@ -104,25 +104,25 @@ impl Guarded {
     }
 
     /// What the reconciler shows of a pool.
-    pub(super) fn number(&self, name: &str, pool: &str) -> Option<usize> {
+    pub fn number(&self, name: &str, pool: &str) -> Option<usize> {
         let metric = format!("poolgate_nodepools_{name}{{nodepool=\"{pool}\"}}");
         self.reconciler_metric(&metric).map(whole)
     }
 
     /// One of the reconciler's metrics, named with its labels.
-    pub(super) fn reconciler_metric(&self, metric: &str) -> Option<f64> {
+    pub fn reconciler_metric(&self, metric: &str) -> Option<f64> {
         let reconciler = lock(&self.reconciler);
         reconciler.as_ref().expect("a reconciler runs").metric(metric)
     }
 
     /// The largest number of objects at one time in a recording.
-    pub(super) fn most(&self, recording: &Recording) -> usize {
+    pub fn most(&self, recording: &Recording) -> usize {
         peak(&counts(&recording.changes(self.cluster.client()), |_| true))
     }
 
     /// Waits for something that Karpenter and poolgate do; panics with the whole story if it does not happen.
     #[track_caller]
-    pub(super) fn wait_for<T>(&self, what: &str, mut look: impl FnMut(&KarpenterCluster) -> Option<T>) -> T {
+    pub fn wait_for<T>(&self, what: &str, mut look: impl FnMut(&KarpenterCluster) -> Option<T>) -> T {
         let begun = Instant::now();
         loop {
             if let Some(found) = look(&self.cluster) {
@@ -139,7 +139,7 @@ impl Guarded {
 
     /// Waits until so many pods of a Deployment run.
     #[track_caller]
-    pub(super) fn wait_until_running(&self, deployment: &str, pods: usize) {
+    pub fn wait_until_running(&self, deployment: &str, pods: usize) {
         self.wait_for(&format!("{pods} pods of {deployment} to run"), |cluster| {
             (cluster.pods_in_phase(deployment, "Running") == pods).then_some(())
         });
@@ -147,7 +147,7 @@ impl Guarded {
 
     /// Waits until poolgate holds so many nodes of a pool.
     #[track_caller]
-    pub(super) fn wait_until_held(&self, pool: &str, nodes: usize) {
+    pub fn wait_until_held(&self, pool: &str, nodes: usize) {
         self.wait_for(&format!("{nodes} nodes of {pool} to be held"), |cluster| {
             (cluster.held(pool) == nodes).then_some(())
         });
@@ -155,7 +155,7 @@ impl Guarded {
 
     /// Lets the cluster do what it does for so long.
     #[track_caller]
-    pub(super) fn linger(&self, time: Duration) {
+    pub fn linger(&self, time: Duration) {
         let until = Instant::now() + time;
         while Instant::now() < until {
             self.pause();
@@ -164,7 +164,7 @@ impl Guarded {
 
     /// A short pause; panics if a program has stopped. Each look at the cluster is a request or more.
     #[track_caller]
-    pub(super) fn pause(&self) {
+    pub fn pause(&self) {
         self.cluster.assert_alive();
         if let Some(gate) = &mut *lock(&self.gate) {
             gate.expect_alive();
@@ -176,7 +176,7 @@ impl Guarded {
     }
 
     /// Everything that was said and what is where, for a test that fails.
-    pub(super) fn story(&self) -> String {
+    pub fn story(&self) -> String {
         let gate = lock(&self.gate).as_ref().map(|gate| gate.log());
         let reconciler = lock(&self.reconciler).as_ref().map(|reconciler| reconciler.log());
         format!(
@@ -211,7 +211,7 @@ fn start_gate(plane: &ControlPlane) -> Poolgate {
 
 /// How long to look on where nothing is to happen: long enough for three of Karpenter's looks at what to disrupt, one
 /// every ten seconds; five minutes in the full run.
-pub(super) fn observation() -> Duration {
+pub fn observation() -> Duration {
     if full() {
         Duration::from_mins(5)
     } else {

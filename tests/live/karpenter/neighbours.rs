@@ -22,22 +22,22 @@ const BROKEN: &str = "beside-broken";
 const ASKING: &str = "beside-asking";
 
 /// Four pools, one for each thing that Karpenter may be late with.
-pub(super) struct Neighbours<'g> {
+pub struct Neighbours<'g> {
     guarded: &'g Guarded,
     rounds: u32,
 }
 
 /// How long they waited, from one moment on.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Waits {
+pub struct Waits {
     /// Until an empty node was gone.
-    pub(super) empty: Duration,
+    pub empty: Duration,
     /// Until a drifted node was gone, and had a successor before that.
-    pub(super) drifted: Duration,
+    pub drifted: Duration,
     /// The same of a broken one; for half a minute of it Karpenter hopes.
-    pub(super) broken: Duration,
+    pub broken: Duration,
     /// Until a pod ran on a node of its own.
-    pub(super) pod: Duration,
+    pub pod: Duration,
 }
 
 impl fmt::Display for Waits {
@@ -57,12 +57,12 @@ impl fmt::Display for Waits {
 
 impl Waits {
     /// Until the last of three nodes was gone.
-    pub(super) fn last_node(&self) -> Duration {
+    pub fn last_node(&self) -> Duration {
         self.empty.max(self.drifted).max(self.broken)
     }
 
     /// The longest of each.
-    pub(super) fn longest(of: &[Self]) -> Self {
+    pub fn longest(of: &[Self]) -> Self {
         let longest = |wait: fn(&Self) -> Duration| of.iter().map(wait).max().unwrap_or_default();
         Self {
             empty: longest(|waits| waits.empty),
@@ -75,7 +75,7 @@ impl Waits {
 
 impl<'g> Neighbours<'g> {
     /// Creates the pools, and their nodes.
-    pub(super) fn create(guarded: &'g Guarded) -> Self {
+    pub fn create(guarded: &'g Guarded) -> Self {
         let when_empty = json!({"disruption": {"consolidationPolicy": "WhenEmpty"}});
         for pool in [EMPTY, DRIFTED, BROKEN, ASKING] {
             guarded.cluster.create_pool(&node_pool(pool, &when_empty));
@@ -88,7 +88,7 @@ impl<'g> Neighbours<'g> {
     }
 
     /// Gives each the nodes again that it had at the beginning, and waits until they can show what becomes of them.
-    pub(super) fn restore(&self) {
+    pub fn restore(&self) {
         self.guarded.cluster.scale(EMPTY, 1);
         self.guarded
             .wait_for("the neighbours to have their nodes", |cluster| {
@@ -102,7 +102,7 @@ impl<'g> Neighbours<'g> {
     }
 
     /// Lets it all happen at once, and waits until Karpenter has dealt with it.
-    pub(super) fn wait(&mut self) -> Waits {
+    pub fn wait(&mut self) -> Waits {
         self.rounds += 1;
         let cluster = &self.guarded.cluster;
         let [drifted, broken] = [DRIFTED, BROKEN].map(|pool| claim_names(cluster, pool));

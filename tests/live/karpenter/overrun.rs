@@ -11,37 +11,37 @@ use crate::support::karpenter::objects::{node_pool, one_pod_a_node};
 use crate::support::recording::Recording;
 
 /// The limit that is overrun.
-pub(super) const LIMIT: usize = 5;
+pub const LIMIT: usize = 5;
 /// How many pods ask for a node each.
-pub(super) const PODS: u32 = 30;
+pub const PODS: u32 = 30;
 
 /// The longest that Karpenter collects pods before it makes nodes for them.
 const BATCH: Duration = Duration::from_secs(10);
 
 /// The name of the pool that was overrun, and of the Deployment that overran it.
-pub(super) const ALONE: &str = "alone";
+pub const ALONE: &str = "alone";
 
-pub(super) static OVERRUN: Shared<Overrun> = Shared::among(5, Overrun::start);
+pub static OVERRUN: Shared<Overrun> = Shared::among(5, Overrun::start);
 
 /// The cluster, with poolgate. Its definitions are as Karpenter publishes them, so the policy says that limits are
 /// Hard.
-pub(super) struct Overrun {
-    pub(super) guarded: Guarded,
+pub struct Overrun {
+    pub guarded: Guarded,
     /// What became of the pool with Karpenter alone.
-    pub(super) outcome: Outcome,
+    pub outcome: Outcome,
     /// The NodeClaims of the pool from its beginning.
-    pub(super) claims: Recording,
+    pub claims: Recording,
 }
 
 /// What became of a pool.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Outcome {
+pub struct Outcome {
     /// The most NodeClaims at any moment.
-    pub(super) nodes: usize,
+    pub nodes: usize,
     /// Pods that run in the end.
-    pub(super) running: usize,
+    pub running: usize,
     /// Pods that still wait then.
-    pub(super) waiting: usize,
+    pub waiting: usize,
 }
 
 impl Overrun {
@@ -62,7 +62,7 @@ impl Overrun {
 
 /// Makes a pool for pods that ask for more nodes than it may have, and waits until nothing changes any more. The pods
 /// come first: then Karpenter makes nodes for all of them at once, however slow the machine is.
-pub(super) fn ask_for_too_many(guarded: &Guarded, name: &str, claims: &Recording) -> Outcome {
+pub fn ask_for_too_many(guarded: &Guarded, name: &str, claims: &Recording) -> Outcome {
     let limit = json!({"limits": {"nodes": LIMIT.to_string()}});
     guarded.cluster.deploy(&one_pod_a_node(name, name, PODS));
     guarded.wait_for("pods for which there is no node", |cluster| {

@@ -10,28 +10,28 @@ use super::guarded::Guarded;
 use crate::support::karpenter::{NodeRepair, lock};
 
 /// For pools that are consolidated, and one that is above its limit.
-pub(super) static CONSOLIDATING: Shared<Guarded> = Shared::among(2, || {
+pub static CONSOLIDATING: Shared<Guarded> = Shared::among(2, || {
     let guarded = Guarded::start(&["--settle=5s", "--max-terminations-per-minute=60"]);
     guarded.review_pools();
     guarded
 });
 
 /// For drift in a Hard pool and in a Soft one.
-pub(super) static DRIFTING: Shared<Guarded> = Shared::among(2, || Guarded::start(&[]));
+pub static DRIFTING: Shared<Guarded> = Shared::among(2, || Guarded::start(&[]));
 
 /// For what the rest must not share: creations that are denied for as long as a node drains.
-pub(super) static DENYING: Shared<Guarded> = Shared::among(3, || Guarded::start(&[]));
+pub static DENYING: Shared<Guarded> = Shared::among(3, || Guarded::start(&[]));
 
 /// For what takes its time and denies nothing: nodes that are replaced at a limit, one at a time in the whole cluster, and
 /// broken ones that Karpenter deletes by itself.
-pub(super) static REPLACING: Shared<Guarded> = Shared::among(3, || {
+pub static REPLACING: Shared<Guarded> = Shared::among(3, || {
     let guarded = Guarded::start_repairing(NodeRepair::Legacy, &["--settle=5s"]);
     guarded.review_pools();
     guarded
 });
 
 /// Something that starts with the first of the tests that use it, and stops with the last.
-pub(super) struct Shared<T> {
+pub struct Shared<T> {
     start: fn() -> T,
     state: Mutex<State<T>>,
 }
@@ -44,7 +44,7 @@ struct State<T> {
 
 impl<T> Shared<T> {
     /// For so many tests, each of which asks once.
-    pub(super) const fn among(tests: usize, start: fn() -> T) -> Self {
+    pub const fn among(tests: usize, start: fn() -> T) -> Self {
         Self {
             start,
             state: Mutex::new(State {
@@ -55,7 +55,7 @@ impl<T> Shared<T> {
     }
 
     /// It, started if need be.
-    pub(super) fn get(&self) -> Arc<T> {
+    pub fn get(&self) -> Arc<T> {
         // Where it did not start for another test, it may yet start for this one.
         let mut state = lock(&self.state);
         let running = Arc::clone(state.running.get_or_insert_with(|| Arc::new((self.start)())));

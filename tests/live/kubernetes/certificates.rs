@@ -35,8 +35,8 @@ use crate::support::wait::wait_for;
 
 const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/certificates-overlay");
 
-pub(super) const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
-pub(super) const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+pub const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const CONFIGURATIONS: [(&str, &str); 3] = [
     (MUTATING, "poolgate"),
     (VALIDATING, "poolgate"),
@@ -51,13 +51,13 @@ const SERVE: Duration = Duration::from_secs(12);
 const SLOW: Duration = Duration::from_secs(1);
 
 /// A control plane to which the manifests were applied.
-pub(super) struct Installed {
-    pub(super) plane: ControlPlane,
-    pub(super) client: Client,
+pub struct Installed {
+    pub plane: ControlPlane,
+    pub client: Client,
 }
 
 impl Installed {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let plane = ControlPlane::start();
         plane.install_karpenter_crds(V1);
         // A third of the processor time that a client-side apply takes.
@@ -69,7 +69,7 @@ impl Installed {
     }
 
     /// Starts what keeps certificates, by its own account.
-    pub(super) fn keeper(&self, arguments: &[&str]) -> Running {
+    pub fn keeper(&self, arguments: &[&str]) -> Running {
         let account = self
             .plane
             .kubeconfig_of("poolgate-system", "poolgate-certificates");
@@ -83,14 +83,14 @@ impl Installed {
         Running::start(Running::directory(), &[&own[..], &fast, arguments].concat())
     }
 
-    pub(super) fn configuration(&self, (path, name): (&str, &str)) -> Value {
+    pub fn configuration(&self, (path, name): (&str, &str)) -> Value {
         self.client
             .get(&format!("{path}/{name}"))
             .unwrap_or_else(|| panic!("{name} is not there"))
     }
 
     /// Calls go to this address, and what is not answered is denied.
-    pub(super) fn call(&self, relay: &Relay) {
+    pub fn call(&self, relay: &Relay) {
         for (path, name) in CONFIGURATIONS {
             let mut configuration = self.configuration((path, name));
             for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
@@ -167,7 +167,7 @@ fn decoded(value: &Value) -> String {
 }
 
 /// Brings the Secret to a pod's files, late, until it is dropped.
-pub(super) struct Kubelet {
+pub struct Kubelet {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     files: [String; 2],
@@ -175,7 +175,7 @@ pub(super) struct Kubelet {
 
 impl Kubelet {
     /// Waits for both files, as the volume does.
-    pub(super) fn start(installed: &Installed, late: Duration) -> Self {
+    pub fn start(installed: &Installed, late: Duration) -> Self {
         let client = Client::of(&installed.plane);
         let mut mount = Mount::of(&["tls.crt", "tls.key"]);
         let files = ["tls.crt", "tls.key"].map(|name| mount.path(name));
@@ -209,7 +209,7 @@ impl Kubelet {
     }
 
     /// A server with the rights of an account, and with more arguments.
-    pub(super) fn replica(&self, account: &Path, arguments: &[&str]) -> Poolgate {
+    pub fn replica(&self, account: &Path, arguments: &[&str]) -> Poolgate {
         let [certificate, key] = &self.files;
         let own = [
             "--cert-poll-interval=100ms",

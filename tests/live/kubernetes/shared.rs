@@ -9,8 +9,8 @@ use crate::support::crds::{V1, V1_AND_V1BETA1, patched_crd};
 use crate::support::poolgate::Poolgate;
 
 /// A control plane, and a poolgate that watches it and is asked about all objects whose names begin with `asked-`.
-pub(super) struct Shared {
-    pub(super) plane: ControlPlane,
+pub struct Shared {
+    pub plane: ControlPlane,
     poolgate: Poolgate,
 }
 
@@ -25,7 +25,7 @@ static BOTH_VERSIONS: LazyLock<Shared> =
 
 impl Shared {
     /// One of its own, with the definitions that `define` installs.
-    pub(super) fn start(define: impl FnOnce(&ControlPlane)) -> Self {
+    pub fn start(define: impl FnOnce(&ControlPlane)) -> Self {
         let plane = ControlPlane::start();
         define(&plane);
         let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Server), &[]);
@@ -35,23 +35,23 @@ impl Shared {
     }
 
     /// Lets the API server ask about objects whose names begin so.
-    pub(super) fn ask_about(&self, prefix: &str) {
+    pub fn ask_about(&self, prefix: &str) {
         self.plane
             .register_webhooks_for(prefix, &self.poolgate.base_url(), &self.poolgate.ca());
     }
 }
 
 /// With Karpenter's definitions as they were published.
-pub(super) fn published() -> &'static Shared {
+pub fn published() -> &'static Shared {
     &PUBLISHED
 }
 
 /// With the NodePool definition that `poolgate crd patch` makes of the published one.
-pub(super) fn patched() -> &'static Shared {
+pub fn patched() -> &'static Shared {
     &PATCHED
 }
 
 /// With the definitions of the last release that serves v1beta1 too.
-pub(super) fn both_versions() -> &'static Shared {
+pub fn both_versions() -> &'static Shared {
     &BOTH_VERSIONS
 }

@@ -70,13 +70,13 @@ fn json() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&report).expect("JSON"));
 }
 
-pub(super) const SARIF: &str = "tests/data/formats/sarif-2.1.0.schema.json";
+pub const SARIF: &str = "tests/data/formats/sarif-2.1.0.schema.json";
 const RDJSON: &str = "tests/data/formats/rdjson.schema.json";
-pub(super) const OURS: &str = "docs/lint-report.schema.json";
+pub const OURS: &str = "docs/lint-report.schema.json";
 
 /// The report is valid by a published schema, and contains nothing that the schema does not know.
 #[track_caller]
-pub(super) fn assert_valid(schema: &str, report: &Value) {
+pub fn assert_valid(schema: &str, report: &Value) {
     let schema = fs::read_to_string(root().join(schema)).expect("a schema");
     let schema = serde_json::from_str(&schema).expect("JSON");
     let schema = jsonschema::JSONSchema::compile(&schema).expect("a schema");

@@ -23,21 +23,21 @@ use crate::support::running::{dial, patient, status};
 /// The most bytes in one TLS record.
 const RECORD_BYTES: usize = 16 * 1024;
 
-pub(super) struct Connection {
+pub struct Connection {
     tls: ClientConnection,
     socket: TcpStream,
     received: Vec<u8>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Response {
-    pub(super) status: u16,
+pub struct Response {
+    pub status: u16,
     head: String,
-    pub(super) body: String,
+    pub body: String,
 }
 
 impl Response {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(':'));
         lines
             .into_iter()
@@ -45,41 +45,41 @@ impl Response {
             .map(|(_, value)| value.trim())
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).expect("a JSON answer")
     }
 }
 
 impl Connection {
     /// Connects to a server with its own certificate, and does the handshake.
-    pub(super) fn to(server: &Poolgate) -> Self {
+    pub fn to(server: &Poolgate) -> Self {
         Self::trusting(server, &server.ca())
     }
 
     /// Connects and does the handshake, trusting only `ca`.
-    pub(super) fn trusting(server: &Poolgate, ca: &str) -> Self {
+    pub fn trusting(server: &Poolgate, ca: &str) -> Self {
         Self::negotiate(server.admission(), ca, &["http/1.1"]).expect("a handshake")
     }
 
     /// The same, offering these protocols.
-    pub(super) fn negotiate(address: SocketAddr, ca: &str, protocols: &[&str]) -> io::Result<Self> {
+    pub fn negotiate(address: SocketAddr, ca: &str, protocols: &[&str]) -> io::Result<Self> {
         Self::shake_hands(dial(address)?, ca, protocols)
     }
 
     /// Connects to a server from another address of this machine, and does the handshake.
-    pub(super) fn from(source: Ipv4Addr, server: &Poolgate, ca: &str) -> io::Result<Self> {
+    pub fn from(source: Ipv4Addr, server: &Poolgate, ca: &str) -> io::Result<Self> {
         Self::shake_hands(dial_from(source, server.admission())?, ca, &["http/1.1"])
     }
 
     /// Does the handshake on an existing connection.
-    pub(super) fn shake_hands(socket: TcpStream, ca: &str, protocols: &[&str]) -> io::Result<Self> {
+    pub fn shake_hands(socket: TcpStream, ca: &str, protocols: &[&str]) -> io::Result<Self> {
         let mut config = trusting(ca, ALL_VERSIONS).with_no_client_auth();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         Self::as_configured(socket, Arc::new(config))
     }
 
     /// The same with `config`.
-    pub(super) fn as_configured(mut socket: TcpStream, config: Arc<ClientConfig>) -> io::Result<Self> {
+    pub fn as_configured(mut socket: TcpStream, config: Arc<ClientConfig>) -> io::Result<Self> {
         let name = ServerName::from(socket.peer_addr()?.ip());
         let mut tls = ClientConnection::new(config, name).expect("a client");
         while tls.is_handshaking() {
@@ -92,15 +92,15 @@ impl Connection {
         })
     }
 
-    pub(super) fn protocol(&self) -> Option<&[u8]> {
+    pub fn protocol(&self) -> Option<&[u8]> {
         self.tls.alpn_protocol()
     }
 
-    pub(super) fn leaf(&self) -> Vec<u8> {
+    pub fn leaf(&self) -> Vec<u8> {
         self.tls.peer_certificates().expect("certificates")[0].to_vec()
     }
 
-    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         for record in bytes.chunks(RECORD_BYTES) {
             self.tls.writer().write_all(record)?;
             while self.tls.wants_write() {
@@ -111,14 +111,14 @@ impl Connection {
     }
 
     /// Posts a whole JSON body and reads the answer.
-    pub(super) fn post(&mut self, path: &str, body: &[u8]) -> Response {
+    pub fn post(&mut self, path: &str, body: &[u8]) -> Response {
         self.send(&head(path, body.len())).expect("the head is sent");
         self.send(body).expect("the body is sent");
         self.response().expect("an answer")
     }
 
     /// Reads one answer.
-    pub(super) fn response(&mut self) -> io::Result<Response> {
+    pub fn response(&mut self) -> io::Result<Response> {
         let end = loop {
             if let Some(end) = find(&self.received, b"\r\n\r\n") {
                 break end;
@@ -144,7 +144,7 @@ impl Connection {
     }
 
     /// Waits until the server closes the connection, which it must do without sending anything more.
-    pub(super) fn wait_for_end(&mut self) {
+    pub fn wait_for_end(&mut self) {
         match self.receive() {
             Err(error) if is_end(&error) => {}
             other => panic!(
@@ -185,7 +185,7 @@ fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usiz
 }
 
 /// The configuration of a client that trusts only `ca`, except for the certificate that it shows.
-pub(super) fn trusting(
+pub fn trusting(
     ca: &str,
     versions: &[&'static SupportedProtocolVersion],
 ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
@@ -202,7 +202,7 @@ pub(super) fn trusting(
 }
 
 /// A TCP connection from another address of this machine, such as 127.0.0.2.
-pub(super) fn dial_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<TcpStream> {
+pub fn dial_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<TcpStream> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let stream = runtime.block_on(async {
         let socket = TcpSocket::new_v4()?;
@@ -214,7 +214,7 @@ pub(super) fn dial_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<Tcp
 }
 
 /// The head of a POST of JSON.
-pub(super) fn head(path: &str, length: usize) -> Vec<u8> {
+pub fn head(path: &str, length: usize) -> Vec<u8> {
     format!(
         "POST {path} HTTP/1.1\r\nHost: poolgate\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\n\r\n"
@@ -223,7 +223,7 @@ pub(super) fn head(path: &str, length: usize) -> Vec<u8> {
 }
 
 /// Whether the other side has closed the connection, cleanly or not.
-pub(super) fn is_end(error: &io::Error) -> bool {
+pub fn is_end(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
@@ -235,22 +235,22 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// A review of a NodePool without mistakes.
-pub(super) fn good_review(uid: &str) -> Vec<u8> {
+pub fn good_review(uid: &str) -> Vec<u8> {
     review(uid, &json!({}))
 }
 
 /// A review of a NodePool that every release rejects.
-pub(super) fn bad_review(uid: &str) -> Vec<u8> {
+pub fn bad_review(uid: &str) -> Vec<u8> {
     review(uid, &json!({"disruption": {"budgets": [{"nodes": "deny"}]}}))
 }
 
 /// A review of a NodePool with this in its spec.
-pub(super) fn review(uid: &str, spec: &Value) -> Vec<u8> {
+pub fn review(uid: &str, spec: &Value) -> Vec<u8> {
     review_of(uid, &node_pool("general", spec).to_string())
 }
 
 /// A review of this JSON text.
-pub(super) fn review_of(uid: &str, object: &str) -> Vec<u8> {
+pub fn review_of(uid: &str, object: &str) -> Vec<u8> {
     format!(
         r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"{uid}",
         "kind":{{"group":"karpenter.sh","version":"v1","kind":"NodePool"}},
@@ -262,7 +262,7 @@ pub(super) fn review_of(uid: &str, object: &str) -> Vec<u8> {
 }
 
 /// Asserts that the server still works.
-pub(super) fn assert_works(server: &Poolgate) {
+pub fn assert_works(server: &Poolgate) {
     let answer = Connection::to(server).post("/validate", &good_review("still-here"));
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(answer.json()["response"]["uid"], "still-here");

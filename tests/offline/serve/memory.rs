@@ -13,7 +13,7 @@ const POD: u64 = 256 * 1024;
 const REVIEW: u64 = 64 * 1024;
 
 /// A line of the kernel's statistics of the server's memory, in KiB: `VmRSS`, or `VmHWM` for its peak.
-pub(super) fn memory_kib(server: &Poolgate, line: &str) -> u64 {
+pub fn memory_kib(server: &Poolgate, line: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.process.id())).expect("a status");
     let rest = status
         .lines()

@@ -86,7 +86,7 @@ fn hours() -> Vec<String> {
 }
 
 /// No reason is limited at any time.
-pub(super) fn limit_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn limit_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     Some(moments().iter().all(|at| {
         let computed = suspect.compute(&budgets, at, 10);
@@ -95,7 +95,7 @@ pub(super) fn limit_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Opt
 }
 
 /// The one budget limits no reason at any time.
-pub(super) fn limits_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn limits_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     Some(moments().iter().all(|at| {
         let computed = suspect.compute(&budget, at, 10);
@@ -104,7 +104,7 @@ pub(super) fn limits_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) ->
 }
 
 /// Karpenter reads another number of nodes, or none.
-pub(super) fn count_otherwise(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn count_otherwise(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let written = budget[0]["nodes"].as_str()?.parse::<u64>().ok();
     let always = json!([{"nodes": budget[0]["nodes"]}]);
@@ -112,7 +112,7 @@ pub(super) fn count_otherwise(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
 }
 
 /// The budget blocks every disruption for every reason.
-pub(super) fn stops_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn stops_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let computed = suspect.compute(&budget, MOMENTS[0], 100);
     let is_stopped = |reason| {
@@ -123,7 +123,7 @@ pub(super) fn stops_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Opti
 }
 
 /// The budget is active at all times, even just before its window begins.
-pub(super) fn is_always_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn is_always_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let mut moments = moments();
     let before = SignedDuration::from_nanos(-1);
@@ -138,7 +138,7 @@ pub(super) fn is_always_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) 
 }
 
 /// The budget is not active even as its window begins.
-pub(super) fn is_never_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn is_never_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let fires = suspect.fires(&budget, 3)?;
     // A schedule that never fires is always active, whatever the duration.
@@ -155,7 +155,7 @@ pub(super) fn is_never_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
 }
 
 /// The budget is active always or never, and its schedule does not matter.
-pub(super) fn is_constant(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn is_constant(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let mut moments = moments();
     let fires = suspect.fires(&budget, 3)?;
@@ -165,7 +165,7 @@ pub(super) fn is_constant(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Op
 }
 
 /// The schedule fires on days other than its days of the week.
-pub(super) fn fires_on_other_days(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn fires_on_other_days(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let fires = suspect.fires(&budget, 20)?;
     let mut by_week = budget.clone();
@@ -177,7 +177,7 @@ pub(super) fn fires_on_other_days(suspect: &mut SuspectPool<'_>, path: &FieldPat
 }
 
 /// Without the budget, the result is the same.
-pub(super) fn changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let with = suspect.budgets()?.clone();
     let mut without = with.clone();
     let index = *indexes(path).first()?;
@@ -195,7 +195,7 @@ pub(super) fn changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
 }
 
 /// At some hour of the week nothing limits a reason for which nodes are replaced.
-pub(super) fn leave_hours_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn leave_hours_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     Some(hours().iter().any(|at| {
         let computed = suspect.compute(&budgets, at, 10);
@@ -207,7 +207,7 @@ pub(super) fn leave_hours_without_limit(suspect: &mut SuspectPool<'_>, _: &Field
 }
 
 /// Some reason is never limited.
-pub(super) fn leave_a_reason_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn leave_a_reason_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     let computed: Vec<Computed> = hours()
         .iter()
@@ -218,7 +218,7 @@ pub(super) fn leave_a_reason_without_limit(suspect: &mut SuspectPool<'_>, _: &Fi
 }
 
 /// No drifted node may be disrupted at any time.
-pub(super) fn block_drift(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn block_drift(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     let mut hours = hours().into_iter();
     Some(hours.all(|at| suspect.compute(&budgets, &at, 100).nodes("Drifted") == Some(0)))

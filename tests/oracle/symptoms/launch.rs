@@ -74,14 +74,14 @@ impl Launch {
 }
 
 /// No node is launched, or Karpenter crashes. The scheduler does not launch nodes of a static pool.
-pub(super) fn launches_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn launches_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let object = suspect.object;
     let is_static = object["spec"].get("replicas").is_some();
     suspect.launch(object).filter(|_| !is_static)?.is_nothing()
 }
 
 /// The pool has no room for a node.
-pub(super) fn has_no_room(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn has_no_room(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     match granted(suspect) {
         Some((0, _)) => Some(true),
         // `Quantity.Value` rounds a negative fraction such as -.7n up to 1, which is not a sensible limit of a
@@ -98,10 +98,7 @@ fn is_fraction(limit: &Value) -> bool {
 }
 
 /// No node is launched, or none with the label.
-pub(super) fn launches_nothing_with_the_label(
-    suspect: &mut SuspectPool<'_>,
-    path: &FieldPath,
-) -> Option<bool> {
+pub fn launches_nothing_with_the_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     if launches_nothing(suspect, path)? {
         return Some(true);
     }
@@ -109,7 +106,7 @@ pub(super) fn launches_nothing_with_the_label(
 }
 
 /// No node is launched if this value is the only one.
-pub(super) fn launches_nothing_alone(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn launches_nothing_alone(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
     let mut object = suspect.object.clone();
     let requirement = object.pointer_mut(&pointer)?;
@@ -120,13 +117,13 @@ pub(super) fn launches_nothing_alone(suspect: &mut SuspectPool<'_>, path: &Field
 }
 
 /// No node is launched for a pod that tolerates nothing.
-pub(super) fn keeps_pods_away(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn keeps_pods_away(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let object = suspect.object;
     suspect.launch_for(object, true)?.is_nothing()
 }
 
 /// No provider has the node class. Only known for classes that are intended for the linked provider.
-pub(super) fn is_ignored(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn is_ignored(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let object = suspect.object;
     let reference = object.pointer("/spec/template/spec/nodeClassRef")?;
     let is_kwok = reference.to_string().to_ascii_lowercase().contains("kwok");
@@ -145,13 +142,13 @@ fn granted(suspect: &mut SuspectPool<'_>) -> Option<(i64, i64)> {
 }
 
 /// A static pool never has as many nodes as it wants.
-pub(super) fn is_granted_fewer(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn is_granted_fewer(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let wanted = suspect.object["spec"]["replicas"].as_i64()?;
     Some(granted(suspect)?.0 < wanted)
 }
 
 /// A static pool has no room to replace a node.
-pub(super) fn has_none_to_spare(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn has_none_to_spare(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     Some(granted(suspect)?.1 == 0)
 }
 
@@ -167,7 +164,7 @@ fn is_exceeded(suspect: &mut SuspectPool<'_>, usage: &Value) -> Option<bool> {
 }
 
 /// Karpenter cannot decode the limit, or hangs when it reads the limit or compares it with the pool's usage.
-pub(super) fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let is_seen = super::hangs_or_is_unreadable(suspect, path);
     if is_seen != Some(false) {
         return is_seen;
@@ -183,14 +180,14 @@ pub(super) fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &Field
 }
 
 /// No node exceeds the limits, however large.
-pub(super) fn is_exceeded_by_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn is_exceeded_by_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let much = "1000000000000";
     let usage = json!({"cpu": much, "memory": much, "pods": much, "nodes": much, "ephemeral-storage": much});
     is_exceeded(suspect, &usage).map(|is_exceeded| !is_exceeded)
 }
 
 /// A pool with fewer nodes than the limit may have another, and then exceeds it.
-pub(super) fn is_rounded_up(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn is_rounded_up(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let limit = match &suspect.object["spec"]["limits"]["nodes"] {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -204,13 +201,13 @@ pub(super) fn is_rounded_up(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Opt
 }
 
 /// Karpenter writes the label on the node, although the author expected it on instance types.
-pub(super) fn becomes_a_custom_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn becomes_a_custom_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();
     Some(suspect.node()?["labels"].get(&key).is_some())
 }
 
 /// Nodes are created without the label.
-pub(super) fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();
     let node = suspect.node()?;
     Some(node["labels"].is_object() && node["labels"].get(&key).is_none())
@@ -218,7 +215,7 @@ pub(super) fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &F
 
 /// The node has the label, but Karpenter finds that the requirements leave no room for its value: with the value as
 /// one more requirement in place of the template's label, it launches nodes without the label.
-pub(super) fn launches_with_a_label_that_is_ruled_out(
+pub fn launches_with_a_label_that_is_ruled_out(
     suspect: &mut SuspectPool<'_>,
     path: &FieldPath,
 ) -> Option<bool> {
@@ -241,7 +238,7 @@ pub(super) fn launches_with_a_label_that_is_ruled_out(
 }
 
 /// The label's value is a number that is not in the object.
-pub(super) fn invents_a_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn invents_a_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();
     let node = suspect.node()?;
     let value = node["labels"].get(&key)?.as_str()?.to_owned();
@@ -249,7 +246,7 @@ pub(super) fn invents_a_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
 }
 
 /// Every node has the annotation.
-pub(super) fn annotates_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn annotates_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let Some(Segment::Key(key)) = path.segments().last() else {
         return None;
     };
@@ -265,7 +262,7 @@ fn is_the_same(suspect: &mut SuspectPool<'_>, change: impl FnOnce(&mut Value) ->
 }
 
 /// The values could be left out.
-pub(super) fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
     is_the_same(suspect, |object| {
         object.pointer_mut(&pointer)?["values"] = json!([]);
@@ -274,7 +271,7 @@ pub(super) fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldP
 }
 
 /// The operator could be `Exists`.
-pub(super) fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
     is_the_same(suspect, |object| {
         let requirement = object.pointer_mut(&pointer)?;
@@ -285,7 +282,7 @@ pub(super) fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Opti
 }
 
 /// The list element at the path could be left out.
-pub(super) fn element_changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+pub fn element_changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let pointer = path.to_pointer();
     is_the_same(suspect, |object| {
         let (list, index) = pointer.rsplit_once('/')?;

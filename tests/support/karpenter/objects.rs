@@ -11,7 +11,7 @@ pub(crate) const MEDIUM: &str = "medium-4x";
 
 /// Three sizes in one zone, each twice as large and as dear as the one before, spot at half the price. Of each
 /// machine Karpenter keeps 100m for itself.
-pub(super) fn instance_types() -> Value {
+pub fn instance_types() -> Value {
     [(SMALL, 2), (MEDIUM, 4), ("large-8x", 8)]
         .into_iter()
         .map(|(name, cpus)| {
@@ -42,7 +42,7 @@ fn offering(capacity_type: &str, price: f64) -> Value {
     })
 }
 
-pub(super) fn node_class() -> Value {
+pub fn node_class() -> Value {
     json!({
         "apiVersion": "karpenter.kwok.sh/v1alpha1",
         "kind": "KWOKNodeClass",

@@ -11,7 +11,7 @@ use crate::support::crds::running_karpenter;
 use crate::support::process::Process;
 
 /// What pods and nodes need of kube-controller-manager; the rest would only cost time.
-pub(super) const CONTROLLERS: &str = "deployment-controller,replicaset-controller,garbage-collector-controller,\
+pub const CONTROLLERS: &str = "deployment-controller,replicaset-controller,garbage-collector-controller,\
                                       namespace-controller,disruption-controller,node-lifecycle-controller,\
                                       pod-garbage-collector-controller";
 
@@ -36,7 +36,7 @@ pub(crate) enum NodeRepair {
 }
 
 /// Puts pods on nodes.
-pub(super) fn start_scheduler(plane: &ControlPlane) -> Process {
+pub fn start_scheduler(plane: &ControlPlane) -> Process {
     let mut command = Command::new(program("kube-scheduler"));
     command.args(["--leader-elect=false", "--secure-port=0"]);
     with_kubeconfig(&mut command, plane);
@@ -53,7 +53,7 @@ pub(crate) fn start_controller_manager(plane: &ControlPlane, controllers: &str) 
 }
 
 /// Plays kubelet for every node.
-pub(super) fn start_kwok(plane: &ControlPlane) -> Process {
+pub fn start_kwok(plane: &ControlPlane) -> Process {
     let mut command = Command::new(program("kwok"));
     command.args(["--manage-all-nodes", "--node-lease-duration-seconds=40"]);
     for stage in STAGES {
@@ -67,7 +67,7 @@ pub(super) fn start_kwok(plane: &ControlPlane) -> Process {
 }
 
 /// Karpenter with its kwok provider: where a cloud would launch a machine, it creates the Node.
-pub(super) fn start_karpenter(plane: &ControlPlane, repair: NodeRepair) -> Process {
+pub fn start_karpenter(plane: &ControlPlane, repair: NodeRepair) -> Process {
     let directory = plane.directory();
     let types = directory.join("instance-types.json");
     fs::write(&types, instance_types().to_string()).expect("the instance types can be written");

@@ -114,7 +114,7 @@ const CHANGES: &[Change] = &[
 
 /// The releases whose definition looks like this one: those of the last change that is in it. Providers change
 /// their copies, but none reverts a change.
-pub(super) fn releases(schemas: &[Schema<'_>]) -> ReleaseRange {
+pub fn releases(schemas: &[Schema<'_>]) -> ReleaseRange {
     let definition = Definition(schemas);
     let last = CHANGES.iter().rev().find(|change| (change.is_there)(&definition));
     let (oldest, newest) = last.map_or((KarpenterVersion::OLDEST, KarpenterVersion::OLDEST), |change| {

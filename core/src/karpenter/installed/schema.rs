@@ -8,17 +8,17 @@ use crate::karpenter::ApiVersion;
 
 /// The schema of `spec` in one version of a definition.
 #[derive(Debug)]
-pub(super) struct Schema<'a> {
-    pub(super) version: ApiVersion,
-    pub(super) served: bool,
-    pub(super) stored: bool,
+pub struct Schema<'a> {
+    pub version: ApiVersion,
+    pub served: bool,
+    pub stored: bool,
     spec: &'a Map<String, Value>,
 }
 
 impl<'a> Schema<'a> {
     /// The schema of an element of `spec.versions`; `None` if poolgate does not know the version, or it has no
     /// `spec.disruption`.
-    pub(super) fn of(element: &'a Value) -> Option<Self> {
+    pub fn of(element: &'a Value) -> Option<Self> {
         let version = ApiVersion::parse(element.get("name")?.as_str()?)?;
         let spec = element
             .pointer("/schema/openAPIV3Schema/properties/spec")?
@@ -47,47 +47,47 @@ impl<'a> Schema<'a> {
     }
 
     /// Whether the API server keeps a field.
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub fn has(&self, path: &str) -> bool {
         self.at(path).is_some()
     }
 
     /// The values that a field accepts.
-    pub(super) fn words(&self, path: &str) -> Option<impl Iterator<Item = Box<str>> + use<'a>> {
+    pub fn words(&self, path: &str) -> Option<impl Iterator<Item = Box<str>> + use<'a>> {
         let words = self.at(path)?.get("enum")?.as_array()?;
         Some(words.iter().filter_map(Value::as_str).map(Box::from))
     }
 
     /// Whether a field accepts this value.
-    pub(super) fn has_word(&self, path: &str, word: &str) -> bool {
+    pub fn has_word(&self, path: &str, word: &str) -> bool {
         self.words(path)
             .is_some_and(|mut words| words.any(|known| *known == *word))
     }
 
     /// Whether a field has a default.
-    pub(super) fn has_default(&self, path: &str) -> bool {
+    pub fn has_default(&self, path: &str) -> bool {
         self.at(path).is_some_and(|node| node.contains_key("default"))
     }
 
     /// Whether the object at `path` must have `field`.
-    pub(super) fn requires(&self, path: &str, field: &str) -> bool {
+    pub fn requires(&self, path: &str, field: &str) -> bool {
         let required = self.at(path).and_then(|node| node.get("required")?.as_array());
         required.is_some_and(|fields| fields.iter().any(|name| name == field))
     }
 
     /// Most elements of a list.
-    pub(super) fn max_items(&self, path: &str) -> Option<usize> {
+    pub fn max_items(&self, path: &str) -> Option<usize> {
         let most = self.at(path)?.get("maxItems")?.as_u64()?;
         usize::try_from(most).ok()
     }
 
     /// Whether a keyword of a field's schema has exactly this value.
-    pub(super) fn says(&self, path: &str, keyword: &str, value: &str) -> bool {
+    pub fn says(&self, path: &str, keyword: &str, value: &str) -> bool {
         let found = self.at(path).and_then(|node| node.get(keyword));
         found.is_some_and(|found| found == value)
     }
 
     /// Whether `spec` itself must have a field.
-    pub(super) fn requires_in_spec(&self, field: &str) -> bool {
+    pub fn requires_in_spec(&self, field: &str) -> bool {
         let required = self.spec.get("required").and_then(Value::as_array);
         required.is_some_and(|fields| fields.iter().any(|name| name == field))
     }

@@ -47,7 +47,7 @@ pub struct Missed {
 
 impl Demand {
     /// What is wrong with the value of a field, apart from its type.
-    pub(super) fn missed_by(&'static self, value: &Json<'_>) -> Option<Missed> {
+    pub(crate) fn missed_by(&'static self, value: &Json<'_>) -> Option<Missed> {
         let (problem, suggestion) = match (&self.legal, value) {
             (Legal::Present, Json::Null) => (Problem::Required, self.suggestion()),
             (Legal::Within(legal, instead), Json::Number(number)) => {

@@ -29,40 +29,40 @@ const fn always(rule: &'static str, legal: Legal, reason: &'static str) -> Deman
     }
 }
 
-pub(super) static TEMPLATE: Demand = required(
+pub static TEMPLATE: Demand = required(
     "nothing can be launched without it",
     "add it, with nodeClassRef and requirements inside",
 );
 
-pub(super) static NODE_CLASS_REF: Demand = required(
+pub static NODE_CLASS_REF: Demand = required(
     "it names what machines are made of",
     "name the group, kind and name of your node class",
 );
 
 const UNFOUND: &str = "the node class cannot be found without it";
-pub(super) static GROUP: Demand = required(UNFOUND, "write the group of your node class");
-pub(super) static KIND: Demand = required(UNFOUND, "write the kind of your node class");
-pub(super) static NAME: Demand = required(UNFOUND, "write the name of your node class");
+pub static GROUP: Demand = required(UNFOUND, "write the group of your node class");
+pub static KIND: Demand = required(UNFOUND, "write the kind of your node class");
+pub static NAME: Demand = required(UNFOUND, "write the name of your node class");
 
-pub(super) static REQUIREMENTS: Demand = required(
+pub static REQUIREMENTS: Demand = required(
     "the API demands the list, though it may be empty",
     "write requirements: []",
 );
 
-pub(super) static TAINT_KEY: Demand = required("a taint needs a key", "write one such as example.com/team");
+pub static TAINT_KEY: Demand = required("a taint needs a key", "write one such as example.com/team");
 
-pub(super) static TAINT_EFFECT: Demand = required(
+pub static TAINT_EFFECT: Demand = required(
     "a taint needs an effect",
     "write NoSchedule, PreferNoSchedule or NoExecute",
 );
 
-pub(super) static TAINT_EFFECTS: Demand = always(
+pub static TAINT_EFFECTS: Demand = always(
     "taint-effect",
     Legal::OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]),
     "Kubernetes knows no other effect",
 );
 
-pub(super) static WEIGHT: Demand = always(
+pub static WEIGHT: Demand = always(
     "weight",
     Legal::Within(1..=100, |weight| {
         Some(match weight {
@@ -74,24 +74,24 @@ pub(super) static WEIGHT: Demand = always(
     "a weight goes from 1 to 100",
 );
 
-pub(super) static PERCENT: Demand = always(
+pub static PERCENT: Demand = always(
     "kubelet",
     Legal::Within(0..=100, |_| None),
     "must be from 0 to 100",
 );
 
-pub(super) static PODS: Demand = always(
+pub static PODS: Demand = always(
     "kubelet",
     Legal::Within(0..=i32::MAX as i64, |_| None),
     "must be from 0 to 2147483647",
 );
 
-pub(super) static LABELS: Demand = Demand {
+pub static LABELS: Demand = Demand {
     suggestion: Some("remove those that no pod selects"),
     ..always("labels-count", Legal::AtMost(100), "must have at most 100 labels")
 };
 
-pub(super) static BUDGETS: Demand = Demand {
+pub static BUDGETS: Demand = Demand {
     suggestion: Some("join windows of one kind in one schedule, such as 0 9 * * mon-fri"),
     ..always(
         "budgets-count",

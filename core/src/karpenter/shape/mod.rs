@@ -90,7 +90,7 @@ pub enum SchemaViolation<'a> {
 
 /// Passes everything to `found` that the API does not accept: parents before children, and nothing below a value of
 /// the wrong type.
-pub fn violations<'a>(
+pub(crate) fn violations<'a>(
     object: &'a Json<'a>,
     shape: &'static Shape,
     found: &mut impl FnMut(SchemaViolation<'a>),

@@ -32,7 +32,7 @@ impl Needs {
         self.ledger || self.claims || self.limit
     }
 
-    pub(super) fn add(&mut self, more: Self) {
+    pub(crate) fn add(&mut self, more: Self) {
         self.ledger |= more.ledger;
         self.claims |= more.claims;
         self.limit |= more.limit;
@@ -77,7 +77,7 @@ pub enum RequestVerdict {
 pub enum Denial {
     /// No place is left in the pool.
     Full(Full),
-    /// There is room, but the ledger holds [`super::MAX_RESERVATIONS`] creates whose outcome is not known yet.
+    /// There is room, but the ledger holds [`super::state::MAX_RESERVATIONS`] creates whose outcome is not known yet.
     Busy,
     /// There may be room, but the ledger was lost, and with it the record of other admitted claims.
     LedgerLost,

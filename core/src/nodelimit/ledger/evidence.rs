@@ -17,7 +17,7 @@ use super::state::Ledger;
 /// A closed ledger has lost reservations. It opens as if they were all known: this replica saw that it is closed at
 /// least one lifetime ago, and a consistent LIST begun after that shows their outcome. `seen` was lost with them,
 /// so no replica may count by a view that is older than that LIST.
-pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_seen: &FirstSeen) -> bool {
+pub fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_seen: &FirstSeen) -> bool {
     let before = ledger.reservations.len();
     let view = claims.value;
     let opens = ledger.closed && first_seen.opens_at().is_some_and(|at| claims.is_as_of(at));
@@ -41,7 +41,7 @@ pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_s
 /// oldest, until no more are left than there are places taken above the limit. Returns whether anything changed.
 ///
 /// Not by a view that may lack claims: it would end surges that are not over.
-pub(super) fn end_surges(ledger: &mut Ledger, view: &ClaimView, above: usize) -> bool {
+pub fn end_surges(ledger: &mut Ledger, view: &ClaimView, above: usize) -> bool {
     let Ledger {
         surged, reservations, ..
     } = ledger;

@@ -47,8 +47,7 @@ pub use decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
 pub use first_seen::{FirstSeen, RESERVATION_LIFETIME};
 pub use moment::{Moment, Observed, ReadSpan};
 pub use state::{
-    DenialRecord, Ledger, LimitInForce, MAX_RESERVATIONS, MAX_VICTIMS, ReplacedFor, Replacement, Stopped,
-    Termination, TooManyVictims,
+    DenialRecord, Ledger, LimitInForce, ReplacedFor, Replacement, Stopped, Termination, TooManyVictims,
 };
-pub use text::{MAX_TEXT, UnreadableLedger, VERSION};
-pub use uid::{MAX_UID, Uid, UnusableUid};
+pub use text::{UnreadableLedger, VERSION};
+pub use uid::{Uid, UnusableUid};

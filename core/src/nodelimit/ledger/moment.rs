@@ -66,7 +66,7 @@ impl<T> Observed<T> {
     }
 
     /// Whether it contains everything that was stored at this instant.
-    pub fn is_as_of(&self, moment: Moment) -> bool {
+    pub(crate) fn is_as_of(&self, moment: Moment) -> bool {
         self.read.is_some_and(|read| read.begun >= moment)
     }
 

@@ -11,37 +11,37 @@ use crate::karpenter::NodeLimitMode;
 
 /// The most reservations at a time. With the longest UIDs they take 0.6 MB of the 1 MiB that a ConfigMap may hold;
 /// with the API server's UIDs, 0.35 MB.
-pub const MAX_RESERVATIONS: usize = 8_000;
+pub(crate) const MAX_RESERVATIONS: usize = 8_000;
 
 /// The most victims of one termination.
-pub const MAX_VICTIMS: usize = 2_000;
+pub(crate) const MAX_VICTIMS: usize = 2_000;
 
 /// What is stored for one pool; all gate replicas and the reconciler share it. Its fields are those of the text that
 /// [`Ledger::read`] reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Ledger {
     /// How many calls were allowed, by the UID of the claim to create.
-    pub(super) reservations: BTreeMap<Uid, u32>,
-    pub(super) seen: u64,
+    pub(crate) reservations: BTreeMap<Uid, u32>,
+    pub(crate) seen: u64,
     /// Whether reservations were lost, so that any free place may be taken.
     #[serde(default)]
-    pub(super) closed: bool,
+    pub(crate) closed: bool,
     #[serde(default, deserialize_with = "present")]
-    pub(super) limit: Option<LimitInForce>,
+    pub(crate) limit: Option<LimitInForce>,
     #[serde(default, deserialize_with = "present")]
-    pub(super) denied: Option<DenialRecord>,
+    pub(crate) denied: Option<DenialRecord>,
     #[serde(default, deserialize_with = "present")]
-    pub(super) termination: Option<Termination>,
+    pub(crate) termination: Option<Termination>,
     #[serde(default, deserialize_with = "present")]
-    pub(super) replacement: Option<Replacement>,
+    pub(crate) replacement: Option<Replacement>,
     #[serde(default, deserialize_with = "present")]
-    pub(super) stopped: Option<Stopped>,
+    pub(crate) stopped: Option<Stopped>,
     /// In the order of their admission.
     #[serde(default)]
-    pub(super) surged: Vec<Uid>,
+    pub(crate) surged: Vec<Uid>,
     /// Fields of a later release, kept unchanged.
     #[serde(flatten)]
-    pub(super) unknown: Map<String, Value>,
+    pub(crate) unknown: Map<String, Value>,
 }
 
 /// A field that is there: an explicit `null` is no absent field, but a mistake.
@@ -66,7 +66,7 @@ pub struct LimitInForce {
 
 impl LimitInForce {
     /// Whether both limits are the same, whatever their versions.
-    pub fn agrees_with(&self, other: &Self) -> bool {
+    pub(crate) fn agrees_with(&self, other: &Self) -> bool {
         (self.nodes, self.mode, self.surge) == (other.nodes, other.mode, other.surge)
     }
 
@@ -90,8 +90,8 @@ pub struct DenialRecord {
 /// Claims that are being terminated because the pool is above its limit.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Termination {
-    pub(super) began: u64,
-    pub(super) victims: Vec<Uid>,
+    pub(crate) began: u64,
+    pub(crate) victims: Vec<Uid>,
 }
 
 /// The one claim of a full pool that is deleted so that there is a place for its replacement.
@@ -140,7 +140,7 @@ pub struct Stopped {
     /// Since when the NodePool's condition `NodeClassReady` was true, in seconds since 1970: if it turns true anew, it
     /// goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class_ready_since: Option<i64>,
+    pub(crate) class_ready_since: Option<i64>,
 }
 
 /// More victims than a ledger may hold: terminate some first.

@@ -12,7 +12,7 @@ use super::uid::Uid;
 pub const VERSION: u64 = 1;
 
 /// The longest text that is read, in bytes: the most that a ConfigMap may hold.
-pub const MAX_TEXT: usize = 1 << 20;
+pub(crate) const MAX_TEXT: usize = 1 << 20;
 
 /// Why a text is not a ledger. Nothing may be admitted by it: its reservations are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The longest UID that is accepted, in bytes. The API server's have 36; the bound keeps a ledger's size known.
-pub const MAX_UID: usize = 64;
+pub(crate) const MAX_UID: usize = 64;
 
 /// A `metadata.uid`: 1 to [`MAX_UID`] printable ASCII characters without spaces, quotes and backslashes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -15,11 +15,11 @@ use crate::nodelimit::{ClaimCounts, NodeLimit};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]
-pub(super) struct Counts {
+pub struct Counts {
     /// NodeClaims.
-    pub(super) claims: ClaimCounts,
+    pub claims: ClaimCounts,
     /// UIDs that were admitted and have no claim in view.
-    pub(super) unseen: usize,
+    pub unseen: usize,
     /// The nodes that budgets take a percentage of.
     budgeted: u32,
     /// Of those, the nodes that use up budgets.
@@ -31,7 +31,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(state: &PoolState<'_>) -> Self {
+    pub fn of(state: &PoolState<'_>) -> Self {
         let seen: HashSet<&str> = state.claims.iter().map(|state| &*state.claim.uid).collect();
         let reservations: HashSet<&str> = state.ledger.reservations.iter().map(|uid| &**uid).collect();
         Self {
@@ -53,12 +53,12 @@ impl Counts {
     }
 
     /// How many more claims may be created; `None` if nothing limits.
-    pub(super) fn remaining(&self, pool: &Pool) -> Option<usize> {
+    pub fn remaining(&self, pool: &Pool) -> Option<usize> {
         self.remaining_of(pool, 0)
     }
 
     /// The same of claims that replace others: a surge is for these.
-    pub(super) fn remaining_replacements(&self, pool: &Pool) -> Option<usize> {
+    pub fn remaining_replacements(&self, pool: &Pool) -> Option<usize> {
         self.remaining_of(pool, pool.surge)
     }
 
@@ -73,7 +73,7 @@ impl Counts {
     }
 
     /// How many nodes the active budgets allow to be disrupted for a reason; `None` if nothing limits.
-    pub(super) fn budget(&self, pool: &Pool, reason: Reason, now: Timestamp) -> Option<u32> {
+    pub fn budget(&self, pool: &Pool, reason: Reason, now: Timestamp) -> Option<u32> {
         match &pool.budgets {
             None => Some(0),
             Some(budgets) => Allowance::nodes(budgets.allowance(reason, self.budgeted, now)),
@@ -81,7 +81,7 @@ impl Counts {
     }
 
     /// How many claims are too many under a limit: a surge makes none too many while it lasts.
-    pub(super) fn excess(&self, limit: NodeLimit) -> usize {
+    pub fn excess(&self, limit: NodeLimit) -> usize {
         let excess = self.claims.excess(limit.nodes, limit.mode);
         match limit.mode {
             NodeLimitMode::Hard => excess.saturating_sub(self.surged),
@@ -90,11 +90,11 @@ impl Counts {
     }
 
     /// How many nodes use up budgets.
-    pub(super) const fn disrupting(&self) -> u32 {
+    pub const fn disrupting(&self) -> u32 {
         self.disrupting
     }
 
-    pub(super) fn numbers(&self, pool: &Pool, excess: usize, now: Timestamp) -> Numbers {
+    pub fn numbers(&self, pool: &Pool, excess: usize, now: Timestamp) -> Numbers {
         let remaining = self.remaining(pool).map(number);
         Numbers {
             nodes: number(match pool.limit {
@@ -119,24 +119,24 @@ impl Counts {
 
 impl Pool {
     /// Whether its limit must never be exceeded.
-    pub(super) fn is_hard(&self) -> bool {
+    pub(crate) fn is_hard(&self) -> bool {
         self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
     }
 }
 
 impl ClaimState<'_> {
     /// Whether it is deleted or Karpenter is disrupting its node.
-    pub(super) fn is_going(&self) -> bool {
+    pub(crate) fn is_going(&self) -> bool {
         self.claim.deleted.is_some() || self.is_being_disrupted()
     }
 
     /// Whether Karpenter is disrupting its node or about to. A reboot is not a disruption here: the node stays.
-    pub(super) fn is_being_disrupted(&self) -> bool {
+    pub(crate) fn is_being_disrupted(&self) -> bool {
         self.node.is_some_and(Node::is_being_disrupted) && !self.claim.conditions.rebooting
     }
 
     /// Whether it is not deleted, and Karpenter is disrupting its node, which is not closed.
-    pub(super) fn is_openly_disrupted(&self) -> bool {
+    pub(crate) fn is_openly_disrupted(&self) -> bool {
         self.claim.deleted.is_none()
             && self.is_being_disrupted()
             && self.node.is_some_and(|node| !self.is_closed(node.marks))
@@ -152,7 +152,7 @@ impl ClaimState<'_> {
     }
 
     /// Whether Karpenter wants to replace the node because it is broken.
-    pub(super) fn is_to_be_repaired(&self) -> bool {
+    pub(crate) fn is_to_be_repaired(&self) -> bool {
         let conditions = self.claim.conditions;
         let is_repair = |disruption: Disruption| disruption.is_repair;
         self.claim.deleted.is_none() && !conditions.rebooting && conditions.disruption.is_some_and(is_repair)
@@ -171,7 +171,7 @@ impl ClaimState<'_> {
 }
 
 /// Whether Karpenter requests new nodes when it disrupts for a reason.
-pub(super) const fn asks_for_replacement(reason: Reason) -> bool {
+pub const fn asks_for_replacement(reason: Reason) -> bool {
     !matches!(reason, Reason::Empty)
 }
 
@@ -197,6 +197,6 @@ fn count<'s>(state: &PoolState<'s>, which: impl Fn(&ClaimState<'s>) -> bool) -> 
 }
 
 /// A count as it is shown.
-pub(super) fn number(count: usize) -> u32 {
+pub fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -20,7 +20,7 @@ const NO_RIGHT: &str = "poolgate has no right to terminate NodeClaims; the compo
 const MOST_NAMES: usize = 5;
 
 /// The events to write now. Records what is reported.
-pub(super) fn tell(
+pub fn tell(
     now: &Situation<'_>,
     holds: &Holds<'_>,
     termination: &Termination<'_>,

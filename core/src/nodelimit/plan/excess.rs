@@ -13,26 +13,26 @@ use crate::nodelimit::ledger::Moment;
 use crate::policy::OverLimit;
 
 /// The most claims that are chosen at once; the next are chosen when these are gone. Bounds the list in the ledger.
-pub const MOST_VICTIMS: usize = 100;
+pub(crate) const MOST_VICTIMS: usize = 100;
 
 /// What happens to the claims above the limit.
 #[derive(Debug, Default)]
-pub(super) struct Termination<'p> {
+pub struct Termination<'p> {
     /// The new list in the ledger, if it changes.
-    pub(super) victims: Option<Vec<Arc<str>>>,
+    pub victims: Option<Vec<Arc<str>>>,
     /// Claims to delete now.
-    pub(super) terminate: Vec<ObjectRef>,
+    pub terminate: Vec<ObjectRef>,
     /// Claims that are chosen now.
-    pub(super) chosen: Vec<&'p ClaimState<'p>>,
+    pub chosen: Vec<&'p ClaimState<'p>>,
     /// Whether claims above the limit stay only until everything has been steady, and the limit the same, for long
     /// enough.
-    pub(super) is_settling: bool,
+    pub is_settling: bool,
     /// When to decide again, if nothing changes before.
-    pub(super) again_at: Option<Moment>,
+    pub again_at: Option<Moment>,
 }
 
 /// Decides what happens to the claims above the limit.
-pub(super) fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
+pub fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
     if now.pool.is_deleted {
         // Its claims and its ledger are deleted with it.
         return Termination::default();
@@ -89,12 +89,12 @@ fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> T
 }
 
 /// Whether claims above the limit are deleted at all.
-pub(super) fn terminates(now: &Situation<'_>) -> bool {
+pub fn terminates(now: &Situation<'_>) -> bool {
     now.settings.rights.may_terminate() && is_termination_wanted(now)
 }
 
 /// Whether the pool asks for that, whether or not poolgate may do it.
-pub(super) fn is_termination_wanted(now: &Situation<'_>) -> bool {
+pub fn is_termination_wanted(now: &Situation<'_>) -> bool {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon());
     limit.is_some_and(|limit| limit.over_limit == OverLimit::Terminate)
 }

@@ -18,7 +18,7 @@ const LOOKS_EACH: usize = 16;
 
 /// The UIDs of those `givers` that can all go at once, their pods moved to `hosts` that stay: the emptiest leave
 /// first, the fullest are filled first.
-pub(super) fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> HashSet<&'p str> {
+pub fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> HashSet<&'p str> {
     let mut packing = Packing::of(givers, hosts);
     let mut leaving = HashSet::new();
     for index in (0..packing.places.len()).rev() {
@@ -245,7 +245,7 @@ impl Candidate<'_> {
 
 impl Node {
     /// Whether the scheduler places pods there, and Karpenter relies on that.
-    pub(super) fn takes_pods(&self) -> bool {
+    pub(crate) fn takes_pods(&self) -> bool {
         self.is_ready && !self.is_cordoned
     }
 }

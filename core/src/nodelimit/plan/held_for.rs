@@ -11,7 +11,7 @@ pub struct HeldFor {
 
 impl HeldFor {
     /// For the node limit only.
-    pub const NODE_LIMIT: Self = Self {
+    pub(crate) const NODE_LIMIT: Self = Self {
         node_limit: true,
         repair: false,
     };

@@ -23,19 +23,19 @@ const DENIAL_LASTS: Duration = Duration::from_mins(5);
 
 /// Which nodes to close and to open, by the UIDs of their claims. All others stay as they are.
 #[derive(Debug, Default)]
-pub(super) struct Holds<'p> {
-    pub(super) hold: HashSet<&'p str>,
-    pub(super) unhold: HashSet<&'p str>,
+pub struct Holds<'p> {
+    pub hold: HashSet<&'p str>,
+    pub unhold: HashSet<&'p str>,
     /// Whether a node that Karpenter would disrupt because it has drifted stays closed.
-    pub(super) keeps_drifted: bool,
+    pub keeps_drifted: bool,
     /// Whether a node that Karpenter would consolidate stays closed.
-    pub(super) keeps_underutilized: bool,
+    pub keeps_underutilized: bool,
     /// When to decide again, if nothing changes before.
-    pub(super) again_at: Option<Moment>,
+    pub again_at: Option<Moment>,
 }
 
 /// Decides which nodes to close and to open, and records whose turn it was.
-pub(super) fn decide<'p>(now: &Situation<'p>, memory: &mut Memory) -> Holds<'p> {
+pub fn decide<'p>(now: &Situation<'p>, memory: &mut Memory) -> Holds<'p> {
     let mut holds = Holds::default();
     if now.is_acted_upon() {
         hold_denied(now, memory, &mut holds);
@@ -214,7 +214,7 @@ impl<'p> Holds<'p> {
     }
 
     /// Whether a node that Karpenter would disrupt for this reason stays closed.
-    pub(super) const fn keeps(&self, reason: Reason) -> bool {
+    pub const fn keeps(&self, reason: Reason) -> bool {
         match reason {
             Reason::Drifted => self.keeps_drifted,
             Reason::Underutilized => self.keeps_underutilized,

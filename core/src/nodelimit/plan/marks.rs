@@ -8,7 +8,7 @@ use super::replacement::Replacements;
 use super::situation::Situation;
 
 /// The nodes whose marks change, those of the oldest claims first.
-pub(super) fn changes(
+pub fn changes(
     now: &Situation<'_>,
     holds: &Holds<'_>,
     replacements: &Replacements<'_>,

@@ -18,32 +18,32 @@ const OVER: Duration = Duration::from_mins(10);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     /// When each claim was last given an open place, by UID.
-    pub(super) turns: BTreeMap<Arc<str>, Moment>,
+    pub(crate) turns: BTreeMap<Arc<str>, Moment>,
     /// When each node that Karpenter is disrupting was first seen so, by the UID of its claim: the condition that
     /// says since when follows the taint, and Karpenter 1.0 sets none.
-    pub(super) disruptions: BTreeMap<Arc<str>, Moment>,
+    pub(crate) disruptions: BTreeMap<Arc<str>, Moment>,
     /// Since when there have been enough places to hold no node.
-    pub(super) roomy_since: Option<Moment>,
+    pub(crate) roomy_since: Option<Moment>,
     /// Since when a pod that the pool could serve has been pending although there is a free place and no node is
     /// being created.
-    pub(super) unserved_since: Option<Moment>,
+    pub(crate) unserved_since: Option<Moment>,
     /// The mode that the object itself last said.
-    pub(super) written_mode: Option<NodeLimitMode>,
+    pub(crate) written_mode: Option<NodeLimitMode>,
     /// The limits of the last settle time.
-    pub(super) limits: RecentLimits,
+    pub(crate) limits: RecentLimits,
     /// The present limit, and since when it has been the same.
-    pub(super) limit_since: Option<(Option<NodeLimit>, Moment)>,
+    pub(crate) limit_since: Option<(Option<NodeLimit>, Moment)>,
     /// Nodes that stay closed for some time after a denial, by the UID of the claim, and when they were last denied.
-    pub(super) denied: BTreeMap<Arc<str>, Moment>,
+    pub(crate) denied: BTreeMap<Arc<str>, Moment>,
     /// Nodes that are replaced at the limit.
-    pub(super) replacements: ReplacementMemory,
+    pub(crate) replacements: ReplacementMemory,
     /// The events that were reported, by topic.
-    pub(super) reported: BTreeMap<Topic, LastEvent>,
+    pub(crate) reported: BTreeMap<Topic, LastEvent>,
 }
 
 /// The subject of an event. Each topic of a pool is reported again only when something has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Topic {
+pub enum Topic {
     /// Drifted nodes may not be disrupted.
     BlockedDrifted,
     /// No node may be consolidated.
@@ -66,23 +66,23 @@ pub(super) enum Topic {
 
 /// What was last reported on a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LastEvent {
+pub struct LastEvent {
     /// Identifies what was reported: the same text is not reported again.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// Since when it is no longer so.
-    pub(super) over_since: Option<Moment>,
+    pub(crate) over_since: Option<Moment>,
 }
 
 impl Memory {
     /// Forgets whose turn it was and whether there was room.
-    pub(super) fn forget_room(&mut self) {
+    pub(crate) fn forget_room(&mut self) {
         self.turns.clear();
         self.roomy_since = None;
         self.unserved_since = None;
     }
 
     /// Records which nodes Karpenter is disrupting.
-    pub(super) fn see_disruptions(&mut self, claims: &[&ClaimState<'_>], now: Moment) {
+    pub(crate) fn see_disruptions(&mut self, claims: &[&ClaimState<'_>], now: Moment) {
         let disrupted = claims.iter().filter(|claim| claim.is_being_disrupted());
         let seen = disrupted.map(|claim| {
             let uid = &claim.claim.uid;
@@ -97,7 +97,7 @@ impl Memory {
     }
 
     /// Records the limit. Returns since when it has been the same.
-    pub(super) fn see_limit(&mut self, limit: Option<NodeLimit>, now: Moment) -> Moment {
+    pub(crate) fn see_limit(&mut self, limit: Option<NodeLimit>, now: Moment) -> Moment {
         let same = self.limit_since.filter(|(before, _)| *before == limit);
         let (_, since) = *self.limit_since.insert(same.unwrap_or((limit, now)));
         since
@@ -105,7 +105,7 @@ impl Memory {
 
     /// Whether a topic is to be reported now; records it. `what` identifies what is reported; `None` while there is
     /// nothing to report.
-    pub(super) fn is_news(&mut self, topic: Topic, what: Option<String>, now: Moment) -> bool {
+    pub(crate) fn is_news(&mut self, topic: Topic, what: Option<String>, now: Moment) -> bool {
         let Some(what) = what else {
             if let Some(reported) = self.reported.get_mut(&topic) {
                 reported.over_since.get_or_insert(now);

@@ -42,12 +42,9 @@ use situation::Situation;
 
 pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption};
 pub use drain::{DrainObstacle, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget, PodOnNode};
-pub use excess::MOST_VICTIMS;
 pub use held_for::HeldFor;
 pub use memory::Memory;
-pub use node::{
-    DISRUPTED_TAINT, DO_NOT_REPAIR_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, Node,
-};
+pub use node::{DISRUPTED_TAINT, DO_NOT_REPAIR_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, Marks, Node};
 pub use node_template::{NodeTemplate, Requirement};
 pub use now::Now;
 pub use object_ref::ObjectRef;
@@ -56,7 +53,7 @@ pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost,
 pub use pool::Pool;
 pub use replacement_outcome::{Deadline, Ended, ReplacementOutcome, ReplacementState};
 pub use resources::{PODS, Resources};
-pub use state::{LastDenial, LedgerState, PoolState, ROTATION, Rights, SETTLE, Settings};
+pub use state::{LastDenial, LedgerState, PoolState, Rights, SETTLE, Settings};
 pub use taints::{Effect, Taint, Toleration};
 pub use tries::Tries;
 

@@ -22,7 +22,7 @@ pub const HELD_LABEL: &str = "poolgate.dev/held";
 pub const HELD_ANNOTATION: &str = "poolgate.dev/held-for";
 
 /// The label or annotation by which a user keeps poolgate from unholding a node that it holds.
-pub const KEEP_MARK: &str = "poolgate.dev/keep";
+pub(crate) const KEEP_MARK: &str = "poolgate.dev/keep";
 
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,11 +54,11 @@ pub struct Marks {
     /// `karpenter.sh/do-not-disrupt: "true"`.
     pub do_not_disrupt: bool,
     /// The label [`HELD_LABEL`].
-    pub held_label: bool,
+    pub(crate) held_label: bool,
     /// `karpenter.sh/do-not-repair: "true"`.
     pub do_not_repair: bool,
     /// The annotation [`HELD_ANNOTATION`].
-    pub held_annotation: Option<HeldFor>,
+    pub(crate) held_annotation: Option<HeldFor>,
     /// A label or annotation [`KEEP_MARK`].
     pub keep: bool,
 }
@@ -85,7 +85,7 @@ impl Marks {
     }
 
     /// Why poolgate holds the node, if it does.
-    pub(super) fn held_for(self) -> HeldFor {
+    pub(crate) fn held_for(self) -> HeldFor {
         let unsaid = HeldFor {
             node_limit: self.held_label,
             repair: false,
@@ -94,7 +94,7 @@ impl Marks {
     }
 
     /// Whether all marks are there that hold the node for these reasons.
-    pub(super) fn hold_for(self, reasons: HeldFor) -> bool {
+    pub(crate) fn hold_for(self, reasons: HeldFor) -> bool {
         self.held_label
             && self.held_annotation == Some(reasons)
             && (self.do_not_disrupt || !reasons.node_limit)
@@ -107,39 +107,39 @@ impl Marks {
     }
 
     /// Whether poolgate keeps Karpenter from disrupting the node.
-    pub(super) fn are_ours(self) -> bool {
+    pub(crate) fn are_ours(self) -> bool {
         self.held_for().node_limit
     }
 
     /// Whether a user keeps Karpenter from repairing the node.
-    pub(super) fn forbid_repair(self) -> bool {
+    pub(crate) fn forbid_repair(self) -> bool {
         self.do_not_repair && !self.held_for().repair
     }
 
     /// Whether poolgate holds the node and a user wants it to stay held.
-    pub(super) fn keep_held(self) -> bool {
+    pub(crate) fn keep_held(self) -> bool {
         self.keep && self.are_ours()
     }
 
     /// Whether a user wants the node to stay, by any of the marks.
-    pub(super) fn are_a_wish(self) -> bool {
+    pub(crate) fn are_a_wish(self) -> bool {
         self.are_users() || self.keep_held()
     }
 
     /// The same, whatever poolgate writes: also if it does not hold the node yet, or no more.
-    pub(super) fn are_a_lasting_wish(self) -> bool {
+    pub(crate) fn are_a_lasting_wish(self) -> bool {
         self.are_users() || self.keep
     }
 
     /// Whether a user has closed the node.
-    pub(super) fn are_users(self) -> bool {
+    pub(crate) fn are_users(self) -> bool {
         self.do_not_disrupt && !self.are_ours()
     }
 }
 
 impl Node {
     /// Whether Karpenter is disrupting the node or about to.
-    pub(super) fn is_being_disrupted(&self) -> bool {
+    pub(crate) fn is_being_disrupted(&self) -> bool {
         self.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT)
     }
 }

@@ -75,7 +75,7 @@ impl NodeTemplate {
     }
 
     /// Whether a new node of the pool might take a pod. True if that cannot be determined.
-    pub(super) fn could_serve(&self, needs: &Needs) -> bool {
+    pub(crate) fn could_serve(&self, needs: &Needs) -> bool {
         tolerated(&self.taints, &needs.tolerations)
             && needs
                 .node_selector

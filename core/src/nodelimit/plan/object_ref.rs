@@ -23,7 +23,7 @@ impl ObjectRef {
         }
     }
 
-    pub(super) fn to_claim(claim: &Claim) -> Self {
+    pub(crate) fn to_claim(claim: &Claim) -> Self {
         Self {
             name: Arc::clone(&claim.name),
             uid: Arc::clone(&claim.uid),

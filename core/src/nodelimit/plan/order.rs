@@ -37,14 +37,14 @@ enum Kind {
 
 /// Whether a user wants a claim never to be disrupted: neither the time nor what poolgate writes changes that, and such
 /// claims are the last to be deleted.
-pub(super) fn goes_last(claim: &ClaimState<'_>) -> bool {
+pub fn goes_last(claim: &ClaimState<'_>) -> bool {
     let is_wanted = |pod: &&Pod| pod.do_not_disrupt == Some(DoNotDisrupt::Always);
     let is_marked = claim.node.is_some_and(|node| node.marks.are_a_lasting_wish());
     claim.claim.is_launched && !claim.is_being_disrupted() && (is_marked || claim.pods.iter().any(is_wanted))
 }
 
 /// Sorts claims by the order in which they are to be deleted.
-pub(super) fn sort(claims: &mut Vec<&ClaimState<'_>>, now: Timestamp) {
+pub fn sort(claims: &mut Vec<&ClaimState<'_>>, now: Timestamp) {
     let mut ranked: Vec<_> = claims
         .drain(..)
         .map(|claim| (Rank::of(claim, now), claim))

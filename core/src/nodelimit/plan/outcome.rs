@@ -19,7 +19,7 @@ pub struct Plan {
     pub unhold: Vec<Unhold>,
     /// The new value of `spec.limits.nodes`, if poolgate writes it and it changes.
     pub spec_limit: Option<u32>,
-    /// The ledger's new list of victims, if it changes, at most [`super::MOST_VICTIMS`]. Such a plan terminates
+    /// The ledger's new list of victims, if it changes, at most [`super::excess::MOST_VICTIMS`]. Such a plan terminates
     /// nothing: plan again once the list is written.
     pub victims: Option<Vec<Arc<str>>>,
     /// Claims to delete, with a precondition on the UID, in this order. All of them are in the ledger.
@@ -60,7 +60,7 @@ pub struct Hold {
 pub struct Unhold {
     /// The node.
     pub node: ObjectRef,
-    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::KEEP_MARK`] asks for
+    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::node::KEEP_MARK`] asks for
     /// it.
     pub hand_over: bool,
 }

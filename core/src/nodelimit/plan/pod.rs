@@ -93,7 +93,7 @@ impl DeletionCost {
         Self::of(text.parse().ok()?)
     }
 
-    pub(super) const fn get(self) -> f64 {
+    pub(crate) const fn get(self) -> f64 {
         self.0
     }
 }
@@ -108,7 +108,7 @@ impl Hash for DeletionCost {
 
 impl Pod {
     /// Whether the pod's annotation keeps Karpenter from disrupting its node.
-    pub(super) fn forbids_disruption(&self, now: Timestamp) -> bool {
+    pub(crate) fn forbids_disruption(&self, now: Timestamp) -> bool {
         match (self.do_not_disrupt, self.started) {
             (None, _) => false,
             (Some(DoNotDisrupt::Always), _) | (Some(DoNotDisrupt::For(_)), None) => true,
@@ -117,12 +117,12 @@ impl Pod {
     }
 
     /// Whether the pod must be placed on another node when its node goes.
-    pub(super) fn is_reschedulable(&self) -> bool {
+    pub(crate) fn is_reschedulable(&self) -> bool {
         !(self.is_daemon || self.is_mirror || self.is_terminal || self.is_leaving)
     }
 
     /// Whether the pod is lost when its node goes.
-    pub(super) fn is_lost_with_its_node(&self) -> bool {
+    pub(crate) fn is_lost_with_its_node(&self) -> bool {
         self.is_bare && self.is_reschedulable()
     }
 }

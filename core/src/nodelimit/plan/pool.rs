@@ -29,11 +29,11 @@ pub struct Pool {
     /// Its node limit.
     pub limit: Option<NodeLimit>,
     /// Whether poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
-    pub leaves_limit_to_poolgate: bool,
+    pub(crate) leaves_limit_to_poolgate: bool,
     /// `spec.limits.nodes`, if it is a whole number.
     pub written_nodes: Option<u32>,
     /// Whether the object itself sets the mode of its limit, by field or annotation.
-    pub mode_is_written: bool,
+    pub(crate) mode_is_written: bool,
     /// Its budgets. `None` if they cannot be read: Karpenter cannot read them either, so it disrupts nothing.
     pub budgets: Option<Budgets>,
     /// Whether it is a static pool (`spec.replicas`).
@@ -41,7 +41,7 @@ pub struct Pool {
     /// Whether it has a deletion timestamp.
     pub is_deleted: bool,
     /// Whether consolidation may disrupt nodes that are not empty.
-    pub consolidates_underutilized: bool,
+    pub(crate) consolidates_underutilized: bool,
     /// How many nodes more it may have while nodes are replaced.
     pub surge: u32,
     /// Which of its nodes are replaced at the limit.
@@ -51,9 +51,9 @@ pub struct Pool {
     /// Whether its condition `Ready` is true: Karpenter creates nodes for it.
     pub is_ready: bool,
     /// Since when its condition `NodeClassReady` has been true.
-    pub class_ready_since: Option<Timestamp>,
+    pub(crate) class_ready_since: Option<Timestamp>,
     /// A hash of `spec.template`.
-    pub template_hash: u64,
+    pub(crate) template_hash: u64,
     /// Which pods its nodes could serve.
     pub template: NodeTemplate,
 }

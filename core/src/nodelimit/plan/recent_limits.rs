@@ -8,11 +8,11 @@ use crate::nodelimit::ledger::Moment;
 /// The limits that a pool had recently, each with the time when it was last seen, the newest last. `None`: no
 /// limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct RecentLimits(Vec<(Option<NodeLimit>, Moment)>);
+pub struct RecentLimits(Vec<(Option<NodeLimit>, Moment)>);
 
 impl RecentLimits {
     /// Records the current limit, and forgets those not seen for as long as `memory`.
-    pub(super) fn see(&mut self, limit: Option<NodeLimit>, now: Moment, memory: Duration) {
+    pub fn see(&mut self, limit: Option<NodeLimit>, now: Moment, memory: Duration) {
         match self.0.last_mut() {
             Some((_, until)) => *until = now,
             // The limit before the first look is not known.
@@ -25,13 +25,13 @@ impl RecentLimits {
     }
 
     /// The most lenient combination of these limits; `None` if one of them is no limit.
-    pub(super) fn most_lenient(&self) -> Option<NodeLimit> {
+    pub fn most_lenient(&self) -> Option<NodeLimit> {
         let limits = self.0.iter().map(|(limit, _)| *limit);
         limits.reduce(|one, other| Some(joined(one?, other?))).flatten()
     }
 
     /// When the first of the past limits is forgotten.
-    pub(super) fn next_change(&self, memory: Duration) -> Option<Moment> {
+    pub fn next_change(&self, memory: Duration) -> Option<Moment> {
         let (_, past) = self.0.split_last()?;
         past.iter().map(|(_, until)| until.plus(memory)).min()
     }

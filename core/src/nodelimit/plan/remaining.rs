@@ -20,7 +20,7 @@ const UNSERVED: Duration = Duration::from_mins(2);
 
 /// How many nodes may be open whose disruption would need a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RemainingCapacity {
+pub enum RemainingCapacity {
     /// All of them.
     Enough,
     /// There have been enough places only for a short time: no further node is held, but only so many are opened.
@@ -31,18 +31,18 @@ pub(super) enum RemainingCapacity {
 
 /// Which nodes may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DisruptableNodes {
+pub struct DisruptableNodes {
     /// Places for replacements that Karpenter has not requested yet.
-    pub(super) places: usize,
+    pub places: usize,
     /// Whether Karpenter's simulation of a disruption has no other pods to find nodes for. If it has, Karpenter
     /// requests more nodes, even for an empty node that has drifted: then only empty nodes that have not drifted
     /// may be open.
-    pub(super) is_quiet: bool,
+    pub is_quiet: bool,
 }
 
 impl DisruptableNodes {
     /// Computes this, and records since when a pod has not been served.
-    pub(super) fn of(now: &Situation<'_>, memory: &mut Memory) -> Self {
+    pub fn of(now: &Situation<'_>, memory: &mut Memory) -> Self {
         let places = places(now);
         Self {
             places,
@@ -54,7 +54,7 @@ impl DisruptableNodes {
 impl RemainingCapacity {
     /// Computes this, and records since when there has been room. `needy` is the number of nodes whose disruption
     /// might need a replacement, `holds` whether one of them is held.
-    pub(super) fn of(
+    pub fn of(
         now: &Situation<'_>,
         open: DisruptableNodes,
         needy: usize,
@@ -76,7 +76,7 @@ impl RemainingCapacity {
     }
 
     /// When to compute this again, if nothing changes before.
-    pub(super) fn again_at(self, now: &Situation<'_>, memory: &Memory) -> Option<Moment> {
+    pub fn again_at(self, now: &Situation<'_>, memory: &Memory) -> Option<Moment> {
         let lingers = matches!(self, Self::Lingering(_));
         let roomy = memory
             .roomy_since

@@ -33,7 +33,7 @@ impl Resources {
     }
 
     /// Room for this many pods.
-    pub(super) fn pods(count: i64) -> Self {
+    pub(crate) fn pods(count: i64) -> Self {
         Self(vec![(Arc::from(PODS), count.saturating_mul(1_000))])
     }
 
@@ -61,12 +61,12 @@ impl Resources {
     }
 
     /// Subtracts other amounts. The result may be below 0.
-    pub(super) fn take(&mut self, other: &Self) {
+    pub(crate) fn take(&mut self, other: &Self) {
         self.merge(other, i64::saturating_sub);
     }
 
     /// Whether all of them fit into what is left.
-    pub(super) fn fit_in(&self, left: &Self) -> bool {
+    pub(crate) fn fit_in(&self, left: &Self) -> bool {
         self.iter()
             .all(|(name, amount)| amount <= left.amount(name).max(0))
     }

@@ -26,15 +26,15 @@ const DENIAL_IS_RECENT: Duration = Duration::from_mins(2);
 
 /// The inputs of every decision.
 #[derive(Debug)]
-pub(super) struct Situation<'p> {
-    pub(super) state: &'p PoolState<'p>,
-    pub(super) pool: &'p Pool,
-    pub(super) settings: Settings,
+pub struct Situation<'p> {
+    pub state: &'p PoolState<'p>,
+    pub pool: &'p Pool,
+    pub settings: Settings,
     /// The time by the wall clock.
-    pub(super) wall: Timestamp,
+    pub wall: Timestamp,
     /// The time by the monotonic clock.
-    pub(super) clock: Moment,
-    pub(super) counts: Counts,
+    pub clock: Moment,
+    pub counts: Counts,
     /// The mode that the object itself last said.
     written_mode: Option<NodeLimitMode>,
     /// The limit above which claims may be terminated: the most lenient combination of those of the last settle
@@ -43,23 +43,23 @@ pub(super) struct Situation<'p> {
     /// Since when the limit has been the same.
     limit_since: Moment,
     /// When `lenient` is computed again, if nothing changes before.
-    pub(super) lenient_until: Option<Moment>,
+    pub(crate) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
-    pub(super) claims: Vec<&'p ClaimState<'p>>,
+    pub claims: Vec<&'p ClaimState<'p>>,
     /// The claims, by UID, of whose nodes [`is_denied`](Self::is_denied) is true, and whether this pool was denied a
     /// claim meanwhile.
     denied: HashMap<&'p str, bool>,
     /// Whether a pod is pending that the pool could serve.
-    pub(super) is_awaited: bool,
+    pub(crate) is_awaited: bool,
     /// Whether a node is being created: admitted, but not ready for pods yet.
-    pub(super) is_growing: bool,
+    pub(crate) is_growing: bool,
     /// Whether a deleted node still has pods that must leave it.
-    pub(super) is_draining: bool,
+    pub(crate) is_draining: bool,
 }
 
 impl<'p> Situation<'p> {
     /// Evaluates a state, and records the limit and mode that the pool has now.
-    pub(super) fn of(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
+    pub fn of(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
         if state.pool.mode_is_written {
             memory.written_mode = state.pool.limit.map(|limit| limit.mode);
         }
@@ -105,12 +105,12 @@ impl<'p> Situation<'p> {
     }
 
     /// Whether poolgate may hold nodes of this pool.
-    pub(super) fn is_governed(&self) -> bool {
+    pub fn is_governed(&self) -> bool {
         self.pool.is_hard() && self.is_acted_upon()
     }
 
     /// Whether poolgate does more for the pool than removing its own marks.
-    pub(super) const fn is_acted_upon(&self) -> bool {
+    pub const fn is_acted_upon(&self) -> bool {
         !(self.pool.is_static || self.pool.is_deleted)
     }
 
@@ -124,7 +124,7 @@ impl<'p> Situation<'p> {
     }
 
     /// How many claims are above the limit, not counting those that are going already.
-    pub(super) fn excess(&self) -> usize {
+    pub fn excess(&self) -> usize {
         match (self.pool.limit, self.excess_mode()) {
             (Some(limit), Some(mode)) => self.counts.excess(NodeLimit { mode, ..limit }),
             _ => 0,
@@ -132,31 +132,31 @@ impl<'p> Situation<'p> {
     }
 
     /// The limit above which claims may be terminated now.
-    pub(super) fn terminating_limit(&self) -> Option<NodeLimit> {
+    pub fn terminating_limit(&self) -> Option<NodeLimit> {
         self.lenient
             .filter(|limit| limit.over_limit == OverLimit::Terminate)
     }
 
     /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its
     /// replacement. False if the node is closed already.
-    pub(super) fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
+    pub fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
         self.denied.contains_key(&*claim.claim.uid)
     }
 
     /// Whether a claim was created since Karpenter wants to disrupt this one: it may be the replacement.
-    pub(super) fn may_have_replacement(&self, claim: &ClaimState<'_>) -> bool {
+    pub fn may_have_replacement(&self, claim: &ClaimState<'_>) -> bool {
         let since = claim.disrupted_since();
         self.claims.iter().any(|other| Some(other.claim.created) >= since)
     }
 
     /// Whether [`is_denied`](Self::is_denied) is true because of another pool only.
-    pub(super) fn is_denied_elsewhere(&self, claim: &ClaimState<'_>) -> bool {
+    pub fn is_denied_elsewhere(&self, claim: &ClaimState<'_>) -> bool {
         self.denied.get(&*claim.claim.uid) == Some(&false)
     }
 
     /// Whether Karpenter tried in vain to disrupt the claim's node while a pool was denied a claim: the replacement may
     /// have been for that other pool.
-    pub(super) fn has_tried_in_vain(&self, claim: &ClaimState<'_>) -> bool {
+    pub fn has_tried_in_vain(&self, claim: &ClaimState<'_>) -> bool {
         let has_failed =
             |tries: Tries| tries.have_failed() && self.state.denied_anywhere_at >= Some(tries.first);
         claim.tries.is_some_and(has_failed)
@@ -178,7 +178,7 @@ impl<'p> Situation<'p> {
     }
 
     /// Whether the gate has denied the pool a claim just now.
-    pub(super) fn was_denied_recently(&self) -> bool {
+    pub fn was_denied_recently(&self) -> bool {
         self.denial(DENIAL_IS_RECENT).is_some()
     }
 
@@ -190,20 +190,20 @@ impl<'p> Situation<'p> {
     }
 
     /// From when on the limit has been the same for long enough.
-    pub(super) fn limit_settled_at(&self) -> Moment {
+    pub fn limit_settled_at(&self) -> Moment {
         self.limit_since.plus(self.settings.settle)
     }
 
     /// From when on everything has been steady for long enough that a claim may be deleted; `None` while it is not
     /// steady.
-    pub(super) fn settled_at(&self) -> Option<Moment> {
+    pub fn settled_at(&self) -> Option<Moment> {
         Some(self.state.steady_since?.plus(self.settings.settle))
     }
 }
 
 impl ClaimState<'_> {
     /// Since when Karpenter wants to disrupt the node.
-    pub(super) fn disrupted_since(&self) -> Option<Timestamp> {
+    pub(crate) fn disrupted_since(&self) -> Option<Timestamp> {
         self.claim
             .conditions
             .disruption
@@ -211,7 +211,7 @@ impl ClaimState<'_> {
     }
 
     /// Older first, then by name.
-    pub(super) fn age_key(&self) -> (Timestamp, &str, &str) {
+    pub(crate) fn age_key(&self) -> (Timestamp, &str, &str) {
         (self.claim.created, &self.claim.name, &self.claim.uid)
     }
 
@@ -221,7 +221,7 @@ impl ClaimState<'_> {
     }
 
     /// Whether it has no pods that must be placed on another node when its node goes.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.pods.iter().any(|pod| pod.is_reschedulable())
     }
 }

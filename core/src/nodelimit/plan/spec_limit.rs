@@ -13,7 +13,7 @@ use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::ReplacedFor;
 
 /// The value to write; `None` if it is there already, or the pool does not leave it to poolgate.
-pub(super) fn decide(now: &Situation<'_>) -> Option<u32> {
+pub fn decide(now: &Situation<'_>) -> Option<u32> {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
     let is_going = |claim: &&&ClaimState<'_>| {
         // A denial may have been for a pod while the replacement was created.

@@ -12,7 +12,7 @@ use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
 
 /// How long a drifted node keeps an open place of a pool at its limit, by default.
-pub const ROTATION: Duration = Duration::from_mins(2);
+pub(crate) const ROTATION: Duration = Duration::from_mins(2);
 
 /// How long everything must have been steady before anything is terminated, by default.
 pub const SETTLE: Duration = Duration::from_mins(3);
@@ -115,7 +115,7 @@ impl Rights {
     };
 
     /// Whether claims above a limit may be deleted.
-    pub const fn may_terminate(self) -> bool {
+    pub(crate) const fn may_terminate(self) -> bool {
         self.terminate && self.delete
     }
 }

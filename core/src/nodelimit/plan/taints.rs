@@ -51,7 +51,7 @@ impl Toleration {
 }
 
 /// Whether a pod with these tolerations may run on a node with these taints.
-pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+pub fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
     taints
         .iter()
         .filter(|taint| taint.effect != Effect::PreferNoSchedule)

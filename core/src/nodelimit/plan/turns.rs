@@ -16,7 +16,7 @@ const UNTIL_CONSOLIDATION_LOOKS: Duration = Duration::from_mins(6);
 
 /// The claims that have the open places now: of those that Karpenter could disrupt, the drifted first, then those
 /// whose turn is not over, then those that have waited longest. Records whose turn begins.
-pub(super) fn holders<'p>(
+pub fn holders<'p>(
     now: &Situation<'p>,
     places: usize,
     needy: &[&'p ClaimState<'p>],
@@ -53,7 +53,7 @@ pub(super) fn holders<'p>(
 }
 
 /// When the first of these turns is over.
-pub(super) fn next_at(now: &Situation<'_>, turn: &[&ClaimState<'_>], memory: &Memory) -> Option<Moment> {
+pub fn next_at(now: &Situation<'_>, turn: &[&ClaimState<'_>], memory: &Memory) -> Option<Moment> {
     turn.iter()
         .filter_map(|claim| Some(end(claim, *memory.turns.get(&claim.claim.uid)?, now)))
         .min()
@@ -72,7 +72,7 @@ fn end(claim: &ClaimState<'_>, begun: Moment, now: &Situation<'_>) -> Moment {
 
 impl ClaimState<'_> {
     /// Whether Karpenter could disrupt the node now, as far as the node and its pods show.
-    pub(super) fn could_go(&self, now: &Situation<'_>) -> bool {
+    pub(crate) fn could_go(&self, now: &Situation<'_>) -> bool {
         let conditions = self.claim.conditions;
         if conditions.drifted && self.claim.has_grace_period {
             return true;

@@ -6,7 +6,7 @@ use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Disruption, NodePool};
 use crate::rule::{Evidence, Rule};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOLS_FROZEN];
+pub(crate) const RULES: &[&Rule] = &[&NODEPOOLS_FROZEN];
 
 static NODEPOOLS_FROZEN: Rule = Rule {
     id: RuleId::new("nodepools-frozen"),
@@ -75,7 +75,7 @@ spec:
 
 /// Reports, at the first of several pools, that none of them ever lets a drifted node be replaced. Another rule
 /// reports a single pool.
-pub(super) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
+pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
     let [first, others @ ..] = indexes else { return };
     if others.is_empty() {
         return;

@@ -4,7 +4,7 @@ use super::{AcrossFinding, ClassSource, Together};
 use crate::diagnostic::{FieldPath, Origin, RuleId, Severity, Suggestion, nearest};
 use crate::rule::{Evidence, Rule};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_MISSING];
+pub(crate) const RULES: &[&Rule] = &[&NODE_CLASS_MISSING];
 
 static NODE_CLASS_MISSING: Rule = Rule {
     id: RuleId::new("node-class-missing"),
@@ -53,7 +53,7 @@ metadata:
 
 const LAUNCHES_NOTHING: &str = "and Karpenter launches nothing for a pool without its node class";
 
-pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
+pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
     let classes = together.classes;
     for (index, pool) in together.pools.iter().enumerate() {
         let Some(class) = pool.template.node_class() else {

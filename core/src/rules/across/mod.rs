@@ -1,11 +1,11 @@
 //! Mistakes that show only when all NodePools and node classes of a cluster are checked together. A review does not
 //! apply these rules: a webhook sees one object.
 
-pub(super) mod frozen;
-pub(super) mod missing_class;
+pub(crate) mod frozen;
+pub(crate) mod missing_class;
 mod node_classes;
-pub(super) mod overlap;
-pub(super) mod repeated;
+pub(crate) mod overlap;
+pub(crate) mod repeated;
 #[cfg(test)]
 mod testing;
 

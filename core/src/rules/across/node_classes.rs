@@ -56,7 +56,7 @@ impl NodeClasses {
     }
 
     /// The names of a kind; `None` if they are not known.
-    pub(super) fn names(&self, group: &str, kind: &str) -> Option<&BTreeSet<String>> {
+    pub(crate) fn names(&self, group: &str, kind: &str) -> Option<&BTreeSet<String>> {
         let known = self.names.get(&(group.to_owned(), kind.to_owned()));
         match self.source {
             _ if !self.is_complete => None,
@@ -66,7 +66,7 @@ impl NodeClasses {
     }
 
     /// Whether a class needs no manifest.
-    pub(super) fn is_created(&self, class: (&str, &str, &str)) -> bool {
+    pub(crate) fn is_created(&self, class: (&str, &str, &str)) -> bool {
         self.source == ClassSource::Input && CREATED.contains(&class)
     }
 }

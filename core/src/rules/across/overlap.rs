@@ -12,7 +12,7 @@ use crate::rules::limits::switches_off;
 /// With how many pools that are tried before it a pool is compared. Real clusters have fewer of one kind.
 const MOST_COMPARED: usize = 100;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_OVERLAP];
+pub(crate) const RULES: &[&Rule] = &[&NODEPOOL_OVERLAP];
 
 static NODEPOOL_OVERLAP: Rule = Rule {
     id: RuleId::new("nodepool-overlap"),
@@ -92,7 +92,7 @@ struct Kind<'a> {
 
 /// Reports each of these pools if another one of its kind that has all its machines, or a part of them, is tried
 /// before it.
-pub(super) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
+pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
     let mut kinds: HashMap<Kind<'_>, Vec<Contender<'_>>> = HashMap::new();
     for index in indexes {
         let contender = pools.get(*index).and_then(|pool| Contender::of(*index, pool));

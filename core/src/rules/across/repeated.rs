@@ -7,7 +7,7 @@ use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::rule::{Evidence, Rule};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_REPEATED];
+pub(crate) const RULES: &[&Rule] = &[&NODEPOOL_REPEATED];
 
 static NODEPOOL_REPEATED: Rule = Rule {
     id: RuleId::new("nodepool-repeated"),
@@ -50,7 +50,7 @@ spec:
 
 /// Reports every pool that has the name of an earlier one. Returns the last pool of each name, and those without a
 /// name.
-pub(super) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -> Vec<usize> {
+pub(crate) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -> Vec<usize> {
     let mut last: HashMap<&str, usize> = HashMap::new();
     let mut is_overwritten = vec![false; pools.len()];
     for (index, pool) in pools.iter().enumerate() {

@@ -9,15 +9,15 @@ use crate::review::Subject;
 use crate::rules::testing::completed;
 
 /// The pool that a rule reports, the message, and the other pools.
-pub(super) type Found = (usize, String, Vec<usize>);
+pub type Found = (usize, String, Vec<usize>);
 
 /// The findings of a rule on these pools, with no node classes known.
-pub(super) fn found(pools: &[Value], rule: &str) -> Vec<Found> {
+pub fn found(pools: &[Value], rule: &str) -> Vec<Found> {
     found_of(pools, &NodeClasses::new(ClassSource::Cluster), rule)
 }
 
 /// The same with these node classes.
-pub(super) fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
+pub fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
     let subject = Subject::NodePool(ApiVersion::V1);
     let pools: Vec<Value> = pools.iter().map(|pool| completed(subject, pool)).collect();
     let objects: Vec<Json<'_>> = pools.iter().map(Json::from).collect();

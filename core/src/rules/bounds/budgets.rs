@@ -8,7 +8,7 @@ use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_PERCENT, &BUDGET_NODES, &BUDGET_COUNT, &BUDGET_ALWAYS];
+pub const RULES: &[&Rule] = &[&BUDGET_PERCENT, &BUDGET_NODES, &BUDGET_COUNT, &BUDGET_ALWAYS];
 
 static BUDGET_PERCENT: Rule = Rule {
     id: RuleId::new("policy-budget-percent"),
@@ -117,7 +117,7 @@ static BUDGET_ALWAYS: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+pub fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     for budget in budgets {
         check_nodes(budget, bounds, findings);
     }

@@ -10,7 +10,7 @@ use crate::rules::findings::Findings;
 /// The capacity types that Karpenter knows.
 const KNOWN: [&str; 3] = ["on-demand", "spot", "reserved"];
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&CAPACITY_TYPE];
+pub const RULES: &[&Rule] = &[&CAPACITY_TYPE];
 
 static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("policy-capacity-type"),
@@ -42,7 +42,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_>) {
     if matches!(pool.template.requirements, Field::Mistyped) {
         return;
     }

@@ -13,7 +13,7 @@ const DEFAULT_EXPIRY: &str = "720h";
 /// The value for no end.
 const NEVER: &str = "Never";
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&EXPIRE_AFTER, &TERMINATION_GRACE_PERIOD];
+pub const RULES: &[&Rule] = &[&EXPIRE_AFTER, &TERMINATION_GRACE_PERIOD];
 
 static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("policy-expire-after"),
@@ -68,7 +68,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findings<'_>) {
     check_duration(
         &EXPIRE_AFTER,
         || NodePool::expire_after_path(pool.version),

@@ -10,7 +10,7 @@ use crate::value::cron::{Schedule, WeekMinutes};
 use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&FREEZE_WINDOW];
+pub const RULES: &[&Rule] = &[&FREEZE_WINDOW];
 
 static FREEZE_WINDOW: Rule = Rule {
     id: RuleId::new("policy-freeze-window"),
@@ -42,7 +42,7 @@ spec:
 "#,
 };
 
-pub(super) fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: &mut Findings<'_>) {
+pub fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: &mut Findings<'_>) {
     if windows.is_empty() {
         return;
     }

@@ -12,7 +12,7 @@ use crate::value::quantity::Quantity;
 /// The only limit that Karpenter allows for a static pool.
 const NODES: &str = "nodes";
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_REQUIRED, &LIMIT_MAX];
+pub const RULES: &[&Rule] = &[&LIMIT_REQUIRED, &LIMIT_MAX];
 
 static LIMIT_REQUIRED: Rule = Rule {
     id: RuleId::new("policy-limit-required"),
@@ -55,7 +55,7 @@ static LIMIT_MAX: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
     if pool.limits == Field::Mistyped {
         return;
     }

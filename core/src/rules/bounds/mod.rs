@@ -1,19 +1,19 @@
 //! The bounds of the policy: the organisation's requirements for every pool. A bound that the policy does not set
 //! is not checked.
 
-pub(super) mod budgets;
-pub(super) mod capacity_type;
-pub(super) mod durations;
-pub(super) mod freeze;
-pub(super) mod limits;
-pub(super) mod node_class;
-pub(super) mod template_labels;
+pub mod budgets;
+pub mod capacity_type;
+pub mod durations;
+pub mod freeze;
+pub mod limits;
+pub mod node_class;
+pub mod template_labels;
 
 use super::findings::Findings;
 use crate::karpenter::NodePool;
 
 /// Checks a NodePool against the bounds.
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     if pool.spec.present().is_none() {
         return;
     }

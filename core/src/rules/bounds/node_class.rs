@@ -7,7 +7,7 @@ use crate::policy::{Glob, NodeClassPattern};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS];
+pub const RULES: &[&Rule] = &[&NODE_CLASS];
 
 static NODE_CLASS: Rule = Rule {
     id: RuleId::new("policy-node-class"),
@@ -39,7 +39,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings: &mut Findings<'_>) {
     let Some(reference) = pool.template.node_class_ref.present() else {
         return;
     };

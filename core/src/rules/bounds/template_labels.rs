@@ -5,7 +5,7 @@ use crate::karpenter::{Field, NodePool};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&TEMPLATE_LABELS];
+pub const RULES: &[&Rule] = &[&TEMPLATE_LABELS];
 
 static TEMPLATE_LABELS: Rule = Rule {
     id: RuleId::new("policy-template-labels"),
@@ -34,7 +34,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'_>) {
     let labels = match pool.template.labels {
         Field::Mistyped => return,
         labels => labels.present(),

@@ -10,12 +10,12 @@ use crate::review::{Request, Subject, review};
 use crate::value::duration::GoDuration;
 
 /// The errors of the bounds about a v1 NodePool that is being created: path and message of each.
-pub(super) fn errors(bounds: Bounds, object: &Value) -> Vec<String> {
+pub fn errors(bounds: Bounds, object: &Value) -> Vec<String> {
     reviewed(bounds, object, None, Severity::Error)
 }
 
 /// The errors for an update that changes nothing.
-pub(super) fn errors_of_no_change(bounds: Bounds, object: &Value) -> Vec<String> {
+pub fn errors_of_no_change(bounds: Bounds, object: &Value) -> Vec<String> {
     reviewed(bounds, object, Some(object), Severity::Error)
 }
 
@@ -39,12 +39,12 @@ fn reviewed(bounds: Bounds, object: &Value, old: Option<&Value>, severity: Sever
 }
 
 /// A NodePool with these budgets.
-pub(super) fn with_budgets(budgets: &Value) -> Value {
+pub fn with_budgets(budgets: &Value) -> Value {
     json!({"spec": {"disruption": {"consolidateAfter": "1m", "budgets": budgets}}})
 }
 
 /// A duration of a policy.
-pub(super) fn duration(text: &str) -> Written<GoDuration> {
+pub fn duration(text: &str) -> Written<GoDuration> {
     Written {
         text: text.into(),
         value: GoDuration::parse(text).unwrap(),

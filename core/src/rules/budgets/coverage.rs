@@ -7,7 +7,7 @@ use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::cron::WeekMinutes;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_ALLOW_WINDOW, &BUDGET_UNCOVERED_HOURS];
+pub const RULES: &[&Rule] = &[&BUDGET_ALLOW_WINDOW, &BUDGET_UNCOVERED_HOURS];
 
 static BUDGET_ALLOW_WINDOW: Rule = Rule {
     id: RuleId::new("budget-allow-window"),
@@ -69,7 +69,7 @@ static BUDGET_UNCOVERED_HOURS: Rule = Rule {
 
 /// Reports windows if at some hour outside of them no budget for their reasons holds, of those that replace nodes. All
 /// budgets of the pool must be readable.
-pub(super) fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
+pub fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let at_times = reasons_limited_at_times(readings).and(replacing);
     if at_times == Reasons::NONE {
         return;

@@ -8,7 +8,7 @@ use crate::karpenter::{Budget, Disruption, NodePool};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGETS_COUNT, &BUDGETS_EMPTY, &BUDGET_BLOCKS_DRIFT];
+pub const RULES: &[&Rule] = &[&BUDGETS_COUNT, &BUDGETS_EMPTY, &BUDGET_BLOCKS_DRIFT];
 
 static BUDGETS_COUNT: Rule = Rule {
     id: RuleId::new("budgets-count"),
@@ -80,7 +80,7 @@ static BUDGET_BLOCKS_DRIFT: Rule = Rule {
 };
 
 /// Returns whether the list has a legal length.
-pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
+pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
     if budgets.is_empty() {
         findings.push(
             BUDGETS_EMPTY
@@ -96,7 +96,7 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
 }
 
 /// Reports the first budget that always blocks drift, or several that do so together.
-pub(super) fn check_blocked(pool: &NodePool<'_>, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
+pub fn check_blocked(pool: &NodePool<'_>, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let mut blocking = readings
         .iter()
         .filter(|reading| reading.nodes.is_zero() && reading.reasons.has(Reason::Drifted));
@@ -142,7 +142,7 @@ fn check_blocked_together(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     );
 }
 
-pub(super) fn path() -> FieldPath {
+pub fn path() -> FieldPath {
     Disruption::path("budgets")
 }
 

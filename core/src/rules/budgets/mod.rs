@@ -1,20 +1,20 @@
 //! `spec.disruption.budgets`: each budget by itself, then all of them together.
 
-pub(super) mod coverage;
-pub(super) mod list;
-pub(super) mod nodes;
+pub mod coverage;
+pub mod list;
+pub mod nodes;
 mod reading;
-pub(super) mod reasons;
-pub(super) mod redundant;
-pub(super) mod uncovered;
-pub(super) mod window;
+pub mod reasons;
+pub mod redundant;
+pub mod uncovered;
+pub mod window;
 
 use super::findings::Findings;
 use crate::budget::Reasons;
 use crate::karpenter::{Budget, Disruption, Field, NodePool};
 use reading::ReadBudget;
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(disruption) = pool.disruption.as_ref().present() else {
         return;
     };

@@ -8,7 +8,7 @@ use crate::rules::findings::Findings;
 use crate::rules::origins::by_crd_or;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_NODES];
+pub const RULES: &[&Rule] = &[&BUDGET_NODES];
 
 static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("budget-nodes"),
@@ -36,7 +36,7 @@ spec:
 };
 
 /// Returns the number if it can be read.
-pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<BudgetNodes> {
+pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<BudgetNodes> {
     let text = match budget.nodes {
         Field::Absent => return Some(DEFAULT_NODES),
         Field::Mistyped => return None,

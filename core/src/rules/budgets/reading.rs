@@ -6,27 +6,27 @@ use crate::value::nodes::BudgetNodes;
 
 /// A budget that can be read.
 #[derive(Debug)]
-pub(super) struct ReadBudget<'a> {
+pub struct ReadBudget<'a> {
     /// The budget as it is in the object.
-    pub(super) budget: &'a Budget<'a>,
+    pub budget: &'a Budget<'a>,
     /// How many nodes may be disrupted.
-    pub(super) nodes: BudgetNodes,
+    pub nodes: BudgetNodes,
     /// For which reasons.
-    pub(super) reasons: Reasons,
+    pub reasons: Reasons,
     /// When it holds.
-    pub(super) window: Window,
+    pub window: Window,
 }
 
 impl ReadBudget<'_> {
     /// Whether it always holds.
-    pub(super) fn is_always_active(&self) -> bool {
+    pub fn is_always_active(&self) -> bool {
         self.window == Window::Always
     }
 }
 
 /// The reasons for which nodes with pods on them are replaced: drift, and consolidation if it is on. All empty nodes may be
 /// removed at once without harm, and the repair of nodes has a bound of its own.
-pub(super) fn replacing(pool: &NodePool<'_>, disruption: &Disruption<'_>) -> Reasons {
+pub fn replacing(pool: &NodePool<'_>, disruption: &Disruption<'_>) -> Reasons {
     let consolidates = pool.replicas.is_absent()
         && disruption.consolidation_policy.present() != Some("WhenEmpty")
         && disruption.consolidate_after.present() != Some("Never");

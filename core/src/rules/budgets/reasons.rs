@@ -13,8 +13,7 @@ const MOST_REASONS: usize = 50;
 /// Common words for expiration, which is not a reason in any release of v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
 
-pub(in crate::rules) const RULES: &[&Rule] =
-    &[&BUDGET_REASON, &BUDGET_REASON_REPEATED, &BUDGET_REASONS_EMPTY];
+pub const RULES: &[&Rule] = &[&BUDGET_REASON, &BUDGET_REASON_REPEATED, &BUDGET_REASONS_EMPTY];
 
 static BUDGET_REASON: Rule = Rule {
     id: RuleId::new("budget-reason"),
@@ -94,7 +93,7 @@ static BUDGET_REASONS_EMPTY: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'_>) {
+pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'_>) {
     let Some(reasons) = budget.reasons.present().filter(|_| version == ApiVersion::V1) else {
         return;
     };

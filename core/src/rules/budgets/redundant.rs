@@ -8,7 +8,7 @@ use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_REDUNDANT];
+pub const RULES: &[&Rule] = &[&BUDGET_REDUNDANT];
 
 static BUDGET_REDUNDANT: Rule = Rule {
     id: RuleId::new("budget-redundant"),
@@ -41,7 +41,7 @@ static BUDGET_REDUNDANT: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
+pub fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let known = if findings.context.release.has(KarpenterVersion::UNHEALTHY) {
         Reasons::ALL
     } else {

@@ -7,7 +7,7 @@ use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_UNCOVERED_REASON];
+pub const RULES: &[&Rule] = &[&BUDGET_UNCOVERED_REASON];
 
 static BUDGET_UNCOVERED_REASON: Rule = Rule {
     id: RuleId::new("budget-uncovered-reason"),
@@ -38,7 +38,7 @@ static BUDGET_UNCOVERED_REASON: Rule = Rule {
 };
 
 /// Reports reasons that no budget covers, of those that replace nodes. All budgets of the pool must be readable.
-pub(super) fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
+pub fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let uncovered = |reason| !readings.iter().any(|reading| reading.reasons.has(reason));
     let names: Vec<_> = [Reason::Drifted, Reason::Underutilized]
         .into_iter()

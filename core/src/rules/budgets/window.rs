@@ -12,7 +12,7 @@ use crate::rules::origins::by_crd_or;
 use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[
+pub const RULES: &[&Rule] = &[
     &BUDGET_SCHEDULE_DURATION,
     &BUDGET_DURATION,
     &BUDGET_EMPTY_WINDOW,
@@ -127,7 +127,7 @@ static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
 };
 
 /// Checks when the budget holds. Returns its window if that can be read.
-pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Window> {
+pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Window> {
     check_pair(budget, findings);
     let duration = check_duration(budget, findings);
     let schedule = schedules::check(budget, duration, findings);

@@ -13,7 +13,7 @@ const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
 const WHEN_EMPTY: &str = "WhenEmpty";
 
-pub(in crate::rules) const RULES: &[&Rule] = &[
+pub const RULES: &[&Rule] = &[
     &CONSOLIDATE_AFTER,
     &CONSOLIDATE_AFTER_PAIR,
     &CONSOLIDATE_AFTER_CONVERSION,
@@ -127,7 +127,7 @@ spec:
 ",
 };
 
-pub(super) fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
+pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if let Some(text) = disruption.consolidate_after.present() {
         let path = || Disruption::path("consolidateAfter");
         lifetime::read(

@@ -1,12 +1,12 @@
 //! `spec.disruption.consolidationPolicy` and `consolidateAfter`.
 
-pub(super) mod after;
-pub(super) mod policy;
+pub mod after;
+pub mod policy;
 
 use super::findings::Findings;
 use crate::karpenter::NodePool;
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(disruption) = pool.disruption.as_ref().present() else {
         return;
     };

@@ -11,7 +11,7 @@ const BALANCED: &str = "Balanced";
 /// The policy whose name differs between the versions: the name in v1beta1, then the name in v1.
 const RENAMED: (&str, &str) = ("WhenUnderutilized", "WhenEmptyOrUnderutilized");
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&CONSOLIDATION_POLICY];
+pub const RULES: &[&Rule] = &[&CONSOLIDATION_POLICY];
 
 static CONSOLIDATION_POLICY: Rule = Rule {
     id: RuleId::new("consolidation-policy"),
@@ -37,7 +37,7 @@ spec:
 ",
 };
 
-pub(super) fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
+pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     let karpenter = findings.context.karpenter;
     let Some(policy) = disruption.consolidation_policy.present() else {
         return;

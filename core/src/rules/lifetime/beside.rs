@@ -14,7 +14,7 @@ const MOST_IN_AUTO_MODE: Duration = Duration::from_hours(21 * 24);
 /// `terminationGracePeriod` if a pool of EKS Auto Mode sets none.
 const GRACE_IN_AUTO_MODE: Duration = Duration::from_hours(24);
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&EKS_AUTO_MODE_LIFETIME, &HARD_LIMIT_DRAIN];
+pub const RULES: &[&Rule] = &[&EKS_AUTO_MODE_LIFETIME, &HARD_LIMIT_DRAIN];
 
 static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
     id: RuleId::new("eks-auto-mode-lifetime"),
@@ -76,7 +76,7 @@ static HARD_LIMIT_DRAIN: Rule = Rule {
 };
 
 /// Checks a pool with its parsed `expireAfter` and `terminationGracePeriod`: `None` if absent or wrong.
-pub(super) fn check(
+pub fn check(
     pool: &NodePool<'_>,
     expire_after: Option<NillableDuration>,
     grace: Option<Duration>,
@@ -132,7 +132,7 @@ fn check_auto_mode(
 }
 
 /// Whether nothing bounds how long a node may drain. EKS Auto Mode bounds it by itself.
-pub(in crate::rules) fn drains_without_end(pool: &NodePool<'_>) -> bool {
+pub fn drains_without_end(pool: &NodePool<'_>) -> bool {
     pool.template.termination_grace_period.is_absent()
         && pool.template.node_class_group() != Some(EKS_AUTO_MODE)
 }

@@ -12,7 +12,7 @@ use crate::value::duration::NillableDuration;
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
 const REGISTRATION: Duration = Duration::from_mins(15);
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&EXPIRE_AFTER, &EXPIRE_AFTER_ZERO, &EXPIRE_AFTER_SHORT];
+pub const RULES: &[&Rule] = &[&EXPIRE_AFTER, &EXPIRE_AFTER_ZERO, &EXPIRE_AFTER_SHORT];
 
 static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("expire-after"),
@@ -89,7 +89,7 @@ spec:
 };
 
 /// Checks the text, and returns the parsed duration.
-pub(super) fn check(
+pub fn check(
     field: Field<&str>,
     template: &Template<'_>,
     findings: &mut Findings<'_>,

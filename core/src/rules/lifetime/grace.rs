@@ -11,7 +11,7 @@ use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&TERMINATION_GRACE_PERIOD, &TERMINATION_GRACE_PERIOD_ZERO];
+pub const RULES: &[&Rule] = &[&TERMINATION_GRACE_PERIOD, &TERMINATION_GRACE_PERIOD_ZERO];
 
 static TERMINATION_GRACE_PERIOD: Rule = Rule {
     id: RuleId::new("termination-grace-period"),
@@ -70,7 +70,7 @@ const NEVER: &str = "Never";
 const FOR_EVER: &str = "leave it out to wait as long as pods take";
 
 /// Checks the text, and returns the parsed duration.
-pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
+pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
     // v1beta1 has no such field, and `field-unknown` reports it.
     let text = template
         .termination_grace_period

@@ -1,8 +1,8 @@
 //! How long nodes live, and how long they may take to terminate: `expireAfter` and `terminationGracePeriod`.
 
-pub(super) mod beside;
-pub(super) mod expiry;
-pub(super) mod grace;
+pub mod beside;
+pub mod expiry;
+pub mod grace;
 
 use super::findings::Findings;
 use super::length::too_long;
@@ -13,14 +13,14 @@ use crate::rule::Rule;
 use crate::value::duration::{DurationPattern, NillableDuration};
 
 /// Checks the lifetime of a pool's nodes.
-pub(super) fn check_pool(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check_pool(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let expire_after = expiry::check(pool.expire_after, &pool.template, findings);
     let grace = grace::check(&pool.template, findings);
     beside::check(pool, expire_after, grace, findings);
 }
 
 /// Checks the lifetime of one node.
-pub(super) fn check_claim(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
+pub fn check_claim(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
     if claim.version == ApiVersion::V1 {
         expiry::check(claim.expire_after, &claim.template, findings);
     }
@@ -28,7 +28,7 @@ pub(super) fn check_claim(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Returns a duration that may be `Never`; reports one that the CRD or Karpenter cannot read.
-pub(super) fn read(
+pub fn read(
     text: &str,
     rule: &Rule,
     path: impl FnOnce() -> FieldPath,

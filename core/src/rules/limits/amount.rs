@@ -10,7 +10,7 @@ use crate::rules::findings::Findings;
 use crate::rules::origins::by_quantity;
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[
+pub const RULES: &[&Rule] = &[
     &LIMIT_QUANTITY,
     &LIMIT_NEGATIVE,
     &LIMIT_ZERO,
@@ -179,7 +179,7 @@ fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(
     }
 }
 
-pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
     let found = |rule: &Rule, reason: String| rule.finding(path(resource), value, reason);
     let quantity = match value {
         Json::String(text) => match Quantity::parse(text) {

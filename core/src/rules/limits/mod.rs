@@ -1,15 +1,15 @@
 //! `spec.limits`.
 
-pub(super) mod amount;
-pub(super) mod nodes;
-pub(super) mod resource;
-pub(super) mod room;
+pub mod amount;
+pub mod nodes;
+pub mod resource;
+pub mod room;
 
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
 
-pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(limits) = pool.limits.present() else {
         return;
     };
@@ -22,7 +22,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
 }
 
 /// Whether a limit of 0 or less keeps a pool from launching any node.
-pub(super) fn switches_off(pool: &NodePool<'_>) -> bool {
+pub fn switches_off(pool: &NodePool<'_>) -> bool {
     let limits = pool.limits.present().into_iter().flatten();
     let mut plain = limits.filter(|(resource, _)| resource::PLAIN_RESOURCES.contains(resource));
     plain.any(|(_, value)| {
@@ -32,6 +32,6 @@ pub(super) fn switches_off(pool: &NodePool<'_>) -> bool {
 }
 
 /// The path of a limit.
-pub(super) fn path(resource: &str) -> FieldPath {
+pub fn path(resource: &str) -> FieldPath {
     FieldPath::of(&["spec", "limits"]).key(resource.to_owned())
 }

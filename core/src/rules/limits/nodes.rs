@@ -13,7 +13,7 @@ use crate::value::quantity::Quantity;
 /// The resource that counts nodes.
 const NODES: &str = "nodes";
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_NODES_WHOLE, &LIMIT_NODES_RELEASE, &LIMIT_BELOW_NODES];
+pub const RULES: &[&Rule] = &[&LIMIT_NODES_WHOLE, &LIMIT_NODES_RELEASE, &LIMIT_BELOW_NODES];
 
 static LIMIT_NODES_WHOLE: Rule = Rule {
     id: RuleId::new("limit-nodes-whole"),
@@ -90,7 +90,7 @@ spec:
 "#,
 };
 
-pub(super) fn check(
+pub fn check(
     pool: &NodePool<'_>,
     limits: &Object<'_>,
     old: Option<&NodePool<'_>>,

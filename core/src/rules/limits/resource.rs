@@ -7,7 +7,7 @@ use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 /// Resources that Karpenter compares with what a pool uses and that have no domain in their name.
-pub(super) const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
+pub const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
 
 /// Common wrong names of resources, with the right ones.
 const WRONG_NAMES: &[(&str, &str)] = &[
@@ -19,7 +19,7 @@ const WRONG_NAMES: &[(&str, &str)] = &[
     ("replicas", "nodes"),
 ];
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_UNKNOWN];
+pub const RULES: &[&Rule] = &[&LIMIT_UNKNOWN];
 
 static LIMIT_UNKNOWN: Rule = Rule {
     id: RuleId::new("limit-unknown"),
@@ -40,7 +40,7 @@ static LIMIT_UNKNOWN: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
+pub fn check(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
     if is_plausible(resource) {
         return;
     }

@@ -8,7 +8,7 @@ use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_TOO_SMALL];
+pub const RULES: &[&Rule] = &[&LIMIT_TOO_SMALL];
 
 static LIMIT_TOO_SMALL: Rule = Rule {
     id: RuleId::new("limit-too-small"),
@@ -81,7 +81,7 @@ const SIZES: [Size; 2] = [
     },
 ];
 
-pub(super) fn check(pool: &NodePool<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
     for size in &SIZES {
         if let Some(value) = limits.get(size.resource) {
             check_size(pool, size, value, findings);

@@ -7,7 +7,7 @@ use crate::karpenter::TemplateOwner;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_IMMUTABLE];
+pub const RULES: &[&Rule] = &[&NODE_CLASS_IMMUTABLE];
 
 static NODE_CLASS_IMMUTABLE: Rule = Rule {
     id: RuleId::new("node-class-immutable"),
@@ -42,7 +42,7 @@ spec:
 ",
 };
 
-pub(super) fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'_>) {
+pub fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'_>) {
     for field in ["group", "kind"] {
         let (Some(before), Some(now)) = (text(old, field), text(reference, field)) else {
             continue;

@@ -7,7 +7,7 @@ use crate::karpenter::{NodeClassKind, NodeClassMismatch, Template};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_KIND, &NODE_CLASS_FORK];
+pub const RULES: &[&Rule] = &[&NODE_CLASS_KIND, &NODE_CLASS_FORK];
 
 static NODE_CLASS_KIND: Rule = Rule {
     id: RuleId::new("node-class-kind"),
@@ -69,12 +69,7 @@ spec:
 ",
 };
 
-pub(super) fn check(
-    group: &str,
-    reference: &Object<'_>,
-    template: &Template<'_>,
-    findings: &mut Findings<'_>,
-) {
+pub fn check(group: &str, reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(kind) = text(reference, "kind") else {
         return;
     };

@@ -11,7 +11,7 @@ use crate::value::label::{
     NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value, qualified_name,
 };
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_NAME, &NODE_CLASS_OBJECT_NAME];
+pub const RULES: &[&Rule] = &[&NODE_CLASS_NAME, &NODE_CLASS_OBJECT_NAME];
 
 static NODE_CLASS_NAME: Rule = Rule {
     id: RuleId::new("node-class-name"),
@@ -76,7 +76,7 @@ spec:
 };
 
 /// Checks the name: as that of an object, and as the value of the label.
-pub(super) fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(name) = text(reference, "name") else {
         return;
     };
@@ -103,7 +103,7 @@ pub(super) fn check_name(reference: &Object<'_>, template: &Template<'_>, findin
 }
 
 /// Checks group and kind as the key of the label.
-pub(super) fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(label) = node_class_label(template) else {
         return;
     };

@@ -2,19 +2,19 @@
 //!
 //! First its texts are checked by themselves; the valid ones are then checked together.
 
-pub(super) mod fixed;
-pub(super) mod kind;
-pub(super) mod label;
+pub mod fixed;
+pub mod kind;
+pub mod label;
 #[cfg(test)]
 mod testing;
-pub(super) mod texts;
+pub mod texts;
 
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
 
-pub(super) fn check(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut Findings<'_>) {
+pub fn check(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut Findings<'_>) {
     let Some(reference) = template.node_class_ref.present() else {
         return;
     };

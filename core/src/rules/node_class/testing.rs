@@ -3,6 +3,6 @@
 use serde_json::{Value, json};
 
 /// A NodePool with this node class.
-pub(super) fn pool(group: &str, kind: &str, name: &str) -> Value {
+pub fn pool(group: &str, kind: &str, name: &str) -> Value {
     json!({"spec": {"template": {"spec": {"nodeClassRef": {"group": group, "kind": kind, "name": name}}}}})
 }

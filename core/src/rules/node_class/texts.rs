@@ -7,7 +7,7 @@ use crate::karpenter::{ApiVersion, Template};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_REF];
+pub const RULES: &[&Rule] = &[&NODE_CLASS_REF];
 
 static NODE_CLASS_REF: Rule = Rule {
     id: RuleId::new("node-class-ref"),
@@ -39,7 +39,7 @@ spec:
 };
 
 /// Checks each text by itself. Returns whether group and kind can be checked together.
-pub(super) fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) -> bool {
     let mut is_valid = true;
     let mut found = |field, value: &str, reason: &str, suggestion: Option<String>| {
         is_valid = false;

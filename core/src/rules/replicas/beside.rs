@@ -7,7 +7,7 @@ use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::limits;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_LIMITS, &REPLICAS_WEIGHT];
+pub const RULES: &[&Rule] = &[&REPLICAS_LIMITS, &REPLICAS_WEIGHT];
 
 static REPLICAS_LIMITS: Rule = Rule {
     id: RuleId::new("replicas-limits"),
@@ -51,7 +51,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     if pool.replicas.present().is_none() {
         return;
     }

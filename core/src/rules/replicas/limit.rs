@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, FieldPath, Origin, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_ABOVE_LIMIT, &REPLICAS_AT_LIMIT];
+pub const RULES: &[&Rule] = &[&REPLICAS_ABOVE_LIMIT, &REPLICAS_AT_LIMIT];
 
 static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-above-limit"),
@@ -51,7 +51,7 @@ static REPLICAS_AT_LIMIT: Rule = Rule {
 };
 
 /// What is wrong with this number of replicas under this limit.
-pub(in crate::rules) fn check(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
+pub fn check(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
     let limit = limit.filter(|limit| !limit.is_negative())?.rounded_up();
     let finding = if replicas > limit {
         let reason = format!("limits.nodes is {limit}, so the pool never has more nodes than that");

@@ -1,15 +1,15 @@
 //! `spec.replicas`: static pools, which keep a fixed number of nodes whatever pods there are. Only v1 has them.
 
-pub(super) mod beside;
-pub(super) mod limit;
-pub(super) mod mode;
-pub(super) mod number;
+pub mod beside;
+pub mod limit;
+pub mod mode;
+pub mod number;
 
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 
-pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     if pool.version == ApiVersion::V1Beta1 {
         return;
     }

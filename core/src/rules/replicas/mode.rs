@@ -6,7 +6,7 @@ use crate::karpenter::{Field, KarpenterVersion, NodePool};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_RELEASE, &REPLICAS_MODE, &REPLICAS_GATE];
+pub const RULES: &[&Rule] = &[&REPLICAS_RELEASE, &REPLICAS_MODE, &REPLICAS_GATE];
 
 static REPLICAS_RELEASE: Rule = Rule {
     id: RuleId::new("replicas-release"),
@@ -84,7 +84,7 @@ spec:
 };
 
 /// Reports `replicas` for a release without static pools.
-pub(super) fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(replicas) = pool.replicas.present() else {
         return;
     };
@@ -103,7 +103,7 @@ pub(super) fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Reports an update that makes a dynamic pool static, or a static pool dynamic.
-pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+pub fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(old) = old else { return };
     let was_static = !old.replicas.is_absent();
     let finding = match (&pool.replicas, was_static) {
@@ -127,7 +127,7 @@ pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, 
 }
 
 /// Reports the feature gate if there is a node to launch.
-pub(super) fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
+pub fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
     if replicas == 0 {
         return;
     }

@@ -8,7 +8,7 @@ use crate::rules::findings::Findings;
 /// The largest number that fits into the scale subresource.
 const LARGEST: i64 = i32::MAX as i64;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_RANGE];
+pub const RULES: &[&Rule] = &[&REPLICAS_RANGE];
 
 static REPLICAS_RANGE: Rule = Rule {
     id: RuleId::new("replicas-range"),
@@ -30,7 +30,7 @@ spec:
 };
 
 /// Returns whether the number is legal.
-pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
+pub fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
     let (reason, suggestion) = match replicas {
         0..=LARGEST => return true,
         ..0 => ("the number of nodes cannot be negative", "write 0 or more"),

@@ -18,7 +18,7 @@ const OWN_LABELS: &[&str] = &[
     "instance-size",
 ];
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_ABSENT];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_ABSENT];
 
 static REQUIREMENT_ABSENT: Rule = Rule {
     id: RuleId::new("requirement-absent"),
@@ -49,7 +49,7 @@ spec:
 };
 
 /// Returns whether instance types without the label may exist, if it is one that they must not have.
-pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let may_be_absent =
         entry.operator != Operator::DoesNotExist || !is_on_every_instance_type(entry, scope.group);
     if !may_be_absent {
@@ -71,7 +71,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
 }
 
 /// Whether it is certain that every instance type of the provider carries the label, with a value.
-pub(super) fn is_on_every_instance_type(entry: &Entry<'_>, group: Option<&str>) -> bool {
+pub fn is_on_every_instance_type(entry: &Entry<'_>, group: Option<&str>) -> bool {
     let provider = group.and_then(Provider::of_group);
     match entry.key {
         ARCH_LABEL | OS_LABEL | ZONE_LABEL | INSTANCE_TYPE_LABEL | CAPACITY_TYPE_LABEL => true,

@@ -6,7 +6,7 @@ use crate::karpenter::{KarpenterVersion, Operator, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_BOUND];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_BOUND];
 
 static REQUIREMENT_BOUND: Rule = Rule {
     id: RuleId::new("requirement-bound"),
@@ -39,7 +39,7 @@ static REQUIREMENT_BOUND: Rule = Rule {
 };
 
 /// Returns whether the bound leaves a number.
-pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let Some(text) = entry.values.first().filter(|_| entry.operator.is_numeric()) else {
         return true;
     };

@@ -7,7 +7,7 @@ use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&CAPACITY_TYPE, &CAPACITY_TYPE_UNKNOWN];
+pub const RULES: &[&Rule] = &[&CAPACITY_TYPE, &CAPACITY_TYPE_UNKNOWN];
 
 static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("capacity-type"),
@@ -71,7 +71,7 @@ spec:
 };
 
 /// Returns whether enough capacity types are left.
-pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let is_list = entry.operator == Operator::In;
     let counts = matches!(entry.operator, Operator::In | Operator::NotIn | Operator::Exists);
     if entry.key != CAPACITY_TYPE_LABEL || !counts {

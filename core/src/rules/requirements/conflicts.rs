@@ -11,7 +11,7 @@ use crate::rules::findings::Findings;
 /// the message names the entry that leaves no value, but not the one that it contradicts.
 const MOST_COMPARED: usize = 10_000;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[
+pub const RULES: &[&Rule] = &[
     &REQUIREMENT_CONTRADICTION,
     &REQUIREMENT_CONTRADICTION_CUSTOM,
     &REQUIREMENT_CONTRADICTION_DRIFT,
@@ -117,7 +117,7 @@ spec:
 };
 
 /// Returns whether the entries of one label can be satisfied together; reports those that contradict each other.
-pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let sources = &group.sources;
     let existing = existing(group, scope);
     if sources.len() < 2 || !contradict(sources, existing) {

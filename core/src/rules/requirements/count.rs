@@ -9,7 +9,7 @@ use crate::karpenter::{
 };
 use crate::rule::{Evidence, Rule};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENTS_COUNT, &NODECLAIM_REQUIREMENTS];
+pub const RULES: &[&Rule] = &[&REQUIREMENTS_COUNT, &NODECLAIM_REQUIREMENTS];
 
 static REQUIREMENTS_COUNT: Rule = Rule {
     id: RuleId::new("requirements-count"),
@@ -60,7 +60,7 @@ spec:
 };
 
 /// Returns whether there are few enough entries to compare them with each other.
-pub(super) fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let most = scope.context.karpenter.max_requirements(scope.template.version);
     let actual = scope.template.requirements().len();
     if actual > most {
@@ -79,7 +79,7 @@ pub(super) fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
 }
 
 /// Denies a NodePool whose NodeClaims would have too many requirements.
-pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let context = findings.context;
     let template = &pool.template;
     let most = context.karpenter.max_requirements(pool.version);

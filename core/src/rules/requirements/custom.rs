@@ -7,7 +7,7 @@ use crate::karpenter::Selection;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_RANDOM_LABEL];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_RANDOM_LABEL];
 
 static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
     id: RuleId::new("requirement-random-label"),
@@ -38,7 +38,7 @@ spec:
 ",
 };
 
-pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     if !group.is_custom() || !Selection::all(group.sources.iter().map(Source::selection)).is_open() {
         return;
     }

@@ -12,7 +12,7 @@ const MOST_SHOWN: usize = 5;
 
 /// One requirement or template label about a label.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Source<'a> {
+pub enum Source<'a> {
     /// A requirement.
     Entry(&'a Entry<'a>),
     /// A label of the template.
@@ -28,16 +28,16 @@ pub(super) enum Source<'a> {
 
 /// All entries of one label, in their order, requirements first.
 #[derive(Debug)]
-pub(super) struct Group<'a> {
+pub struct Group<'a> {
     /// The kind of the label.
-    pub(super) kind: &'a LabelKind<'a>,
+    pub kind: &'a LabelKind<'a>,
     /// The requirements and template labels; at least one requirement.
-    pub(super) sources: Vec<Source<'a>>,
+    pub sources: Vec<Source<'a>>,
 }
 
 impl<'a> Group<'a> {
     /// Groups valid requirements by label, together with the valid template labels of the same name.
-    pub(super) fn all(entries: &'a [Entry<'a>], labels: &[(&'a str, &'a str)]) -> Vec<Self> {
+    pub fn all(entries: &'a [Entry<'a>], labels: &[(&'a str, &'a str)]) -> Vec<Self> {
         let mut indexes: FewMap<&str, usize> = FewMap::default();
         let mut groups: Vec<Self> = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -61,7 +61,7 @@ impl<'a> Group<'a> {
     }
 
     /// The requirements among the sources.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &'a Entry<'a>> {
+    pub fn entries(&self) -> impl Iterator<Item = &'a Entry<'a>> {
         self.sources.iter().filter_map(|source| match source {
             Source::Entry(entry) => Some(*entry),
             Source::Label { .. } => None,
@@ -69,14 +69,14 @@ impl<'a> Group<'a> {
     }
 
     /// Whether no instance type carries the label.
-    pub(super) fn is_custom(&self) -> bool {
+    pub fn is_custom(&self) -> bool {
         self.kind.is_custom()
     }
 }
 
 impl<'a> Source<'a> {
     /// The values that it allows.
-    pub(super) fn selection(&self) -> Selection<'a> {
+    pub fn selection(&self) -> Selection<'a> {
         match self {
             Self::Entry(entry) => Selection::of(entry.operator, &entry.values),
             Self::Label { value, .. } => Selection::of(Operator::In, &[value]),
@@ -84,7 +84,7 @@ impl<'a> Source<'a> {
     }
 
     /// Whether a node must carry the label because of it.
-    pub(super) const fn demands_label(&self) -> bool {
+    pub const fn demands_label(&self) -> bool {
         match self {
             Self::Entry(entry) => entry.operator.demands_label(),
             Self::Label { .. } => true,
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
     }
 
     /// How many values it names.
-    pub(super) const fn count(&self) -> usize {
+    pub const fn count(&self) -> usize {
         match self {
             Self::Entry(entry) => entry.values.len(),
             Self::Label { .. } => 1,
@@ -100,7 +100,7 @@ impl<'a> Source<'a> {
     }
 
     /// Where it is.
-    pub(super) fn path(&self, scope: &Scope<'_>) -> FieldPath {
+    pub fn path(&self, scope: &Scope<'_>) -> FieldPath {
         match self {
             Self::Entry(entry) => scope.entry(entry.index),
             Self::Label { written, .. } => scope.template.labels_path().key((*written).to_owned()),

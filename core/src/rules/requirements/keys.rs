@@ -9,9 +9,9 @@ use crate::rules::origins::{by_crd_or, by_runtime};
 use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
 
 /// Longest key, in bytes, that the CRD accepts. A legal key may be one byte longer.
-pub(in crate::rules) const LONGEST_KEY: usize = 316;
+pub const LONGEST_KEY: usize = 316;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_KEY, &REQUIREMENT_KEY_LENGTH];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_KEY, &REQUIREMENT_KEY_LENGTH];
 
 static REQUIREMENT_KEY: Rule = Rule {
     id: RuleId::new("requirement-key"),
@@ -74,7 +74,7 @@ spec:
 };
 
 /// The key of a requirement, if it is valid.
-pub(super) fn check<'a>(
+pub fn check<'a>(
     requirement: &Requirement<'a>,
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,

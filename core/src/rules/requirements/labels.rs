@@ -7,7 +7,7 @@ use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[
+pub const RULES: &[&Rule] = &[
     &REQUIREMENT_LABEL_MISSPELT,
     &REQUIREMENT_LABEL_UNKNOWN,
     &REQUIREMENT_LABEL_FOREIGN,
@@ -109,7 +109,7 @@ spec:
 };
 
 /// Returns whether the provider may accept the label; reports a label that the provider does not know.
-pub(super) fn check(
+pub fn check(
     index: usize,
     key: &str,
     kind: &LabelKind<'_>,

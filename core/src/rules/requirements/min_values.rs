@@ -10,7 +10,7 @@ use crate::rules::findings::Findings;
 /// The largest number that the CRD accepts.
 const LARGEST: i64 = 50;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[
+pub const RULES: &[&Rule] = &[
     &REQUIREMENT_MIN_VALUES,
     &REQUIREMENT_MIN_VALUES_DISTINCT,
     &REQUIREMENT_MIN_VALUES_CUSTOM,
@@ -111,7 +111,7 @@ spec:
 };
 
 /// Checks the number by itself, even if the rest of its requirement is wrong. `None` if it is missing or wrong.
-pub(super) fn check_range(
+pub fn check_range(
     requirement: &Requirement<'_>,
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
@@ -135,7 +135,7 @@ pub(super) fn check_range(
 }
 
 /// Compares the number with how many values the requirement lists, valid or not. Returns it if there are enough.
-pub(super) fn check_count(
+pub fn check_count(
     least: i64,
     requirement: &Requirement<'_>,
     operator: Operator,
@@ -157,7 +157,7 @@ pub(super) fn check_count(
 }
 
 /// Checks the number as the scheduler reads it; returns whether it can be satisfied.
-pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let Some(least) = entry.min_values else {
         return true;
     };
@@ -189,7 +189,7 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
 }
 
 /// How many different values an entry lists.
-pub(super) fn distinct(entry: &Entry<'_>) -> usize {
+pub fn distinct(entry: &Entry<'_>) -> usize {
     let mut values = FewMap::default();
     for value in &entry.values {
         values.insert(*value, ());
@@ -197,12 +197,12 @@ pub(super) fn distinct(entry: &Entry<'_>) -> usize {
     values.len()
 }
 
-pub(super) fn path(index: usize, scope: &Scope<'_>) -> FieldPath {
+pub fn path(index: usize, scope: &Scope<'_>) -> FieldPath {
     scope.field(index, "minValues")
 }
 
 /// Whether more values are required than there are.
-pub(super) fn is_more_than(least: i64, count: usize) -> bool {
+pub fn is_more_than(least: i64, count: usize) -> bool {
     usize::try_from(least).is_ok_and(|least| least > count)
 }
 

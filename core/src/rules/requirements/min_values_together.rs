@@ -8,7 +8,7 @@ use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_MIN_VALUES_TOGETHER];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_MIN_VALUES_TOGETHER];
 
 static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
     id: RuleId::new("requirement-min-values-together"),
@@ -50,7 +50,7 @@ spec:
 };
 
 /// Checks the largest `minValues` on one label whose entries do not contradict each other.
-pub(super) fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+pub fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     // No instance type has a value of a custom label; that is reported at the entry.
     if group.sources.len() < 2 || group.is_custom() {
         return;

@@ -3,25 +3,25 @@
 //! First each entry is checked by itself. The valid ones are then combined by label, with the labels of the
 //! template, because that is how Karpenter reads it. An entry of which a part cannot be read is left out of that.
 
-pub(super) mod absent;
-pub(super) mod bounds;
-pub(super) mod capacity_type;
-pub(super) mod conflicts;
-pub(super) mod count;
-pub(super) mod custom;
+pub mod absent;
+pub mod bounds;
+pub mod capacity_type;
+pub mod conflicts;
+pub mod count;
+pub mod custom;
 mod groups;
-pub(super) mod keys;
-pub(super) mod labels;
-pub(super) mod min_values;
-pub(super) mod min_values_together;
-pub(super) mod operators;
-pub(super) mod restricted;
-pub(super) mod slips;
+pub mod keys;
+pub mod labels;
+pub mod min_values;
+pub mod min_values_together;
+pub mod operators;
+pub mod restricted;
+pub mod slips;
 #[cfg(test)]
-pub(super) mod testing;
-pub(super) mod twice;
-pub(super) mod unused;
-pub(super) mod values;
+pub mod testing;
+pub mod twice;
+pub mod unused;
+pub mod values;
 
 use super::context::Context;
 use super::findings::Findings;
@@ -33,13 +33,13 @@ use crate::value::label::label_value;
 
 /// Where a list of requirements is, and what it is checked against.
 #[derive(Debug)]
-pub(super) struct Scope<'a> {
+pub struct Scope<'a> {
     /// The template that has the list, and labels, which also become requirements.
-    pub(super) template: &'a Template<'a>,
+    pub template: &'a Template<'a>,
     /// The API group of the node class, which shows the provider.
-    pub(super) group: Option<&'a str>,
+    pub group: Option<&'a str>,
     /// What the verdict depends on besides the object.
-    pub(super) context: Context<'a>,
+    pub context: Context<'a>,
 }
 
 impl<'a> Scope<'a> {
@@ -74,7 +74,7 @@ impl<'a> Scope<'a> {
 
 /// A valid requirement: Karpenter would accept every part of it.
 #[derive(Debug)]
-pub(super) struct Entry<'a> {
+pub struct Entry<'a> {
     /// Its index in the list.
     index: usize,
     /// The template label that it is instead, as it is written; it has no index then.
@@ -111,7 +111,7 @@ fn so_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
 }
 
 /// Checks the requirements of a NodePool or NodeClaim.
-pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let scope = Scope::of(template, findings.context);
     let entries: Vec<Entry<'_>> = template
         .requirements()

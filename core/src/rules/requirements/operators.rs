@@ -33,7 +33,7 @@ const SYNONYMS: &[(&str, Operator)] = &[
     ("le", Operator::Lte),
 ];
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_OPERATOR, &REQUIREMENT_OPERATOR_NUMERIC];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_OPERATOR, &REQUIREMENT_OPERATOR_NUMERIC];
 
 static REQUIREMENT_OPERATOR: Rule = Rule {
     id: RuleId::new("requirement-operator"),
@@ -93,7 +93,7 @@ static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
 };
 
 /// The operator of a requirement, if it is valid.
-pub(super) fn check(
+pub fn check(
     requirement: &Requirement<'_>,
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
@@ -146,7 +146,7 @@ pub(super) fn check(
 }
 
 /// Denies numeric operators on labels whose values are not numbers.
-pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let fits = !entry.operator.is_numeric()
         || entry.kind != LabelKind::WellKnown(LabelValues::Text)
         || !is_carried(entry.key, scope.group);

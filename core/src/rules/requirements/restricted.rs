@@ -7,7 +7,7 @@ use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_KEY_RESTRICTED];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_KEY_RESTRICTED];
 
 static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
     id: RuleId::new("requirement-key-restricted"),
@@ -40,7 +40,7 @@ spec:
 };
 
 /// Says whether the label may be required, and if not, why.
-pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let Some(reserved) = reserved(key, scope) else {
         return true;
     };
@@ -55,7 +55,7 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
 }
 
 /// Why the label may not be required; `None` if it may.
-pub(super) fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
+pub fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
     // Karpenter itself writes a requirement about the NodePool into NodeClaims.
     let is_claim = scope.template.owner == TemplateOwner::Claim;
     Reserved::of(key, scope.template.version, scope.context.release)

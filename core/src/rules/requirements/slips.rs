@@ -36,7 +36,7 @@ const SYSTEMS: &[(&str, &str)] = &[
     ("windows2022", "windows"),
 ];
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_NO_VALUE, &REQUIREMENT_VALUE_SLIP];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_NO_VALUE, &REQUIREMENT_VALUE_SLIP];
 
 static REQUIREMENT_NO_VALUE: Rule = Rule {
     id: RuleId::new("requirement-no-value"),
@@ -110,7 +110,7 @@ struct Slip {
 }
 
 /// Reports all values that no node has in one finding. Returns whether a value is left that a node can have.
-pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     if !matches!(entry.operator, Operator::In | Operator::NotIn) || !entry.kind.is_well_known() {
         return true;
     }

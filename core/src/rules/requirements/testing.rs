@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::rules::testing::errors_for;
-pub(super) use crate::rules::testing::{errors, warnings};
+pub use crate::rules::testing::{errors, warnings};
 
 /// A NodePool of kwok with these requirements.
-pub(super) fn requirements(list: &Value) -> Value {
+pub fn requirements(list: &Value) -> Value {
     requirements_of("karpenter.kwok.sh", list)
 }
 
 /// A NodePool of the provider with this API group, with these requirements.
-pub(super) fn requirements_of(group: &str, list: &Value) -> Value {
+pub fn requirements_of(group: &str, list: &Value) -> Value {
     let kind = match group {
         "karpenter.k8s.aws" => "EC2NodeClass",
         "karpenter.azure.com" => "AKSNodeClass",
@@ -26,7 +26,7 @@ pub(super) fn requirements_of(group: &str, list: &Value) -> Value {
 }
 
 /// The errors of a NodePool of this version, read by this release of Karpenter.
-pub(super) fn errors_in(version: ApiVersion, release: KarpenterVersion, object: &Value) -> Vec<String> {
+pub fn errors_in(version: ApiVersion, release: KarpenterVersion, object: &Value) -> Vec<String> {
     let mut object = object.clone();
     if version == ApiVersion::V1Beta1 {
         let reference = &mut object["spec"]["template"]["spec"]["nodeClassRef"];

@@ -9,7 +9,7 @@ use crate::json::FewMap;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_TWICE, &REQUIREMENT_TWICE];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_TWICE, &REQUIREMENT_TWICE];
 
 static REQUIREMENT_VALUE_TWICE: Rule = Rule {
     id: RuleId::new("requirement-value-twice"),
@@ -74,7 +74,7 @@ spec:
 };
 
 /// Reports only the first repetition: a list that is pasted twice is one mistake.
-pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+pub fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let mut sorted = entry.values.clone();
     sorted.sort_unstable();
     if sorted.is_sorted_by(|value, next| value < next) {
@@ -96,7 +96,7 @@ pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mu
 }
 
 /// Reports entries of one label that say the same.
-pub(super) fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+pub fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let entries: Vec<&Entry<'_>> = group.entries().collect();
     if entries.len() < 2 {
         return;

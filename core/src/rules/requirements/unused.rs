@@ -6,7 +6,7 @@ use crate::karpenter::Operator;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUES_IGNORED, &REQUIREMENT_NOT_IN_NOTHING];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_VALUES_IGNORED, &REQUIREMENT_NOT_IN_NOTHING];
 
 static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
     id: RuleId::new("requirement-values-ignored"),
@@ -65,7 +65,7 @@ spec:
 ",
 };
 
-pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let path = || scope.field(entry.index, "values");
     let finding = match entry.operator {
         Operator::Exists | Operator::DoesNotExist if !entry.values.is_empty() => {

@@ -9,7 +9,7 @@ use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 use crate::value::label::{corrected_value, label_value};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUES, &REQUIREMENT_NUMBER, &REQUIREMENT_VALUE];
+pub const RULES: &[&Rule] = &[&REQUIREMENT_VALUES, &REQUIREMENT_NUMBER, &REQUIREMENT_VALUE];
 
 static REQUIREMENT_VALUES: Rule = Rule {
     id: RuleId::new("requirement-values"),
@@ -99,7 +99,7 @@ spec:
 };
 
 /// Returns the values of a requirement if each is a legal label value and the operator takes so many.
-pub(super) fn check<'a>(
+pub fn check<'a>(
     requirement: &Requirement<'a>,
     operator: Operator,
     scope: &Scope<'_>,

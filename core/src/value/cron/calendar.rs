@@ -3,7 +3,7 @@
 use super::days::Days;
 
 /// The macros and the fields that they mean.
-pub(super) const MACROS: [(&str, &str); 7] = [
+pub const MACROS: [(&str, &str); 7] = [
     ("@yearly", "0 0 1 1 *"),
     ("@annually", "0 0 1 1 *"),
     ("@monthly", "0 0 1 * *"),
@@ -15,9 +15,9 @@ pub(super) const MACROS: [(&str, &str); 7] = [
 
 /// The calendar times at which a schedule fires. Bit n of a set is the value n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fields {
-    pub(super) minutes: u64,
-    pub(super) hours: u64,
-    pub(super) months: u64,
-    pub(super) days: Days,
+pub struct Fields {
+    pub minutes: u64,
+    pub hours: u64,
+    pub months: u64,
+    pub days: Days,
 }

@@ -9,7 +9,7 @@ const LONGEST_MONTHS: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31
 /// The days of the allowed months on which a schedule fires. Bits count from day 1 of the month (bit 1) and from
 /// Sunday (bit 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Days {
+pub enum Days {
     /// All of them.
     Every,
     /// These days of the month.
@@ -28,7 +28,7 @@ pub(super) enum Days {
 impl Days {
     /// A day must match both fields if one of them has a star, either of them if neither has. As a field with a
     /// star is full, the other one decides alone.
-    pub(super) fn of(dates: Set, weekdays: Set) -> Self {
+    pub fn of(dates: Set, weekdays: Set) -> Self {
         let every_date = dates.is_all_of(CronField::DayOfMonth);
         let every_weekday = weekdays.is_all_of(CronField::DayOfWeek);
         let both_needed = dates.star || weekdays.star;
@@ -46,7 +46,7 @@ impl Days {
     }
 
     /// Whether one of the fields has every day without a star: either of them is enough, so the other one restricts nothing.
-    pub(super) fn restrict_in_vain(dates: Set, weekdays: Set) -> bool {
+    pub fn restrict_in_vain(dates: Set, weekdays: Set) -> bool {
         let every_date = dates.is_all_of(CronField::DayOfMonth);
         let every_weekday = weekdays.is_all_of(CronField::DayOfWeek);
         let is_either_enough = !dates.star && !weekdays.star && dates.bits != 0 && weekdays.bits != 0;
@@ -54,7 +54,7 @@ impl Days {
     }
 
     /// Whether none of these months ever has such a day. Every month has every day of the week.
-    pub(super) fn none_in(self, months: u64) -> bool {
+    pub fn none_in(self, months: u64) -> bool {
         match self {
             Self::Every | Self::Either { .. } => months == 0,
             Self::Weekdays(weekdays) => months == 0 || weekdays == 0,

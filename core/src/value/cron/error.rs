@@ -91,7 +91,7 @@ pub struct RangeItem {
     /// Its last value; the same as `low` for a single number.
     pub high: u64,
     /// Whether a step follows.
-    pub stepped: bool,
+    pub(crate) stepped: bool,
 }
 
 /// The probable reason why a schedule has too many or too few fields.

@@ -18,12 +18,12 @@ pub enum CronField {
 }
 
 /// Names of the months, the first being month 1.
-pub(super) const MONTHS: [&str; 12] = [
+pub const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
 /// Names of the days, the first being day 0.
-pub(super) const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+pub const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 impl CronField {
     /// The smallest legal value.
@@ -46,7 +46,7 @@ impl CronField {
     }
 
     /// The names that may be written for values, the first of them for the smallest.
-    pub(super) const fn names(self) -> &'static [&'static str] {
+    pub(crate) const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Minute | Self::Hour | Self::DayOfMonth => &[],
             Self::Month => &MONTHS,
@@ -55,7 +55,7 @@ impl CronField {
     }
 
     /// The name of a value, in the fields that have names.
-    pub(super) fn name_of(self, value: u8) -> Option<&'static str> {
+    pub(crate) fn name_of(self, value: u8) -> Option<&'static str> {
         let place = value.checked_sub(self.lowest())?;
         self.names().get(usize::from(place)).copied()
     }

@@ -29,7 +29,7 @@ enum Source {
 }
 
 impl FireTimes {
-    pub(super) fn of(schedule: &Schedule) -> Self {
+    pub(crate) fn of(schedule: &Schedule) -> Self {
         Self(match schedule.0 {
             Kind::Every(delay) => Source::Every(delay),
             // A search without a result would check every day up to the end of the calendar.

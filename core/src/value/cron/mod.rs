@@ -70,7 +70,7 @@ impl Schedule {
     /// month or months alone, unless only 29 February is left: then it is the eight years around a century year
     /// without that day. Can be too long only for days of the month *or* of the week together, and for days of the
     /// week in some months only.
-    pub fn longest_gap(&self) -> Option<Duration> {
+    pub(crate) fn longest_gap(&self) -> Option<Duration> {
         match self.0 {
             Kind::Every(delay) => Some(delay),
             Kind::Calendar(_) if self.never_fires() => None,
@@ -79,13 +79,13 @@ impl Schedule {
     }
 
     /// Whether both day fields are restricted, so that a day which matches either of them is enough.
-    pub fn fires_on_either_day(&self) -> bool {
+    pub(crate) fn fires_on_either_day(&self) -> bool {
         matches!(self.0, Kind::Calendar(fields) if matches!(fields.days, Days::Either { .. }))
     }
 
     /// Whether a text that can be parsed restricts one day field in vain: the other one has every day without a star, as in
     /// `0 0 1 * 0-6`, so that it fires every day.
-    pub fn restricts_days_in_vain(text: &str) -> bool {
+    pub(crate) fn restricts_days_in_vain(text: &str) -> bool {
         parse::day_fields(text).is_some_and(|(dates, weekdays)| Days::restrict_in_vain(dates, weekdays))
     }
 

@@ -13,7 +13,7 @@ use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 
 /// Parses a schedule.
-pub(super) fn schedule(text: &str) -> Result<Kind, ScheduleError> {
+pub fn schedule(text: &str) -> Result<Kind, ScheduleError> {
     let text = text.trim();
     if text.starts_with('@') {
         return descriptor(text);
@@ -66,7 +66,7 @@ fn fields(text: &str) -> Result<Fields, ScheduleError> {
 }
 
 /// The day fields of a text that [`schedule`] accepts; `None` if it has none.
-pub(super) fn day_fields(text: &str) -> Option<(Set, Set)> {
+pub fn day_fields(text: &str) -> Option<(Set, Set)> {
     let mut words = text.split_whitespace();
     let dates = field(words.nth(2)?, CronField::DayOfMonth).ok()?;
     let weekdays = field(words.nth(1)?, CronField::DayOfWeek).ok()?;
@@ -166,7 +166,7 @@ fn value(text: &str, item: &str, field: CronField) -> Result<u64, ScheduleError>
 }
 
 /// The index of a name in a list, ignoring case. Go folds the Turkish dotted capital I to a plain i.
-pub(super) fn named(text: &str, names: &[&str]) -> Option<u8> {
+pub fn named(text: &str, names: &[&str]) -> Option<u8> {
     let fold = |character: char| match character {
         '\u{130}' => 'i',
         other => other.to_ascii_lowercase(),

@@ -12,12 +12,12 @@ const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /// From one 29 February to the next across a century year without one, in days.
 const BETWEEN_LEAP_DAYS: u32 = 8 * 365 + 1;
-pub(super) const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
+pub const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
 const ALL_DATES: u64 = 0xffff_fffe;
 const MINUTES_A_DAY: u32 = 24 * 60;
 
 /// The longest gap, exact or overestimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
-pub(super) fn longest_gap(fields: &Fields) -> Option<Duration> {
+pub fn longest_gap(fields: &Fields) -> Option<Duration> {
     let days = days_apart(fields)?;
     let minutes = Spread::of(fields.minutes)?;
     let hours = Spread::of(fields.hours)?;

@@ -6,19 +6,19 @@ use super::field::CronField;
 
 /// A set of field values and the mark that decides how the two day fields combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Set {
+pub struct Set {
     /// Bit n is the value n.
-    pub(super) bits: u64,
+    pub bits: u64,
     /// An item began with `*` or `?` and had no step above 1. Such a field is full.
-    pub(super) star: bool,
+    pub star: bool,
 }
 
 impl Set {
     /// No values: the meaning of a field that has only commas.
-    pub(super) const EMPTY: Self = Self { bits: 0, star: false };
+    pub const EMPTY: Self = Self { bits: 0, star: false };
 
     /// Every `step`th value from `low` to `high`. With a step beyond `high`, only `low`.
-    pub(super) fn stepped(low: u64, high: u64, step: u64) -> Self {
+    pub fn stepped(low: u64, high: u64, step: u64) -> Self {
         let step = usize::try_from(step).unwrap_or(usize::MAX).max(1);
         let high = high.min(63);
         let bits = if step == 1 && low <= high {
@@ -32,12 +32,12 @@ impl Set {
     }
 
     /// All values of a field, without the mark.
-    pub(super) fn all(field: CronField) -> Self {
+    pub fn all(field: CronField) -> Self {
         Self::stepped(field.lowest().into(), field.highest().into(), 1)
     }
 
     /// Whether these are all values of a field.
-    pub(super) fn is_all_of(self, field: CronField) -> bool {
+    pub fn is_all_of(self, field: CronField) -> bool {
         self.bits == Self::all(field).bits
     }
 }
@@ -54,7 +54,7 @@ impl BitOr for Set {
 }
 
 /// The values in a set of bits, in ascending order.
-pub(super) fn values(bits: u64) -> impl Iterator<Item = u8> {
+pub fn values(bits: u64) -> impl Iterator<Item = u8> {
     (0..64)
         .skip(bits.trailing_zeros() as usize)
         .take_while(move |value| bits >> value != 0)
@@ -63,15 +63,15 @@ pub(super) fn values(bits: u64) -> impl Iterator<Item = u8> {
 
 /// The ends of a set of bits, and the longest distance between two neighbours in it: 0 for a single value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spread {
-    pub(super) first: u32,
-    pub(super) last: u32,
-    pub(super) widest: u32,
+pub struct Spread {
+    pub first: u32,
+    pub last: u32,
+    pub widest: u32,
 }
 
 impl Spread {
     /// The spread of a set; `None` if it is empty.
-    pub(super) fn of(bits: u64) -> Option<Self> {
+    pub fn of(bits: u64) -> Option<Self> {
         let last = bits.checked_ilog2()?;
         let first = bits.trailing_zeros();
         let mut widest = 0;

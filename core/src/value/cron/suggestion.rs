@@ -39,7 +39,7 @@ impl ScheduleError {
     }
 
     /// The same with the edit of `text`, the schedule that has the error, if there is only one possible edit.
-    pub fn suggestion_for(&self, text: &str) -> Option<Suggestion> {
+    pub(crate) fn suggestion_for(&self, text: &str) -> Option<Suggestion> {
         let edit = self
             .corrected(text)
             .map(|schedule| Edit::Set(Value::String(schedule)));

@@ -31,7 +31,7 @@ impl WeekMinutes {
     }
 
     /// Whether it holds every minute of another set.
-    pub fn has_all_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_all_of(&self, other: &Self) -> bool {
         self.0
             .iter()
             .zip(other.0)
@@ -39,7 +39,7 @@ impl WeekMinutes {
     }
 
     /// Whether it holds every minute of the week.
-    pub fn is_whole_week(&self) -> bool {
+    pub(crate) fn is_whole_week(&self) -> bool {
         self.0 == [u32::MAX; WORDS]
     }
 

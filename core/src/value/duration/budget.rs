@@ -41,7 +41,7 @@ impl BudgetDuration {
     }
 
     /// Whether the CRD accepts a text.
-    pub fn fits_pattern(text: &str) -> bool {
+    pub(crate) fn fits_pattern(text: &str) -> bool {
         let text = text.strip_suffix("0s").unwrap_or(text);
         if let Some(hours) = text.strip_suffix('h') {
             return is_number(hours);

@@ -14,7 +14,7 @@ fn unit(spelling: &str) -> Option<(char, u64)> {
 }
 
 /// A length such as `1d12h` or `8hr30min` in hours, minutes and seconds; `None` if a unit is unknown or missing.
-pub(super) fn in_known_units(text: &str) -> Option<String> {
+pub fn in_known_units(text: &str) -> Option<String> {
     let mut amounts = [('h', None::<u64>), ('m', None), ('s', None)];
     let mut rest = text;
     while !rest.is_empty() {

@@ -10,7 +10,7 @@ pub use error::QuantityError;
 
 /// The largest absolute exponent that is read. Kubernetes scales by it before it checks the size of the result: at
 /// ten million that takes a second, beyond 32 bits it never returns.
-pub const MAX_EXPONENT: u32 = 4_096;
+pub(crate) const MAX_EXPONENT: u32 = 4_096;
 
 /// The longest text, in bytes, that is read. Longer texts are rejected, whatever their value.
 pub const MAX_LENGTH: usize = 1_024;
@@ -54,12 +54,12 @@ impl Quantity {
 
     /// The number of units, rounded up, like Go's `Quantity.Value()`; beyond the range of an `i64`, the nearest
     /// one.
-    pub fn rounded_up(&self) -> i64 {
+    pub(crate) fn rounded_up(&self) -> i64 {
         self.parts_rounded_up(NANOS)
     }
 
     /// The number of units, rounded down; beyond the range of an `i64`, the nearest one.
-    pub fn rounded_down(&self) -> i64 {
+    pub(crate) fn rounded_down(&self) -> i64 {
         self.parts_rounded_down(NANOS)
     }
 

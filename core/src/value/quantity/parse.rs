@@ -35,7 +35,7 @@ const SUFFIXES: [(&str, Scale); 16] = [
 ];
 
 /// Reads a quantity, in units of 10^-9.
-pub(super) fn nanos(text: &str) -> Result<BigInt, QuantityError> {
+pub fn nanos(text: &str) -> Result<BigInt, QuantityError> {
     if text.is_empty() {
         return Err(QuantityError::Empty);
     }

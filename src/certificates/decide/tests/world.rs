@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 
-pub(super) const SETTINGS: Settings = Settings {
+pub const SETTINGS: Settings = Settings {
     authority_life: Duration::from_mins(500),
     leaf_life: Duration::from_mins(150),
     trust_wait: Duration::from_mins(1),
@@ -12,20 +12,20 @@ pub(super) const SETTINGS: Settings = Settings {
 };
 
 /// How old the data of a process may be when it acts on it.
-pub(super) const LOOK: Duration = Duration::from_secs(30);
+pub const LOOK: Duration = Duration::from_secs(30);
 
 /// Foreign CAs have numbers from here on.
-pub(super) const FOREIGN: u32 = 1_000_000;
+pub const FOREIGN: u32 = 1_000_000;
 
-pub(super) fn certificate(number: u32) -> Certificate {
+pub fn certificate(number: u32) -> Certificate {
     CertificateDer::from(number.to_be_bytes().to_vec())
 }
 
-pub(super) fn number(certificate: &Certificate) -> u32 {
+pub fn number(certificate: &Certificate) -> u32 {
     u32::from_be_bytes(certificate.as_ref().try_into().expect("four bytes"))
 }
 
-pub(super) fn lasting(number: u32, (not_before, not_after): (i64, i64)) -> Lasting {
+pub fn lasting(number: u32, (not_before, not_after): (i64, i64)) -> Lasting {
     Lasting {
         certificate: certificate(number),
         not_before,
@@ -34,15 +34,15 @@ pub(super) fn lasting(number: u32, (not_before, not_after): (i64, i64)) -> Lasti
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Leaf {
-    pub(super) number: u32,
-    pub(super) signer: u32,
-    pub(super) validity: (i64, i64),
+pub struct Leaf {
+    pub number: u32,
+    pub signer: u32,
+    pub validity: (i64, i64),
 }
 
 /// What another writer may do, or what may happen.
 #[derive(Debug, Clone)]
-pub(super) enum Event {
+pub enum Event {
     Pass(u64),
     Look(usize),
     Act(usize),
@@ -60,31 +60,31 @@ pub(super) enum Event {
 
 /// One of several processes that do not know of each other.
 #[derive(Default)]
-pub(super) struct Process {
-    pub(super) since: Since,
-    pub(super) look: Option<(Seen, [u64; 3], Duration)>,
+pub struct Process {
+    pub since: Since,
+    pub look: Option<(Seen, [u64; 3], Duration)>,
 }
 
 /// Everything that is stored, with the version of each object and its history.
-pub(super) struct World {
-    pub(super) begun: Instant,
-    pub(super) passed: Duration,
-    pub(super) clock: i64,
-    pub(super) next: u32,
-    pub(super) authority: Option<(u32, (i64, i64), bool)>,
-    pub(super) previous: Vec<u32>,
+pub struct World {
+    pub begun: Instant,
+    pub passed: Duration,
+    pub clock: i64,
+    pub next: u32,
+    pub authority: Option<(u32, (i64, i64), bool)>,
+    pub previous: Vec<u32>,
     /// What each webhook trusts, and what it trusted since when.
-    pub(super) bundles: Vec<Vec<u32>>,
-    pub(super) trusted: Vec<(Duration, Vec<Vec<u32>>)>,
-    pub(super) leaf: Option<Leaf>,
-    pub(super) served: Vec<(Duration, Option<Leaf>)>,
+    pub bundles: Vec<Vec<u32>>,
+    pub trusted: Vec<(Duration, Vec<Vec<u32>>)>,
+    pub leaf: Option<Leaf>,
+    pub served: Vec<(Duration, Option<Leaf>)>,
     /// Of the bundles, the leaf, the authority.
-    pub(super) versions: [u64; 3],
-    pub(super) processes: [Process; 2],
+    pub versions: [u64; 3],
+    pub processes: [Process; 2],
 }
 
 impl World {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             begun: Instant::now(),
             passed: Duration::ZERO,
@@ -102,7 +102,7 @@ impl World {
     }
 
     /// Installs a foreign CA and leaf, as `certs/apply` does.
-    pub(super) fn belong_to_somebody_else(&mut self) {
+    pub fn belong_to_somebody_else(&mut self) {
         self.set_bundles(vec![vec![FOREIGN]; 2]);
         let validity = self.validity(SETTINGS.leaf_life);
         self.passed += SETTINGS.trust_wait;
@@ -114,35 +114,35 @@ impl World {
         self.set_leaf(Some(leaf));
     }
 
-    pub(super) fn wall(&self) -> i64 {
+    pub fn wall(&self) -> i64 {
         self.clock + i64::try_from(self.passed.as_secs()).expect("a short test")
     }
 
-    pub(super) fn validity(&self, life: Duration) -> (i64, i64) {
+    pub fn validity(&self, life: Duration) -> (i64, i64) {
         (
             self.wall() - 3_600,
             self.wall() + i64::try_from(life.as_secs()).expect("short"),
         )
     }
 
-    pub(super) fn new_number(&mut self) -> u32 {
+    pub fn new_number(&mut self) -> u32 {
         self.next += 1;
         self.next
     }
 
-    pub(super) fn set_bundles(&mut self, bundles: Vec<Vec<u32>>) {
+    pub fn set_bundles(&mut self, bundles: Vec<Vec<u32>>) {
         self.bundles.clone_from(&bundles);
         self.trusted.push((self.passed, bundles));
         self.versions[0] += 1;
     }
 
-    pub(super) fn set_leaf(&mut self, leaf: Option<Leaf>) {
+    pub fn set_leaf(&mut self, leaf: Option<Leaf>) {
         self.leaf = leaf;
         self.served.push((self.passed, leaf));
         self.versions[1] += 1;
     }
 
-    pub(super) fn seen(&self) -> Seen {
+    pub fn seen(&self) -> Seen {
         let usable = self.authority.filter(|(.., has_key)| *has_key);
         let leaf = self
             .leaf
@@ -172,7 +172,7 @@ impl World {
         }
     }
 
-    pub(super) fn look(&mut self, process: usize) {
+    pub fn look(&mut self, process: usize) {
         let (seen, versions, at) = (self.seen(), self.versions, self.begun + self.passed);
         let process = &mut self.processes[process];
         process.since.saw(&seen, at);
@@ -180,7 +180,7 @@ impl World {
     }
 
     /// Does the step that a process decides on from what it has read, unless another writer was faster.
-    pub(super) fn act(&mut self, process: usize) -> Option<Step> {
+    pub fn act(&mut self, process: usize) -> Option<Step> {
         let now = Now {
             wall: self.wall(),
             at: self.begun + self.passed,
@@ -221,7 +221,7 @@ impl World {
         Some(step)
     }
 
-    pub(super) fn happens(&mut self, event: &Event) {
+    pub fn happens(&mut self, event: &Event) {
         match *event {
             Event::Pass(seconds) => self.passed += Duration::from_secs(seconds),
             Event::Look(process) => self.look(process),
@@ -288,7 +288,7 @@ impl World {
 
     /// Every pod may serve any leaf of the last `serve_wait`, and every API server may trust what was in a bundle
     /// at any time of the last `trust_wait`.
-    pub(super) fn assert_trusted(&self) {
+    pub fn assert_trusted(&self) {
         for leaf in window(&self.served, self.passed, SETTINGS.serve_wait)
             .into_iter()
             .flatten()
@@ -305,7 +305,7 @@ impl World {
     }
 
     /// Lets one process work alone until nothing is left to do.
-    pub(super) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         for _ in 0..200 {
             self.look(0);
             match self.act(0) {
@@ -324,13 +324,13 @@ impl World {
 }
 
 /// What was there at any time of the last `wait`.
-pub(super) fn window<T>(history: &[(Duration, T)], now: Duration, wait: Duration) -> Vec<&T> {
+pub fn window<T>(history: &[(Duration, T)], now: Duration, wait: Duration) -> Vec<&T> {
     let oldest = history.iter().rposition(|(from, _)| *from + wait <= now);
     let rest = history.get(oldest.unwrap_or_default()..).unwrap_or_default();
     rest.iter().map(|(_, value)| value).collect()
 }
 
-pub(super) fn event() -> impl Strategy<Value = Event> {
+pub fn event() -> impl Strategy<Value = Event> {
     let process = || 0_usize..2;
     prop_oneof![
         6 => prop_oneof![0..5_u64, 50..70_u64, 590..620_u64, 1_000..12_000_u64].prop_map(Event::Pass),

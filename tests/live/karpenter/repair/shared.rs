@@ -5,5 +5,4 @@ use super::super::shared::Shared;
 use super::SETTLED;
 use crate::support::karpenter::NodeRepair;
 
-pub(super) static UNDENIED: Shared<Guarded> =
-    Shared::among(3, || Guarded::start_repairing(NodeRepair::On, SETTLED));
+pub static UNDENIED: Shared<Guarded> = Shared::among(3, || Guarded::start_repairing(NodeRepair::On, SETTLED));

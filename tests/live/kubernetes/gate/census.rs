@@ -11,13 +11,13 @@ use super::objects::of_pool;
 
 /// How many claims were stored, at each of their revisions.
 #[derive(Debug, Default)]
-pub(super) struct Census {
-    pub(super) now: AtomicU64,
-    pub(super) most: AtomicU64,
+pub struct Census {
+    pub now: AtomicU64,
+    pub most: AtomicU64,
 }
 
 /// Counts by the events of a watch, which misses no revision.
-pub(super) async fn count(api: Api<DynamicObject>, pool: &'static str, census: Arc<Census>) {
+pub async fn count(api: Api<DynamicObject>, pool: &'static str, census: Arc<Census>) {
     let mine = of_pool(pool);
     let list = api
         .list(&ListParams::default().labels(&mine))

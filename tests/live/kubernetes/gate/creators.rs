@@ -15,22 +15,22 @@ use crate::support::nodeclaim::node_claim;
 
 /// What the creators have done.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) created: AtomicU64,
-    pub(super) denied: AtomicU64,
-    pub(super) failed: AtomicU64,
+pub struct Tally {
+    pub created: AtomicU64,
+    pub denied: AtomicU64,
+    pub failed: AtomicU64,
     /// What the last failure was.
-    pub(super) failure: Mutex<String>,
+    pub failure: Mutex<String>,
 }
 
 /// What became of a creation.
-pub(super) enum Try {
+pub enum Try {
     Created(String),
     Denied,
     Failed(Error),
 }
 
-pub(super) async fn try_create(api: &Api<DynamicObject>, pool: &str) -> Try {
+pub async fn try_create(api: &Api<DynamicObject>, pool: &str) -> Try {
     let mut object = node_claim("", pool);
     object["metadata"]["name"] = json!(null);
     object["metadata"]["generateName"] = json!(format!("{pool}-"));
@@ -43,7 +43,7 @@ pub(super) async fn try_create(api: &Api<DynamicObject>, pool: &str) -> Try {
 }
 
 /// Creates claims for as long as it may, and deletes each after a while.
-pub(super) async fn create_and_delete(
+pub async fn create_and_delete(
     api: Api<DynamicObject>,
     pool: &'static str,
     tally: Arc<Tally>,

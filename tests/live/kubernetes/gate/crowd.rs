@@ -31,7 +31,7 @@ use crate::support::poolgate::Poolgate;
 use crate::support::relay::Relay;
 use crate::support::wait::{PATIENCE, wait_for};
 
-pub(super) const LIMIT: u32 = 10;
+pub const LIMIT: u32 = 10;
 const CREATORS: u64 = 64;
 const REPLICAS: usize = 3;
 
@@ -59,7 +59,7 @@ static SERVERS: LazyLock<Servers> = LazyLock::new(|| {
 });
 
 /// A pool on both servers, with gates behind a relay. Drops in the order of its fields.
-pub(super) struct Crowd {
+pub struct Crowd {
     replicas: Vec<Poolgate>,
     relay: Relay,
     pool: &'static str,
@@ -71,7 +71,7 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
-    pub(super) fn start(name: &'static str, failure_policy: &str) -> Self {
+    pub fn start(name: &'static str, failure_policy: &str) -> Self {
         let Servers { plane, second, .. } = &*SERVERS;
         crate::support::client::Client::of(plane).create(POOLS, &pool(name, Some(LIMIT)));
         let runtime = Builder::new_multi_thread()
@@ -101,7 +101,7 @@ impl Crowd {
     }
 
     /// Ends the census, which must have gone on until now.
-    pub(super) fn end_census(&mut self) {
+    pub fn end_census(&mut self) {
         let counting = self.counting.take().expect("a census");
         assert!(!counting.is_finished(), "the census has ended early");
         counting.abort();
@@ -118,19 +118,19 @@ impl Crowd {
     }
 
     /// Kills all replicas: no gate answers.
-    pub(super) fn kill_all(&mut self) {
+    pub fn kill_all(&mut self) {
         self.replicas.clear();
         self.publish();
     }
 
     /// Starts as many replicas as there should be.
-    pub(super) fn replace_all(&mut self) {
+    pub fn replace_all(&mut self) {
         self.replicas = (0..REPLICAS).map(Self::replica).collect();
         self.publish();
     }
 
     /// Creators crowd in while a replica is killed, which comes back afterwards.
-    pub(super) fn round(&mut self, number: u64) {
+    pub fn round(&mut self, number: u64) {
         let stop = Arc::new(AtomicBool::new(false));
         let creators: Vec<_> = (0..CREATORS)
             .map(|creator| {
@@ -166,7 +166,7 @@ impl Crowd {
     }
 
     /// Deletes all claims and waits until they are gone.
-    pub(super) fn clear(&self) {
+    pub fn clear(&self) {
         let all = ListParams::default().labels(&of_pool(self.pool));
         self.runtime.block_on(async {
             let api = &self.apis[0];
@@ -178,7 +178,7 @@ impl Crowd {
     }
 
     /// How many claims can be had, one after the other.
-    pub(super) fn fill(&self) -> u32 {
+    pub fn fill(&self) -> u32 {
         let begun = Instant::now();
         self.runtime.block_on(async {
             let mut had = 0;
@@ -198,7 +198,7 @@ impl Crowd {
 
     /// How many claims can be had if all creators come at once, and every call of theirs is answered by a gate that
     /// knows what it says. Where one is not, all is tried again.
-    pub(super) fn crowd_in(&self) -> usize {
+    pub fn crowd_in(&self) -> usize {
         wait_for("a crowd whose every call is answered", || {
             let unanswered = self.unanswered();
             let had = self.try_at_once();
@@ -207,7 +207,7 @@ impl Crowd {
     }
 
     /// How many claims can be created at once while no gate answers.
-    pub(super) fn crowd_in_unasked(&self) -> usize {
+    pub fn crowd_in_unasked(&self) -> usize {
         assert!(self.replicas.is_empty(), "somebody may answer");
         self.try_at_once()
     }
@@ -243,7 +243,7 @@ impl Crowd {
     }
 
     /// Waits until nothing of the past holds a place: what was admitted and never stored does so for one lifetime.
-    pub(super) fn wait_until_no_reservation_is_left(&self) {
+    pub fn wait_until_no_reservation_is_left(&self) {
         let ledgers: Api<ConfigMap> = Api::namespaced(self.apis[0].clone().into_client(), "poolgate-ledgers");
         let name = format!("poolgate-ledger-{}", self.pool);
         wait_for("the last reservation to go", || {
@@ -256,19 +256,19 @@ impl Crowd {
     }
 
     /// The most claims that ever was at once.
-    pub(super) fn most(&self) -> u64 {
+    pub fn most(&self) -> u64 {
         self.census.most.load(Ordering::Relaxed)
     }
 
     /// Waits until the census has counted so many.
-    pub(super) fn wait_until_counted(&self, claims: u32) {
+    pub fn wait_until_counted(&self, claims: u32) {
         wait_for("the census to count the last of them", || {
             (self.census.now.load(Ordering::Relaxed) == u64::from(claims)).then_some(())
         });
     }
 
     /// Prints what was done.
-    pub(super) fn report(&self, rounds: u64, worked: Duration) {
+    pub fn report(&self, rounds: u64, worked: Duration) {
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let (name, created) = (self.pool, of(&self.tally.created));
         println!(

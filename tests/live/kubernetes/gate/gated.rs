@@ -11,22 +11,22 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::poolgate::Poolgate;
 
 /// A gate of a test's own in front of the NodeClaims whose names begin with a word of its own.
-pub(super) struct Gated {
-    pub(super) plane: &'static ControlPlane,
-    pub(super) client: Client,
-    pub(super) poolgate: Poolgate,
+pub struct Gated {
+    pub plane: &'static ControlPlane,
+    pub client: Client,
+    pub poolgate: Poolgate,
 }
 
-pub(super) fn ledger_path(pool: &str) -> String {
+pub fn ledger_path(pool: &str) -> String {
     format!("/api/v1/namespaces/poolgate-ledgers/configmaps/poolgate-ledger-{pool}")
 }
 
 impl Gated {
-    pub(super) fn start(prefix: &str, args: &[&str]) -> Self {
+    pub fn start(prefix: &str, args: &[&str]) -> Self {
         Self::start_with(prefix, &[&["--gate"], args].concat())
     }
 
-    pub(super) fn start_with(prefix: &str, args: &[&str]) -> Self {
+    pub fn start_with(prefix: &str, args: &[&str]) -> Self {
         let plane = &published().plane;
         let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Gate), args);
         plane.register_gate_for(prefix, &poolgate.base_url(), &poolgate.ca(), "Fail");
@@ -38,54 +38,54 @@ impl Gated {
         }
     }
 
-    pub(super) fn apply(&self, pool: &Value) {
+    pub fn apply(&self, pool: &Value) {
         let name = pool["metadata"]["name"].as_str().expect("a name");
         self.client.apply(&format!("{POOLS}/{name}"), &pool.to_string());
     }
 
     /// Creates a claim, which must be admitted.
     #[track_caller]
-    pub(super) fn create(&self, claim: &Value) {
+    pub fn create(&self, claim: &Value) {
         self.client.create(CLAIMS, claim);
     }
 
     /// Creates a claim, and returns why it was denied, if it was.
-    pub(super) fn try_create(&self, claim: &Value) -> Result<(), String> {
+    pub fn try_create(&self, claim: &Value) -> Result<(), String> {
         message_of(self.client.try_create(CLAIMS, claim))
     }
 
-    pub(super) fn dry_run(&self, claim: &Value) -> Result<(), String> {
+    pub fn dry_run(&self, claim: &Value) -> Result<(), String> {
         let path = format!("{CLAIMS}?dryRun=All");
         message_of(self.client.try_create(&path, claim))
     }
 
-    pub(super) fn merge(&self, name: &str, change: &Value) -> Result<(), String> {
+    pub fn merge(&self, name: &str, change: &Value) -> Result<(), String> {
         message_of(self.client.try_merge(&format!("{CLAIMS}/{name}"), change))
     }
 
-    pub(super) fn delete(&self, name: &str) {
+    pub fn delete(&self, name: &str) {
         self.client.delete(&format!("{CLAIMS}/{name}"));
     }
 
-    pub(super) fn claims(&self, pool: &str) -> usize {
+    pub fn claims(&self, pool: &str) -> usize {
         let path = format!("{CLAIMS}?labelSelector={}", of_pool(pool));
         self.client.list(&path).len()
     }
 
     /// The ConfigMap with the ledger of a pool.
-    pub(super) fn stored(&self, pool: &str) -> Value {
+    pub fn stored(&self, pool: &str) -> Value {
         let stored = self.client.get(&ledger_path(pool));
         stored.expect("a ledger")
     }
 
-    pub(super) fn ledger(&self, pool: &str) -> Value {
+    pub fn ledger(&self, pool: &str) -> Value {
         let object = self.stored(pool);
         let text = object["data"]["ledger.json"].as_str().expect("a ledger");
         serde_json::from_str(text).expect("JSON")
     }
 
     /// Writes this over the ledger of a pool, or deletes it.
-    pub(super) fn replace_ledger(&self, pool: &str, text: Option<&str>) {
+    pub fn replace_ledger(&self, pool: &str, text: Option<&str>) {
         match text {
             Some(_) => drop(
                 self.client
@@ -96,7 +96,7 @@ impl Gated {
     }
 
     #[track_caller]
-    pub(super) fn assert_metric(&self, line: &str) {
+    pub fn assert_metric(&self, line: &str) {
         let (_, text) = self.poolgate.probe("/metrics");
         assert!(
             text.lines().any(|found| found == line),

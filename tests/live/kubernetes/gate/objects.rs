@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::support::nodepool::node_pool;
 
-pub(super) const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
-pub(super) const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+pub const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+pub const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
 /// A NodePool, with a limit of its nodes or without.
-pub(super) fn pool(name: &str, limit: Option<u32>) -> Value {
+pub fn pool(name: &str, limit: Option<u32>) -> Value {
     match limit {
         Some(limit) => node_pool(name, &json!({"limits": {"nodes": limit.to_string()}})),
         None => node_pool(name, &json!({})),
@@ -16,6 +16,6 @@ pub(super) fn pool(name: &str, limit: Option<u32>) -> Value {
 }
 
 /// Selects the NodeClaims of a pool.
-pub(super) fn of_pool(pool: &str) -> String {
+pub fn of_pool(pool: &str) -> String {
     format!("karpenter.sh/nodepool={pool}")
 }

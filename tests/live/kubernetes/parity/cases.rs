@@ -12,27 +12,27 @@ const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/parity"
 
 /// One create or update, checked by both sides.
 #[derive(Debug)]
-pub(super) struct Case {
+pub struct Case {
     /// What it tries, in words, behind the file that holds it.
-    pub(super) name: String,
-    pub(super) kind: Kind,
+    pub name: String,
+    pub kind: Kind,
     /// What is stored before, for an update.
-    pub(super) old: Option<Value>,
+    pub old: Option<Value>,
     /// What is sent.
-    pub(super) new: Value,
+    pub new: Value,
     /// Where the two sides differ on purpose.
-    pub(super) difference: Option<Difference>,
+    pub difference: Option<Difference>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     NodePool,
     NodeClaim,
 }
 
 impl Kind {
     /// Where the API server keeps such objects.
-    pub(super) fn collection(self) -> &'static str {
+    pub fn collection(self) -> &'static str {
         match self {
             Self::NodePool => "/apis/karpenter.sh/v1/nodepools",
             Self::NodeClaim => "/apis/karpenter.sh/v1/nodeclaims",
@@ -42,7 +42,7 @@ impl Kind {
 
 /// An intended difference.
 #[derive(Debug)]
-pub(super) enum Difference {
+pub enum Difference {
     /// poolgate alone denies, by this rule.
     More(String),
     /// On this update the two differ in what they forgive as stored before.
@@ -51,13 +51,13 @@ pub(super) enum Difference {
 
 /// Who denies an update that the other forgives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stricter {
+pub enum Stricter {
     Crd,
     Poolgate,
 }
 
 /// Every case, file by file.
-pub(super) fn all() -> Vec<Case> {
+pub fn all() -> Vec<Case> {
     let mut files: Vec<_> = fs::read_dir(DIRECTORY)
         .expect("the table can be listed")
         .map(|entry| entry.expect("an entry").path())

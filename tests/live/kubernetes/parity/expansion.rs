@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 /// The intended value.
-pub(super) fn expand(value: Value) -> Value {
+pub fn expand(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(expand).collect(),
         Value::Object(fields) => {

@@ -17,7 +17,7 @@ const DEFINITIONS: [&str; 2] = ["karpenter.sh_nodepools.yaml", "karpenter.sh_nod
 const DRY_RUN: &str = "?dryRun=All";
 
 /// An API server, and the stored object of every update case.
-pub(super) struct Side {
+pub struct Side {
     plane: ControlPlane,
     client: Client,
     stored: Vec<Option<Value>>,
@@ -25,21 +25,21 @@ pub(super) struct Side {
 
 /// What a side says of a case.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub enum Verdict {
     Admitted,
     Denied(Denial),
 }
 
 #[derive(Debug)]
-pub(super) struct Denial {
-    pub(super) message: String,
+pub struct Denial {
+    pub message: String,
     /// The rules that poolgate names; none where the API server rejects by itself.
-    pub(super) rules: Vec<String>,
+    pub rules: Vec<String>,
 }
 
 impl Side {
     /// An API server with definitions that check types alone. They let every old object be stored.
-    pub(super) fn unchecked(cases: &[Case]) -> Self {
+    pub fn unchecked(cases: &[Case]) -> Self {
         let plane = ControlPlane::start();
         for file in DEFINITIONS {
             plane.install_crd(&types_alone(&karpenter_crd(V1, file)));
@@ -59,7 +59,7 @@ impl Side {
     }
 
     /// Puts the definitions in force as they were published, and waits until they are.
-    pub(super) fn check_all(&mut self) {
+    pub fn check_all(&mut self) {
         self.plane.install_karpenter_crds(V1);
         for (kind, collection) in [
             ("NodePool", Kind::NodePool.collection()),
@@ -78,12 +78,12 @@ impl Side {
     }
 
     /// Puts poolgate behind both webhooks.
-    pub(super) fn ask(&self, poolgate: &Poolgate) {
+    pub fn ask(&self, poolgate: &Poolgate) {
         self.plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
     }
 
     /// What this side says of every case.
-    pub(super) fn verdicts(&mut self, cases: &[Case]) -> Vec<Verdict> {
+    pub fn verdicts(&mut self, cases: &[Case]) -> Vec<Verdict> {
         let numbered = cases.iter().enumerate();
         numbered
             .map(|(number, case)| self.verdict(number, case))

@@ -35,7 +35,7 @@ impl PodDisruptionBudget {
     }
 
     /// How many evictions it allows; `None` if its status is older than its spec.
-    pub(super) fn allowed(&self) -> Option<usize> {
+    pub(crate) fn allowed(&self) -> Option<usize> {
         let is_current = self.observed_generation >= self.generation;
         is_current.then(|| usize::try_from(self.disruptions_allowed).unwrap_or(0))
     }

@@ -9,7 +9,7 @@ use crate::nodelimit::plan::replacement_outcome::{Ended, ReplacementOutcome};
 use crate::nodelimit::plan::situation::Situation;
 
 /// What to report on each topic.
-pub(super) fn topics(now: &Situation<'_>, decided: &Replacements<'_>) -> [(Topic, Option<News>); 5] {
+pub fn topics(now: &Situation<'_>, decided: &Replacements<'_>) -> [(Topic, Option<News>); 5] {
     let ended = |outcome: ReplacementOutcome| decided.ended.iter().find(|ended| ended.outcome == outcome);
     let begun = decided.ledger.as_ref();
     let begun = begun.and_then(|ledger| ledger.replacement.as_ref());

@@ -20,7 +20,7 @@ const CALM: Duration = Duration::from_mins(2);
 const ELSEWHERE: Duration = Duration::from_mins(1);
 
 /// Chooses the next node, if there is one: the oldest claim first.
-pub(super) fn choose<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) {
+pub fn choose<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) {
     look_again_in_time(now, decided);
     if !asks(now) || !decided.waiting.is_empty() || decided.obstacle.is_some() || !is_quiet(now) {
         return;
@@ -57,7 +57,7 @@ fn look_again_in_time(now: &Situation<'_>, decided: &mut Replacements<'_>) {
 
 /// Whether a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
 /// asks for no node before there is a place.
-pub(super) fn may_go(now: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
+pub fn may_go(now: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
     asks(now)
         && decided.waiting.is_empty()
         && decided.obstacle.is_none()

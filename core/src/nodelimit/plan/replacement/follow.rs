@@ -18,7 +18,7 @@ use crate::nodelimit::plan::spec_limit;
 const REPLACED_WITHIN: Duration = Duration::from_mins(15);
 
 /// Decides on the next step.
-pub(super) fn follow<'p>(
+pub fn follow<'p>(
     now: &Situation<'p>,
     replacement: &Replacement,
     memory: &mut ReplacementMemory,
@@ -109,7 +109,7 @@ fn wait_for_newer<'p>(
 
 /// Whether what kept the last node from being replaced may be over. Poolgate's own writes, and other changes of the
 /// NodePool's status, do not show that.
-pub(super) fn goes_on(now: &Situation<'_>, stopped: Stopped) -> bool {
+pub fn goes_on(now: &Situation<'_>, stopped: Stopped) -> bool {
     let class_ready_since = now.pool.class_ready_since.map(jiff::Timestamp::as_second);
     let is_ready_anew = class_ready_since.is_some() && class_ready_since != stopped.class_ready_since;
     now.pool.template_hash != stopped.template || is_ready_anew

@@ -24,33 +24,33 @@ use super::replacement_outcome::{Deadline, Ended, ReplacementOutcome, Replacemen
 use super::situation::Situation;
 use crate::nodelimit::ledger::{Moment, ReplacedFor};
 
-pub(super) use obstacle::Obstacle;
+pub use obstacle::Obstacle;
 
 /// What to do about nodes that must be replaced.
 #[derive(Debug, Default)]
-pub(super) struct Replacements<'p> {
+pub struct Replacements<'p> {
     /// UIDs of the claims whose nodes Karpenter must not repair now.
-    pub(super) barred: HashSet<&'p str>,
+    pub barred: HashSet<&'p str>,
     /// The new content of the ledger, if it changes.
-    pub(super) ledger: Option<ReplacementState>,
+    pub ledger: Option<ReplacementState>,
     /// The claim to delete now. It is in the ledger.
-    pub(super) delete: Option<ObjectRef>,
+    pub delete: Option<ObjectRef>,
     /// The drain to bound now.
-    pub(super) deadline: Option<Deadline>,
+    pub deadline: Option<Deadline>,
     /// What has just ended.
-    pub(super) ended: Vec<Ended>,
+    pub ended: Vec<Ended>,
     /// The claims that wait for their replacement, the oldest first.
-    pub(super) waiting: Vec<&'p ClaimState<'p>>,
+    pub waiting: Vec<&'p ClaimState<'p>>,
     /// Why a drifted node cannot be drained without harm.
-    pub(super) refused: Option<String>,
+    pub refused: Option<String>,
     /// Why none of them is terminated now.
-    pub(super) obstacle: Option<Obstacle>,
+    pub obstacle: Option<Obstacle>,
     /// When to decide again, if nothing changes before.
-    pub(super) again_at: Option<Moment>,
+    pub again_at: Option<Moment>,
 }
 
 /// Decides what to do about nodes that must be replaced.
-pub(super) fn decide<'p>(now: &Situation<'p>, memory: &mut Memory) -> Replacements<'p> {
+pub fn decide<'p>(now: &Situation<'p>, memory: &mut Memory) -> Replacements<'p> {
     let mut decided = Replacements::default();
     let memory = &mut memory.replacements;
     if !now.is_acted_upon() {

@@ -14,7 +14,7 @@ const PACE: Duration = Duration::from_mins(1);
 
 /// Why no node of a pool is terminated first, before its replacement exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::nodelimit::plan) enum Obstacle {
+pub enum Obstacle {
     /// It has no limit, or a Soft one: its limit does not keep a replacement away.
     NotHard,
     /// It has room: Karpenter may replace it as usual.
@@ -41,7 +41,7 @@ pub(in crate::nodelimit::plan) enum Obstacle {
 
 impl Obstacle {
     /// The obstacle for every node of a pool, if there is one.
-    pub(super) fn of(now: &Situation<'_>) -> Option<Self> {
+    pub fn of(now: &Situation<'_>) -> Option<Self> {
         let Some(limit) = now.pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard) else {
             return Some(Self::NotHard);
         };
@@ -80,7 +80,7 @@ impl Obstacle {
     }
 
     /// When to look again whether it is over, if nothing shows that.
-    pub(super) fn look_again_at(self, now: Moment) -> Option<Moment> {
+    pub fn look_again_at(self, now: Moment) -> Option<Moment> {
         match self {
             Self::Settling(until) => until,
             Self::Paced => Some(now.plus(PACE)),
@@ -89,7 +89,7 @@ impl Obstacle {
     }
 
     /// Whether somebody must do something about it.
-    pub(in crate::nodelimit::plan) const fn stays(self) -> bool {
+    pub const fn stays(self) -> bool {
         matches!(
             self,
             Self::Block | Self::Rights(_) | Self::Stopped(_) | Self::NotReady | Self::AboveLimit

@@ -21,7 +21,7 @@ const BECAUSE_OF_ANOTHER: Duration = Duration::from_mins(5);
 const WITHOUT_ROOM: Duration = Duration::from_mins(10);
 
 /// Continues or ends a turn, and begins the next one. A node with a fresh verdict is listed.
-pub(super) fn take<'p>(now: &Situation<'p>, memory: &mut ReplacementMemory, decided: &mut Replacements<'p>) {
+pub fn take<'p>(now: &Situation<'p>, memory: &mut ReplacementMemory, decided: &mut Replacements<'p>) {
     if let Some(turn) = memory.turn.take() {
         memory.turn = continued(now, turn, memory, decided);
     }
@@ -99,7 +99,7 @@ fn next<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Repla
 
 impl<'p> Replacements<'p> {
     /// Lists a claim in the ledger: nothing else may be deleted to make room.
-    pub(super) fn list(&mut self, now: &Situation<'p>, claim: &ClaimState<'p>, reason: ReplacedFor) {
+    pub fn list(&mut self, now: &Situation<'p>, claim: &ClaimState<'p>, reason: ReplacedFor) {
         let (Ok(uid), Some(node)) = (Uid::new(&claim.claim.uid), claim.node) else {
             return;
         };

@@ -8,7 +8,7 @@ impl Situation<'_> {
     /// Whether poolgate has barred the claim's node from repair, or must: Karpenter tried in vain to repair it. One denial
     /// does not show that: it may have been for a pod, and the repair may be under way. A node that a user has barred is
     /// the user's.
-    pub(super) fn waits_for_repair(&self, claim: &ClaimState<'_>) -> bool {
+    pub fn waits_for_repair(&self, claim: &ClaimState<'_>) -> bool {
         let Some(node) = claim.node.filter(|_| claim.claim.deleted.is_none()) else {
             return false;
         };
@@ -23,7 +23,7 @@ impl Situation<'_> {
     /// after all. What Karpenter knows of the node has not changed since: [`Tries`] begin anew then.
     ///
     /// [`Tries`]: crate::nodelimit::plan::Tries
-    pub(super) fn has_fresh_verdict(&self, claim: &ClaimState<'_>) -> bool {
+    pub fn has_fresh_verdict(&self, claim: &ClaimState<'_>) -> bool {
         let Some(tries) = claim.tries.filter(|tries| tries.have_failed()) else {
             return false;
         };

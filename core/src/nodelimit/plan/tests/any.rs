@@ -13,7 +13,7 @@ use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
 use crate::policy::AtLimit;
 
-pub(super) fn seconds(seconds: i64) -> SignedDuration {
+pub fn seconds(seconds: i64) -> SignedDuration {
     SignedDuration::from_secs(seconds)
 }
 
@@ -104,7 +104,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    pub(super) fn any_world()(
+    pub fn any_world()(
         machines in prop::collection::vec(any_machine(), 0..8),
         above in -3..6_i64,
         mode in prop::sample::select(vec!["Hard", "Hard", "Hard", "Soft"]),

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
+use super::super::excess::MOST_VICTIMS;
 use super::super::*;
 use super::machine::USERS;
 use super::world::*;

@@ -32,7 +32,7 @@ fn pack(pods: &[&Pod], rooms: &mut [(&Machine, i64)]) -> bool {
     })
 }
 
-pub(super) fn moving(machine: &Machine) -> Vec<&Pod> {
+pub fn moving(machine: &Machine) -> Vec<&Pod> {
     let stays = |pod: &&Pod| pod.is_daemon || pod.is_mirror || pod.is_terminal || pod.is_leaving;
     machine.pods.iter().filter(|pod| !stays(pod)).collect()
 }
@@ -47,7 +47,7 @@ fn left(machine: &Machine) -> i64 {
 }
 
 /// Whether Karpenter is disrupting it. A reboot is not a disruption.
-pub(super) fn is_tainted(machine: &Machine) -> bool {
+pub fn is_tainted(machine: &Machine) -> bool {
     !machine.claim.conditions.rebooting
         && machine
             .node
@@ -66,7 +66,7 @@ fn is_closed(machine: &Machine) -> bool {
 }
 
 /// The nodes that Karpenter could disrupt.
-pub(super) fn open(world: &World) -> Vec<&Machine> {
+pub fn open(world: &World) -> Vec<&Machine> {
     let is_open = |machine: &&Machine| {
         let conditions = machine.claim.conditions;
         let is_candidate = machine.claim.deleted.is_none() && conditions.initialized && !conditions.rebooting;
@@ -81,7 +81,7 @@ pub(super) fn open(world: &World) -> Vec<&Machine> {
 }
 
 /// The places left, minus those for replacements to come.
-pub(super) fn places(world: &World) -> usize {
+pub fn places(world: &World) -> usize {
     let mut uids: BTreeSet<&str> = world.claims.iter().map(|machine| &*machine.claim.uid).collect();
     let claims = uids.len();
     uids.extend(world.ledger.reservations.iter().map(|uid| &**uid));
@@ -125,13 +125,13 @@ pub(super) fn places(world: &World) -> usize {
     free.saturating_sub(waiting)
 }
 
-pub(super) fn is_governed(world: &World) -> bool {
+pub fn is_governed(world: &World) -> bool {
     let is_hard = world.pool.limit.unwrap().mode == NodeLimitMode::Hard;
     is_hard && !world.pool.is_static
 }
 
 /// Whether so few of these nodes need replacements: the pods of all others fit together on nodes that stay.
-pub(super) fn need_at_most(places: usize, world: &World, open: &[&Machine]) -> bool {
+pub fn need_at_most(places: usize, world: &World, open: &[&Machine]) -> bool {
     let full: Vec<&Machine> = open
         .iter()
         .copied()

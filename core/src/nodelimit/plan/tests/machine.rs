@@ -10,17 +10,17 @@ use super::world::{minutes, noon};
 
 /// A claim with its node and pods.
 #[derive(Debug, Clone)]
-pub(super) struct Machine {
-    pub(super) claim: Claim,
-    pub(super) node: Option<Node>,
-    pub(super) tries: Option<Tries>,
-    pub(super) pods: Vec<Pod>,
+pub struct Machine {
+    pub claim: Claim,
+    pub node: Option<Node>,
+    pub tries: Option<Tries>,
+    pub pods: Vec<Pod>,
 }
 
 impl Machine {
     /// A launched and initialized claim `claim-N` with an empty node `node-N` of 4 CPUs; higher numbers are
     /// younger.
-    pub(super) fn new(number: usize) -> Self {
+    pub fn new(number: usize) -> Self {
         let age = i64::try_from(10_000 - number).unwrap();
         let node = Node {
             name: Arc::from(format!("node-{number}")),
@@ -59,7 +59,7 @@ impl Machine {
     }
 
     /// A claim that was just created: no machine, no node.
-    pub(super) fn unlaunched(number: usize) -> Self {
+    pub fn unlaunched(number: usize) -> Self {
         let mut machine = Self::new(number);
         machine.node = None;
         machine.claim.is_launched = false;
@@ -68,29 +68,29 @@ impl Machine {
         machine
     }
 
-    pub(super) fn with_pod(self, cpu: &str) -> Self {
+    pub fn with_pod(self, cpu: &str) -> Self {
         self.with(pod(cpu))
     }
 
-    pub(super) fn with(mut self, pod: Pod) -> Self {
+    pub fn with(mut self, pod: Pod) -> Self {
         self.pods.push(pod);
         self
     }
 
-    pub(super) fn drifted(mut self) -> Self {
+    pub fn drifted(mut self) -> Self {
         self.claim.conditions.drifted = true;
         self
     }
 
     /// Karpenter has begun to disrupt it.
-    pub(super) fn disrupted(mut self, since: Timestamp) -> Self {
+    pub fn disrupted(mut self, since: Timestamp) -> Self {
         let is_repair = false;
         self.claim.conditions.disruption = Some(Disruption { since, is_repair });
         self.tainted()
     }
 
     /// The same before Karpenter has written since when, or by a release that never does.
-    pub(super) fn tainted(mut self) -> Self {
+    pub fn tainted(mut self) -> Self {
         let taint = Taint {
             key: DISRUPTED_TAINT.to_owned(),
             value: String::new(),
@@ -100,21 +100,21 @@ impl Machine {
         self
     }
 
-    pub(super) fn deleted(mut self) -> Self {
+    pub fn deleted(mut self) -> Self {
         self.claim.deleted = Some(noon() - minutes(5));
         self
     }
 
-    pub(super) fn marked(mut self, marks: Marks) -> Self {
+    pub fn marked(mut self, marks: Marks) -> Self {
         self.node.as_mut().unwrap().marks = marks;
         self
     }
 
-    pub(super) fn held(self) -> Self {
+    pub fn held(self) -> Self {
         self.marked(HELD)
     }
 
-    pub(super) fn state(&self) -> ClaimState<'_> {
+    pub fn state(&self) -> ClaimState<'_> {
         ClaimState {
             claim: &self.claim,
             node: self.node.as_ref(),
@@ -125,13 +125,13 @@ impl Machine {
 }
 
 impl Node {
-    pub(super) fn taint(&mut self, taint: Taint) {
+    pub(crate) fn taint(&mut self, taint: Taint) {
         self.taints = self.taints.iter().cloned().chain([taint]).collect();
     }
 }
 
 /// The marks of a node that poolgate holds.
-pub(super) const HELD: Marks = Marks {
+pub const HELD: Marks = Marks {
     do_not_disrupt: true,
     held_label: true,
     do_not_repair: false,
@@ -140,7 +140,7 @@ pub(super) const HELD: Marks = Marks {
 };
 
 /// The mark of a node that a user has closed.
-pub(super) const USERS: Marks = Marks {
+pub const USERS: Marks = Marks {
     do_not_disrupt: true,
     held_label: false,
     do_not_repair: false,
@@ -149,7 +149,7 @@ pub(super) const USERS: Marks = Marks {
 };
 
 /// A pod of a `Deployment`.
-pub(super) fn pod(cpu: &str) -> Pod {
+pub fn pod(cpu: &str) -> Pod {
     Pod {
         needs: Arc::new(needs(cpu)),
         is_daemon: false,
@@ -164,14 +164,14 @@ pub(super) fn pod(cpu: &str) -> Pod {
     }
 }
 
-pub(super) fn daemon() -> Pod {
+pub fn daemon() -> Pod {
     Pod {
         is_daemon: true,
         ..pod("100m")
     }
 }
 
-pub(super) fn needs(cpu: &str) -> Needs {
+pub fn needs(cpu: &str) -> Needs {
     Needs {
         requests: Resources::asked([("cpu", cpu)]),
         ..Needs::default()

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use serde_json::json;
 
+use super::super::state::ROTATION;
 use super::super::*;
 use super::machine::*;
 use super::world::*;

@@ -11,12 +11,12 @@ use crate::policy::AtLimit;
 
 type Change = Box<dyn Fn(&mut World)>;
 
-pub(super) fn after(seconds: i64) -> Timestamp {
+pub fn after(seconds: i64) -> Timestamp {
     noon() + SignedDuration::from_secs(seconds)
 }
 
 /// A full pool of five busy nodes, all of them held, that poolgate may replace.
-pub(super) fn full() -> World {
+pub fn full() -> World {
     let mut world = World::new(5).with_full_nodes(5);
     world.pool.is_ready = true;
     world.pool.class_ready_since = Some(noon() - minutes(60));
@@ -26,7 +26,7 @@ pub(super) fn full() -> World {
 
 impl World {
     /// Karpenter tries to repair a node, and the gate denies the replacement.
-    pub(super) fn try_to_repair(&mut self, index: usize, at: Timestamp) {
+    pub fn try_to_repair(&mut self, index: usize, at: Timestamp) {
         self.begin_to_repair(index, at);
         self.denied(at);
     }
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Karpenter sees the mark: it takes everything back.
-    pub(super) fn give_up_on(&mut self, index: usize) {
+    pub fn give_up_on(&mut self, index: usize) {
         let machine = &mut self.claims[index];
         machine.claim.conditions.disruption = None;
         machine.node.as_mut().unwrap().taints = std::sync::Arc::default();
@@ -48,7 +48,7 @@ impl World {
     }
 
     /// Whether Karpenter would try to repair a node if it were broken.
-    pub(super) fn may_be_tried(&self, index: usize) -> bool {
+    pub fn may_be_tried(&self, index: usize) -> bool {
         self.claims[index].claim.deleted.is_none() && !self.is_barred(index)
     }
 
@@ -56,7 +56,7 @@ impl World {
         self.claims[index].node.as_ref().unwrap().marks.do_not_repair
     }
 
-    pub(super) fn event(plan: &Plan, reason: EventReason) -> Option<&str> {
+    pub fn event(plan: &Plan, reason: EventReason) -> Option<&str> {
         let mut events = plan.events.iter().filter(|event| event.reason == reason);
         events.next().map(|event| &*event.message)
     }

@@ -9,23 +9,23 @@ use crate::nodelimit::ledger::Moment;
 use crate::policy::Policy;
 
 /// The time of most plans.
-pub(super) const NOON: &str = "2026-01-05T12:00:00Z";
+pub const NOON: &str = "2026-01-05T12:00:00Z";
 
-pub(super) fn time(text: &str) -> Timestamp {
+pub fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-pub(super) fn noon() -> Timestamp {
+pub fn noon() -> Timestamp {
     time(NOON)
 }
 
 /// What a monotonic clock shows at a time, if the wall clock is never set. It began a day before noon.
-pub(super) fn clock(at: Timestamp) -> Moment {
+pub fn clock(at: Timestamp) -> Moment {
     let start = noon() - SignedDuration::from_hours(24);
     Moment::at(at.duration_since(start).unsigned_abs())
 }
 
-pub(super) fn both(at: Timestamp) -> Now {
+pub fn both(at: Timestamp) -> Now {
     Now {
         wall: at,
         clock: clock(at),
@@ -36,33 +36,33 @@ fn long_ago() -> Moment {
     clock(noon() - SignedDuration::from_hours(1))
 }
 
-pub(super) fn minutes(minutes: i64) -> SignedDuration {
+pub fn minutes(minutes: i64) -> SignedDuration {
     SignedDuration::from_mins(minutes)
 }
 
 /// A pool with everything that belongs to it.
 #[derive(Debug)]
-pub(super) struct World {
-    pub(super) pool: Pool,
-    pub(super) claims: Vec<Machine>,
-    pub(super) pending: Vec<Needs>,
-    pub(super) ledger: LedgerState,
-    pub(super) steady_since: Option<Moment>,
-    pub(super) denied_at: Option<Moment>,
-    pub(super) denied_anywhere_at: Option<Moment>,
-    pub(super) replaces_elsewhere: bool,
-    pub(super) terminations_left: usize,
-    pub(super) settings: Settings,
-    pub(super) memory: Memory,
+pub struct World {
+    pub pool: Pool,
+    pub claims: Vec<Machine>,
+    pub pending: Vec<Needs>,
+    pub ledger: LedgerState,
+    pub steady_since: Option<Moment>,
+    pub denied_at: Option<Moment>,
+    pub denied_anywhere_at: Option<Moment>,
+    pub replaces_elsewhere: bool,
+    pub terminations_left: usize,
+    pub settings: Settings,
+    pub memory: Memory,
 }
 
 impl World {
     /// A pool with this limit, whose budgets allow all nodes to be disrupted.
-    pub(super) fn new(limit: u32) -> Self {
+    pub fn new(limit: u32) -> Self {
         Self::of(limit, "Hard", &json!([{"nodes": "100%"}]))
     }
 
-    pub(super) fn of(limit: u32, mode: &str, budgets: &Value) -> Self {
+    pub fn of(limit: u32, mode: &str, budgets: &Value) -> Self {
         let object = json!({
             "metadata": {"name": "general", "uid": "pool"},
             "spec": {
@@ -73,7 +73,7 @@ impl World {
         Self::read(&object)
     }
 
-    pub(super) fn read(object: &Value) -> Self {
+    pub fn read(object: &Value) -> Self {
         Self {
             pool: Pool::of(object, &Policy::default()),
             claims: Vec::new(),
@@ -90,34 +90,34 @@ impl World {
     }
 
     /// This many nodes, each with one pod that fills it.
-    pub(super) fn with_full_nodes(mut self, count: usize) -> Self {
+    pub fn with_full_nodes(mut self, count: usize) -> Self {
         for index in 0..count {
             self.claims.push(Machine::new(index).with_pod("4"));
         }
         self
     }
 
-    pub(super) fn terminating(mut self) -> Self {
+    pub fn terminating(mut self) -> Self {
         if let Some(limit) = &mut self.pool.limit {
             limit.over_limit = crate::policy::OverLimit::Terminate;
         }
         self
     }
 
-    pub(super) fn plan(&self) -> Plan {
+    pub fn plan(&self) -> Plan {
         self.plan_at(noon())
     }
 
-    pub(super) fn plan_at(&self, now: Timestamp) -> Plan {
+    pub fn plan_at(&self, now: Timestamp) -> Plan {
         self.plan_by(both(now))
     }
 
-    pub(super) fn plan_by(&self, now: Now) -> Plan {
+    pub fn plan_by(&self, now: Now) -> Plan {
         plan(&self.state(), &self.remembered(), now)
     }
 
     /// The memory before the first plan of a pool that has been as it is for a long time.
-    pub(super) fn remembered(&self) -> Memory {
+    pub fn remembered(&self) -> Memory {
         if self.memory != Memory::default() {
             return self.memory.clone();
         }
@@ -132,12 +132,12 @@ impl World {
     }
 
     /// The gate has denied a claim.
-    pub(super) fn denied(&mut self, at: Timestamp) {
+    pub fn denied(&mut self, at: Timestamp) {
         self.ledger.denial = Some(LastDenial { at, total: 1 });
         self.denied_at = Some(clock(at));
     }
 
-    pub(super) fn state(&self) -> PoolState<'_> {
+    pub fn state(&self) -> PoolState<'_> {
         PoolState {
             pool: &self.pool,
             claims: self.claims.iter().map(Machine::state).collect(),
@@ -153,7 +153,7 @@ impl World {
     }
 
     /// Carries out the plan, as the API server would show it. Finalizers keep what is deleted.
-    pub(super) fn carry_out(&mut self, plan: Plan, now: Timestamp) {
+    pub fn carry_out(&mut self, plan: Plan, now: Timestamp) {
         for Hold { node, reasons } in &plan.hold {
             self.marks(&node.name, |marks| {
                 let before = marks.held_for();
@@ -199,7 +199,7 @@ impl World {
     }
 
     /// Plans and carries it out.
-    pub(super) fn step(&mut self, now: Timestamp) -> Plan {
+    pub fn step(&mut self, now: Timestamp) -> Plan {
         let plan = self.plan_at(now);
         self.carry_out(plan.clone(), now);
         plan
@@ -216,17 +216,17 @@ impl World {
     }
 
     /// The names of the nodes that Karpenter might disrupt.
-    pub(super) fn open(&self) -> Vec<&str> {
+    pub fn open(&self) -> Vec<&str> {
         let nodes = self.claims.iter().filter_map(|machine| machine.node.as_ref());
         let open = nodes.filter(|node| !node.marks.do_not_disrupt);
         open.map(|node| &*node.name).collect()
     }
 }
 
-pub(super) fn names(nodes: &[Hold]) -> Vec<&str> {
+pub fn names(nodes: &[Hold]) -> Vec<&str> {
     nodes.iter().map(|hold| &*hold.node.name).collect()
 }
 
-pub(super) fn released(plan: &Plan) -> Vec<&str> {
+pub fn released(plan: &Plan) -> Vec<&str> {
     plan.unhold.iter().map(|unhold| &*unhold.node.name).collect()
 }

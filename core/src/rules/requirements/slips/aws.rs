@@ -4,10 +4,10 @@
 use crate::karpenter::{INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL};
 
 /// The API groups of node classes of AWS.
-pub(super) const GROUPS: &[&str] = &["karpenter.k8s.aws", "eks.amazonaws.com"];
+pub const GROUPS: &[&str] = &["karpenter.k8s.aws", "eks.amazonaws.com"];
 
 /// Why no node has the value in this label, and the probable value.
-pub(super) fn slip(key: &str, value: &str, group: &str) -> Option<(&'static str, String)> {
+pub fn slip(key: &str, value: &str, group: &str) -> Option<(&'static str, String)> {
     let (domain, name) = key.split_once('/')?;
     // The provider converts even the names of GPUs to lower case (`lowerKabobCase` of `karpenter-provider-aws`).
     let is_own = domain == group && name.starts_with("instance-");
