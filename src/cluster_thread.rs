@@ -21,7 +21,7 @@ use crate::cluster::{ClusterMetrics, Collection, GateMetrics};
 use crate::gate::{Gate, GateRunner, GateSettings};
 use crate::lifecycle::{StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
-use crate::policy_file::PolicyInForce;
+use crate::policy_watch::PolicyInForce;
 use crate::registration::Registration;
 
 /// A cluster that is about to be watched.

@@ -1,10 +1,7 @@
 //! Values of flags that several commands take.
 
-use std::ffi::OsStr;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, TypedValueParser};
-use clap::{Arg, Command};
 use poolgate_core::value::duration::GoDuration;
 
 /// Parses a duration as Go writes it, such as `500ms`, `10s` or `1m30s`; `None` if it is negative or not a
@@ -27,23 +24,4 @@ pub fn interval(text: &str) -> Result<Duration, &'static str> {
             Ok(time)
         }
     })
-}
-
-/// Parses a value with a function, and lists the possible values, so that shells complete them.
-#[derive(Clone)]
-pub struct Listed<T: 'static> {
-    pub parse: fn(&str) -> Result<T, String>,
-    pub values: fn() -> Vec<PossibleValue>,
-}
-
-impl<T: Clone + Send + Sync + 'static> TypedValueParser for Listed<T> {
-    type Value = T;
-
-    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
-        self.parse.parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new((self.values)().into_iter()))
-    }
 }

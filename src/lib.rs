@@ -3,30 +3,25 @@
 //! The decisions are in `poolgate-core`; this package reads their objects and sends their answers. `cli` names the
 //! modules of the subcommands, and [`run`] starts one. docs/architecture.md says which module may import which.
 
-pub mod admission;
+mod admission;
+mod admit;
 mod certificates;
 mod certs;
 mod cli;
 mod cluster;
 mod cluster_thread;
-mod commands;
-mod files;
 mod flags;
 mod gate;
 mod http;
 mod lifecycle;
-mod lint;
 mod objects;
-pub mod policy_file;
+mod policy_watch;
 mod polled_file;
 mod probes;
 mod reconciler;
 mod registration;
-mod review_args;
-mod sha256;
 mod status;
 mod telemetry;
-mod text_rules;
 mod webhook;
 
 use std::env;
@@ -35,26 +30,14 @@ use std::process::ExitCode;
 
 use crate::cli::Command;
 
-/// The exit code of a run that could not do its work: a wrong flag, a file that cannot be read, a port in use.
-const UNUSABLE: u8 = 2;
-
 /// Runs the command line of this process and returns its exit code.
 pub fn run() -> ExitCode {
     install_crypto_provider();
     let arguments: Vec<OsString> = env::args_os().collect();
-    let command = match Command::parse(&arguments) {
-        Ok(command) => command,
-        Err(error) => {
-            // Help and version are also errors of the parser. A closed pipe is not a failure.
-            let _ = error.print();
-            return u8::try_from(error.exit_code()).map_or(UNUSABLE.into(), ExitCode::from);
-        }
-    };
-    let ended = command.run();
-    telemetry::finish_log();
-    ended.unwrap_or_else(|error| {
-        files::remark(&format!("error: {}", files::with_causes(&error)));
-        ExitCode::from(UNUSABLE)
+    poolgate_lint::cli::run(Command::parse(&arguments), |command| {
+        let ended = command.run();
+        telemetry::finish_log();
+        ended
     })
 }
 

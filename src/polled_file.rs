@@ -2,11 +2,11 @@
 //! would stop: the volume replaces the directory that is watched.
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use poolgate_lint::files::read_bytes;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::task::spawn_blocking;
@@ -184,14 +184,7 @@ impl LoadMetrics {
 
 /// The bytes of a file, unless they are too many.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?
-        .take(MAX_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
-    }
-    Ok(bytes)
+    read_bytes(path, MAX_BYTES)
 }
 
 /// The same on a thread that can be abandoned.

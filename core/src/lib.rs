@@ -3,7 +3,7 @@
 //!
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from the
 //! ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`rule`] and [`karpenter`], then
-//! [`policy`], then [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`].
+//! [`policy`], then [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`], then [`policy_file`].
 //! A module imports only from floors below its own.
 
 pub mod budget;
@@ -14,8 +14,10 @@ pub mod karpenter;
 pub mod manifest;
 pub mod nodelimit;
 pub mod policy;
+pub mod policy_file;
 pub mod review;
 pub mod rule;
 pub mod rules;
 pub mod scale;
+pub mod sha256;
 pub mod value;

@@ -58,7 +58,7 @@ impl ClusterView {
     }
 
     /// From now on this is the cluster's NodePool definition, if it has one.
-    pub(crate) fn set_definition(&self, installed: Option<Installed>) {
+    pub fn set_definition(&self, installed: Option<Installed>) {
         let karpenter = match installed {
             Some(installed) => self.without_definition.on(Arc::new(installed)),
             None => self.without_definition.clone(),
@@ -67,7 +67,7 @@ impl ClusterView {
     }
 
     /// What is known of a static pool.
-    pub(crate) fn static_pool(&self, name: &str) -> StaticPool {
+    pub fn static_pool(&self, name: &str) -> StaticPool {
         match &*read(&self.pools) {
             None => StaticPool::NotWatched,
             Some(pools) => pools
@@ -77,22 +77,22 @@ impl ClusterView {
     }
 
     /// What is kept of a pool; none if it is not known, which does not mean that it does not exist.
-    pub(crate) fn pool(&self, name: &str) -> Option<CachedPool> {
+    pub fn pool(&self, name: &str) -> Option<CachedPool> {
         read(&self.pools).as_ref()?.get(name).cloned()
     }
 
     /// How many pools are known.
-    pub(crate) fn pool_count(&self) -> usize {
+    pub fn pool_count(&self) -> usize {
         read(&self.pools).as_ref().map_or(0, Pools::len)
     }
 
     /// From now on these are the pools; none if they are not watched any more.
-    pub(crate) fn set_pools(&self, pools: Option<Pools>) {
+    pub fn set_pools(&self, pools: Option<Pools>) {
         *write(&self.pools) = pools;
     }
 
     /// Changes one of the pools that are watched; returns how many static ones there are then.
-    pub(crate) fn set_pool(&self, name: Box<str>, pool: Option<CachedPool>) -> usize {
+    pub fn set_pool(&self, name: Box<str>, pool: Option<CachedPool>) -> usize {
         let mut pools = write(&self.pools);
         let Some(pools) = pools.as_mut() else { return 0 };
         match pool {
@@ -103,18 +103,18 @@ impl ClusterView {
     }
 
     /// The NodeClaims of a pool, counted; none while they are not watched.
-    pub(crate) fn claims_of(&self, pool: &str) -> Option<ClaimCounts> {
+    pub fn claims_of(&self, pool: &str) -> Option<ClaimCounts> {
         let claims = read(&self.claims);
         Some(claims.as_ref()?.get(pool).copied().unwrap_or_default())
     }
 
     /// From now on these are the NodeClaims of every pool that has any; none if they are not watched any more.
-    pub(crate) fn set_claims(&self, claims: Option<HashMap<Box<str>, ClaimCounts>>) {
+    pub fn set_claims(&self, claims: Option<HashMap<Box<str>, ClaimCounts>>) {
         *write(&self.claims) = claims;
     }
 
     /// Replaces the count of one pool's NodeClaims, if they are watched.
-    pub(crate) fn set_claims_of(&self, pool: &str, counts: ClaimCounts) {
+    pub fn set_claims_of(&self, pool: &str, counts: ClaimCounts) {
         if let Some(claims) = write(&self.claims).as_mut() {
             if counts == ClaimCounts::default() {
                 claims.remove(pool);

@@ -39,13 +39,13 @@ pub enum Malformed {
 /// The fields of a request that poolgate needs, except its objects.
 #[derive(Debug)]
 pub struct AdmissionRequest<'b> {
-    pub(crate) uid: Text<'b>,
-    pub(crate) kind: GroupVersionKind<'b>,
-    pub(crate) resource: GroupVersionResource<'b>,
-    pub(crate) sub_resource: Text<'b>,
-    pub(crate) name: Text<'b>,
-    pub(crate) operation: Operation,
-    pub(crate) dry_run: bool,
+    pub uid: Text<'b>,
+    pub kind: GroupVersionKind<'b>,
+    pub resource: GroupVersionResource<'b>,
+    pub sub_resource: Text<'b>,
+    pub name: Text<'b>,
+    pub operation: Operation,
+    pub dry_run: bool,
 }
 
 /// The objects of a request, as far as they were read.
@@ -59,8 +59,8 @@ pub struct Objects<'b> {
 /// Group, version and kind of an object.
 #[derive(Debug)]
 pub struct GroupVersionKind<'b> {
-    pub(crate) group: Text<'b>,
-    pub(crate) version: Text<'b>,
+    pub group: Text<'b>,
+    pub version: Text<'b>,
     pub kind: Text<'b>,
 }
 

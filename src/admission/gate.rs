@@ -54,16 +54,16 @@ impl<'b> Claim<'b> {
 pub struct NodeClaimReview {
     request: AdmissionRequest<'static>,
     /// The pool's name.
-    pub(crate) pool: Box<str>,
+    pub pool: Box<str>,
     /// The NodeClaim's uid; empty if it has none.
-    pub(crate) uid: Box<str>,
+    pub uid: Box<str>,
     /// Its name.
-    pub(crate) name: Box<str>,
+    pub name: Box<str>,
 }
 
 /// Reads a review that asks whether a NodeClaim may be created; if it asks nothing of the gate, returns its answer. Fails only
 /// if there is no request to answer.
-pub(crate) fn open(body: &[u8]) -> Result<Result<NodeClaimReview, Answer<'_>>, Malformed> {
+pub fn open(body: &[u8]) -> Result<Result<NodeClaimReview, Answer<'_>>, Malformed> {
     let (request, objects) = match envelope::open(body, CLAIM, CLAIM) {
         Ok(read) => read,
         Err(Malformed::NotAReview(error)) => {
@@ -136,32 +136,32 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>)
 
 impl NodeClaimReview {
     /// Whether it is an inquiry: nothing is stored, so it is admitted, and the decision is in a warning.
-    pub(crate) fn is_inquiry(&self) -> bool {
+    pub fn is_inquiry(&self) -> bool {
         inquiry::is_one(&self.request)
     }
 
     /// It is admitted with this warning.
-    pub(crate) fn tell(&self, warning: String) -> Answer<'static> {
+    pub fn tell(&self, warning: String) -> Answer<'static> {
         answer::admitted_with_warning(&self.request, warning)
     }
 
     /// Whether this is a dry run.
-    pub(crate) fn is_dry_run(&self) -> bool {
+    pub fn is_dry_run(&self) -> bool {
         self.request.dry_run
     }
 
     /// The limit allows it.
-    pub(crate) fn admit(&self) -> Answer<'static> {
+    pub fn admit(&self) -> Answer<'static> {
         answer::admitted(&self.request, None)
     }
 
     /// The limit is reached, but it is admitted: only the audit log says so.
-    pub(crate) fn admit_beyond(&self) -> Answer<'static> {
+    pub fn admit_beyond(&self) -> Answer<'static> {
         answer::admitted(&self.request, Some(RULE))
     }
 
     /// The limit is reached.
-    pub(crate) fn deny(&self, denied: &Denial) -> Answer<'static> {
+    pub fn deny(&self, denied: &Denial) -> Answer<'static> {
         answer::denied_by(
             &self.request,
             DenialStatus::Forbidden(sentence(&self.pool, denied)),
@@ -170,7 +170,7 @@ impl NodeClaimReview {
     }
 
     /// Whether the limit is reached is not known.
-    pub(crate) fn deny_undecided(&self, error: &str) -> Answer<'static> {
+    pub fn deny_undecided(&self, error: &str) -> Answer<'static> {
         let text = format!(
             "poolgate cannot say whether NodePool {} is at its node limit: {error}; /gate/strict admits no NodeClaim \
              until it can",
@@ -181,7 +181,7 @@ impl NodeClaimReview {
 }
 
 /// Why a claim is denied, and what can be done about it.
-pub(crate) fn sentence(pool: &str, denied: &Denial) -> String {
+pub fn sentence(pool: &str, denied: &Denial) -> String {
     match denied {
         Denial::Full(full) => full_sentence(pool, full),
         Denial::Busy => format!(

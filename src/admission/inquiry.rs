@@ -7,28 +7,28 @@ use std::sync::Arc;
 use super::cluster_view::ClusterView;
 use super::envelope::{AdmissionRequest, Operation};
 use crate::certs::Current;
-use crate::policy_file::PolicyInForce;
+use crate::policy_watch::PolicyInForce;
 
 /// The name of the object in an inquiry. It is never stored.
-pub(crate) const NAME: &str = "poolgate-status";
+pub const NAME: &str = "poolgate-status";
 
 /// The beginning of the warning.
-pub(crate) const BEGINNING: &str = "poolgate-status ";
+pub const BEGINNING: &str = "poolgate-status ";
 
 /// What a server reports about itself.
 #[derive(Debug, Clone)]
 pub struct About {
     /// The policy that it reviews with.
-    pub(crate) policy: PolicyInForce,
+    pub policy: PolicyInForce,
     /// What it knows of the cluster.
-    pub(crate) view: Arc<ClusterView>,
+    pub view: Arc<ClusterView>,
     /// The certificate that it shows.
-    pub(crate) certificate: Arc<Current>,
+    pub certificate: Arc<Current>,
 }
 
 impl About {
     /// The warning of the webhook at a path, with its decision.
-    pub(crate) fn warning(&self, webhook: &str, decision: &str) -> String {
+    pub fn warning(&self, webhook: &str, decision: &str) -> String {
         let policy = self.policy.sha256();
         let policy = policy.as_ref().map_or("built-in", |sha256| sha256);
         let mut text = format!(
@@ -45,7 +45,7 @@ impl About {
 }
 
 /// Whether a request is an inquiry.
-pub(crate) fn is_one(request: &AdmissionRequest<'_>) -> bool {
+pub fn is_one(request: &AdmissionRequest<'_>) -> bool {
     request.dry_run && request.name == NAME && request.operation == Operation::Create
 }
 

@@ -5,8 +5,8 @@
 mod answer;
 mod cluster_view;
 mod envelope;
-pub(crate) mod gate;
-pub(crate) mod inquiry;
+pub mod gate;
+pub mod inquiry;
 mod pools;
 mod scale;
 mod warnings;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use poolgate_core::json::{Json, Part};
 use poolgate_core::review::{REVIEWED, Request, Review, STORED_OUTLINE, Subject, review};
 
-use crate::policy_file::PolicyInForce;
+use crate::policy_watch::PolicyInForce;
 
 pub use answer::{Answer, Summary, Verdict};
 pub use cluster_view::ClusterView;
@@ -27,7 +27,7 @@ pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
 pub use inquiry::About;
 pub use pools::{CachedPool, Pools};
-pub(crate) use weight::is_light;
+pub use weight::is_light;
 
 /// What poolgate is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,7 +85,7 @@ impl Reviewer {
 
     /// Answers inquiries with this.
     #[must_use]
-    pub(crate) fn answering_inquiries(mut self, about: About) -> Self {
+    pub fn answering_inquiries(mut self, about: About) -> Self {
         self.about = Some(about);
         self
     }

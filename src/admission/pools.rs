@@ -9,11 +9,11 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq)]
 pub struct CachedPool {
     /// Its uid.
-    pub(crate) uid: Box<str>,
+    pub uid: Box<str>,
     /// Its resourceVersion.
-    pub(crate) version: u64,
+    pub version: u64,
     /// As much of its JSON as is needed; none if it is dynamic and has no node limit.
-    pub(crate) object: Option<Arc<Value>>,
+    pub object: Option<Arc<Value>>,
 }
 
 impl CachedPool {
@@ -33,28 +33,28 @@ pub struct Pools {
 
 impl Pools {
     /// The pool of that name.
-    pub(crate) fn get(&self, name: &str) -> Option<&CachedPool> {
+    pub fn get(&self, name: &str) -> Option<&CachedPool> {
         self.by_name.get(name)
     }
 
     /// The static pool of that name.
-    pub(crate) fn get_static(&self, name: &str) -> Option<&Value> {
+    pub fn get_static(&self, name: &str) -> Option<&Value> {
         let pool = self.get(name).filter(|pool| pool.is_static())?;
         pool.object.as_deref()
     }
 
     /// How many there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.by_name.len()
     }
 
     /// How many are static.
-    pub(crate) fn statics(&self) -> usize {
+    pub fn statics(&self) -> usize {
         self.statics
     }
 
     /// Adds a pool, in place of the one with the same name.
-    pub(crate) fn insert(&mut self, name: Box<str>, pool: CachedPool) {
+    pub fn insert(&mut self, name: Box<str>, pool: CachedPool) {
         self.statics += usize::from(pool.is_static());
         if let Some(before) = self.by_name.insert(name, pool) {
             self.statics -= usize::from(before.is_static());
@@ -62,7 +62,7 @@ impl Pools {
     }
 
     /// Removes a pool.
-    pub(crate) fn remove(&mut self, name: &str) {
+    pub fn remove(&mut self, name: &str) {
         if let Some(before) = self.by_name.remove(name) {
             self.statics -= usize::from(before.is_static());
         }

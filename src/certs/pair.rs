@@ -16,13 +16,13 @@ use crate::lifecycle::Need;
 #[derive(Debug)]
 pub struct Pair {
     /// Both, ready to sign handshakes.
-    pub(crate) key: Arc<CertifiedKey>,
+    pub key: Arc<CertifiedKey>,
     /// The first second at which the leaf is valid, since 1970.
-    pub(crate) not_before: i64,
+    pub not_before: i64,
     /// The last one.
-    pub(crate) not_after: i64,
+    pub not_after: i64,
     /// The serial number of the leaf, for logs.
-    pub(crate) serial: String,
+    pub serial: String,
 }
 
 /// Why a chain and a key cannot be used.

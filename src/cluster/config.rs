@@ -1,12 +1,13 @@
 //! Which cluster there is, found as kubectl finds it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use kube::Config;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
+use poolgate_lint::cluster::Route;
 
 use super::kubeconfig::{self, UnusableKubeconfig};
 
@@ -50,13 +51,6 @@ pub enum ClusterConfigError {
     /// Two flags that exclude each other.
     #[error("--no-cluster excludes --kubeconfig and --context: leave out one or the other")]
     Contradiction,
-}
-
-/// The flags that lead to a cluster.
-#[derive(Debug, Clone, Copy)]
-pub struct Route<'a> {
-    pub kubeconfig: Option<&'a Path>,
-    pub context: Option<&'a str>,
 }
 
 /// A kubeconfig or context that the user gives, and that cannot be used.
@@ -115,7 +109,7 @@ pub async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
 
 /// Looks for the cluster by these flags.
 pub async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
-    match (route.config().await, route.named()) {
+    match (config_of(route).await, route.named()) {
         (Ok(config), _) => Ok(with_deadlines(config)),
         (Err(cause), Some(what)) => Err(UnusableRoute { what, cause }),
         (Err(cause), None) if cause.is_missing() => Ok(in_cluster()),
@@ -123,39 +117,25 @@ pub async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
     }
 }
 
-impl Route<'_> {
-    /// The flags by which the user gives a cluster.
-    pub fn named(self) -> Option<String> {
-        let kubeconfig = self
-            .kubeconfig
-            .map(|path| format!("--kubeconfig {}", path.display()));
-        let context = self.context.map(|name| format!("--context {name}"));
-        match (kubeconfig, context) {
-            (Some(kubeconfig), Some(context)) => Some(format!("{kubeconfig} {context}")),
-            (one, other) => one.or(other),
-        }
+/// The kubeconfig, as kubectl finds it.
+pub fn kubeconfig_of(route: Route<'_>) -> Result<Kubeconfig, UnusableKubeconfig> {
+    match route.kubeconfig {
+        Some(path) => kubeconfig::read_from(path),
+        None => kubeconfig::read(),
     }
+}
 
-    /// The kubeconfig, as kubectl finds it.
-    pub fn kubeconfig(self) -> Result<Kubeconfig, UnusableKubeconfig> {
-        match self.kubeconfig {
-            Some(path) => kubeconfig::read_from(path),
-            None => kubeconfig::read(),
-        }
-    }
-
-    async fn config(self) -> Result<Config, UnusableKubeconfig> {
-        let kubeconfig = self.kubeconfig()?;
-        let options = KubeConfigOptions {
-            context: self.context.map(Into::into),
-            ..KubeConfigOptions::default()
-        };
-        let authority = authority_file(&kubeconfig, self.context);
-        let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-        // As kube does for the pod's account: the file is read again, so that a new CA needs no restart.
-        config.root_cert_file = authority;
-        Ok(config)
-    }
+async fn config_of(route: Route<'_>) -> Result<Config, UnusableKubeconfig> {
+    let kubeconfig = kubeconfig_of(route)?;
+    let options = KubeConfigOptions {
+        context: route.context.map(Into::into),
+        ..KubeConfigOptions::default()
+    };
+    let authority = authority_file(&kubeconfig, route.context);
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+    // As kube does for the pod's account: the file is read again, so that a new CA needs no restart.
+    config.root_cert_file = authority;
+    Ok(config)
 }
 
 /// The CA file by which a context's API server is checked, unless the CA is in the kubeconfig itself.

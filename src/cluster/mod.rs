@@ -34,5 +34,5 @@ pub use lease::{
 pub use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
 pub use metrics::{ClusterMetrics, WatchMetrics};
 pub use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
-pub use reader::{ClusterReadError, ClusterReader, KubeArgs, StoredArgs};
+pub use reader::ClusterReader;
 pub use watch::{Follower, Watch, backoff, described};

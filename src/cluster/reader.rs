@@ -1,20 +1,18 @@
 //! A cluster that a command reads once. It is found as kubectl finds it. Each request has a deadline, and a failure is
 //! reported with the place and with what to do about it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
 use kube::api::ListParams;
 use kube::config::KubeconfigError;
 use kube::{Client, Error};
-use serde::de::DeserializeOwned;
+use poolgate_lint::cluster::{Cluster, ClusterReadError, KubeArgs, Route, TakeObject};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 use super::collection::{Collection, RawObject, turn_page};
-use super::config::{Found, Route, UnusableConfig, find_at};
+use super::config::{Found, UnusableConfig, find_at, kubeconfig_of};
 use super::connect;
 use super::kubeconfig::UnusableKubeconfig;
 use super::watch::described;
@@ -25,59 +23,6 @@ const ANSWER: Duration = Duration::from_secs(20);
 /// How many objects a page has: no more are in memory at once, so a cluster of any size can be read.
 const PAGE: u32 = 100;
 
-/// Which cluster a command reads, in the flags of kubectl.
-#[derive(Debug, Args)]
-pub struct KubeArgs {
-    /// The kubeconfig of the cluster
-    /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The context of the kubeconfig [default: its current one]
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
-}
-
-/// Whether a command reads a cluster instead of files.
-#[derive(Debug, Args)]
-pub struct StoredArgs {
-    /// Read the objects of the cluster, instead of files
-    #[arg(long, conflicts_with = "paths")]
-    cluster: bool,
-
-    #[command(flatten)]
-    kube: KubeArgs,
-}
-
-impl StoredArgs {
-    /// Connects to the cluster; none if files are read.
-    pub fn connect(&self) -> Result<Option<ClusterReader>, ClusterReadError> {
-        if self.cluster {
-            return ClusterReader::connect(&self.kube).map(Some);
-        }
-        match self.kube.route().named() {
-            Some(what) => Err(ClusterReadError(format!(
-                "{what} has no effect without --cluster: add --cluster, or leave out {what}"
-            ))),
-            None => Ok(None),
-        }
-    }
-}
-
-impl KubeArgs {
-    fn route(&self) -> Route<'_> {
-        Route {
-            kubeconfig: self.kubeconfig.as_deref(),
-            context: self.context.as_deref(),
-        }
-    }
-}
-
-/// Why a cluster cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct ClusterReadError(String);
-
 /// A cluster that is read.
 pub struct ClusterReader {
     runtime: Runtime,
@@ -86,6 +31,11 @@ pub struct ClusterReader {
 }
 
 impl ClusterReader {
+    /// The same for commands that do not know how a cluster is asked.
+    pub fn boxed(args: &KubeArgs) -> Result<Box<dyn Cluster>, ClusterReadError> {
+        Ok(Box::new(Self::connect(args)?))
+    }
+
     /// Finds the cluster and makes a client. No request is sent yet.
     pub fn connect(args: &KubeArgs) -> Result<Self, ClusterReadError> {
         let runtime = Builder::new_current_thread().enable_all().build();
@@ -116,44 +66,9 @@ impl ClusterReader {
         }
     }
 
-    /// Where the API server is.
-    pub fn server(&self) -> &str {
-        &self.server
-    }
-
     /// Its client, for a command that sends many requests at once.
     pub fn into_parts(self) -> (Runtime, Client) {
         (self.runtime, self.client)
-    }
-
-    /// Hands over each object at a path such as `/api/v1/nodes`, while they are read page by page.
-    pub fn each<K: DeserializeOwned>(
-        &self,
-        path: &str,
-        fields: Option<&str>,
-        mut take: impl FnMut(K),
-    ) -> Result<(), ClusterReadError> {
-        let objects = Collection::<RawObject>::new(self.client.clone(), path);
-        let mut params = ListParams::default().limit(PAGE);
-        params.field_selector = fields.map(Into::into);
-        loop {
-            let page = self.ask("list", path, objects.list(&params))?;
-            for object in page.items {
-                let object = serde_json::from_str(object.get());
-                take(object.map_err(|error| {
-                    ClusterReadError(format!("{}: list {}: {error}", self.server, resource(path)))
-                })?);
-            }
-            if !turn_page(&mut params, page.metadata.continue_) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The object of this name at a path, if there is one.
-    pub fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError> {
-        let objects = Collection::<Value>::new(self.client.clone(), path);
-        self.ask("get", path, objects.get_opt(name))
     }
 
     fn ask<T>(
@@ -191,6 +106,39 @@ impl ClusterReader {
             ),
             _ => format!("{server}: {verb} {resource}: {why}"),
         }))
+    }
+}
+
+impl Cluster for ClusterReader {
+    fn server(&self) -> &str {
+        &self.server
+    }
+
+    fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError> {
+        let objects = Collection::<Value>::new(self.client.clone(), path);
+        self.ask("get", path, objects.get_opt(name))
+    }
+
+    fn list(
+        &self,
+        path: &str,
+        fields: Option<&str>,
+        take: &mut TakeObject<'_>,
+    ) -> Result<(), ClusterReadError> {
+        let objects = Collection::<RawObject>::new(self.client.clone(), path);
+        let mut params = ListParams::default().limit(PAGE);
+        params.field_selector = fields.map(Into::into);
+        loop {
+            let page = self.ask("list", path, objects.list(&params))?;
+            for object in page.items {
+                take(&object).map_err(|error| {
+                    ClusterReadError(format!("{}: list {}: {error}", self.server, resource(path)))
+                })?;
+            }
+            if !turn_page(&mut params, page.metadata.continue_) {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -239,7 +187,7 @@ fn other_context(what: &str, known: &str) -> ClusterReadError {
 
 /// The contexts of the kubeconfig as a list; none if it has none or cannot be read.
 fn contexts(route: Route<'_>) -> Option<String> {
-    let kubeconfig = route.kubeconfig().ok()?;
+    let kubeconfig = kubeconfig_of(route).ok()?;
     let contexts = kubeconfig.contexts.into_iter();
     let names: Vec<String> = contexts.map(|context| context.name).collect();
     (!names.is_empty()).then(|| names.join(", "))

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::metrics::ClusterMetrics;
 use crate::admission::ClusterView;
-use crate::policy_file::PolicyInForce;
+use crate::policy_watch::PolicyInForce;
 
 /// How often to look whether the policy or the definition has changed.
 const LOOK: Duration = Duration::from_secs(5);

@@ -20,7 +20,7 @@ use crate::cluster::ledgers::{CachedLedgers, LedgerStore};
 use crate::cluster::pools::Pool;
 use crate::cluster::{Collection, GateMetrics};
 use crate::objects::{NODE_CLAIMS, NODE_POOLS};
-use crate::policy_file::PolicyInForce;
+use crate::policy_watch::PolicyInForce;
 
 /// What all decisions share.
 pub struct GateContext {

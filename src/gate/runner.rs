@@ -20,7 +20,7 @@ use crate::cluster::{
 };
 use crate::lifecycle::StatusLine;
 use crate::objects::NODE_CLAIMS;
-use crate::policy_file::PolicyInForce;
+use crate::policy_watch::PolicyInForce;
 
 /// The name of the watch on NodeClaims in logs and metrics.
 const NODE_CLAIM_WATCH: &str = "nodeclaims";

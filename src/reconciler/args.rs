@@ -8,7 +8,7 @@ use poolgate_core::policy::OverLimit;
 
 use crate::cluster::ClusterArgs;
 use crate::flags;
-use crate::policy_file::WatchedPolicyArgs;
+use crate::policy_watch::WatchedPolicyArgs;
 use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 

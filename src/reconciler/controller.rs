@@ -20,7 +20,7 @@ use super::rights::GrantedRights;
 use super::seen::Seen;
 use super::step::Step;
 use crate::cluster::PoolLedgers;
-use crate::policy_file::PolicyInForce;
+use crate::policy_watch::PolicyInForce;
 
 /// How often the policy is compared with the one that pools were read under.
 const POLICY_POLL: Duration = Duration::from_secs(1);

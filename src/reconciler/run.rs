@@ -13,7 +13,7 @@ use super::work::{LEASE, Lines, Work};
 use crate::cluster::{Leadership, WatchMetrics, client, lease_holder, lease_is_silent, required_cluster};
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness, SystemError};
-use crate::policy_file::IfUnusable;
+use crate::policy_watch::IfUnusable;
 use crate::probes::Process;
 use crate::telemetry::Registry;
 

@@ -23,7 +23,7 @@ use crate::cluster::{
 };
 use crate::lifecycle::{Readiness, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
-use crate::policy_file::PolicyInForce;
+use crate::policy_watch::PolicyInForce;
 
 /// The Lease of the leader: only its holder writes.
 pub const LEASE: &str = "poolgate-reconciler";

@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cluster::{ClusterReader, KubeArgs};
+use poolgate_lint::cluster::KubeArgs;
+
+use crate::cluster::ClusterReader;
 use crate::flags;
 use look::Look;
 use report::Report;

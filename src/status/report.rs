@@ -8,9 +8,8 @@ use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::certs::read_certificates;
 use crate::cluster::webhooks::Webhook;
-use crate::policy_file;
 use crate::registration::{Served, called, compare};
-use crate::sha256::sha256;
+use poolgate_core::sha256::sha256;
 
 /// How long before its end a certificate is a problem.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -116,7 +115,7 @@ impl Report {
         in_force.dedup();
         self.policy.in_force = in_force;
         let text = facts.policy.as_ref().ok()?.as_deref();
-        let policy = match text.map(policy_file::read) {
+        let policy = match text.map(poolgate_core::policy_file::read) {
             Some(Ok(read)) => Some(read.policy),
             Some(Err(mistakes)) => {
                 self.problems

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::pools::PoolReport;
 use super::reconciler::Reconciler;
 use super::report::{Answers, PolicyReport, Report, StoredPolicy, WebhookReport};
-use crate::files;
+use poolgate_lint::files;
 
 /// How many digits of a checksum are shown.
 const DIGITS: usize = 12;

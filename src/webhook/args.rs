@@ -12,7 +12,7 @@ use crate::cluster::ClusterArgs;
 use crate::flags;
 use crate::gate::GateSettings;
 use crate::http::{Interface, ListenAddr};
-use crate::policy_file::WatchedPolicyArgs;
+use crate::policy_watch::WatchedPolicyArgs;
 use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 

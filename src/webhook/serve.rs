@@ -21,7 +21,7 @@ use crate::cluster_thread::Cluster;
 use crate::gate::Gate;
 use crate::http::{self, Server, Tls, Workers};
 use crate::lifecycle::{self, Readiness, SystemError};
-use crate::policy_file::{IfUnusable, PolicyInForce};
+use crate::policy_watch::{IfUnusable, PolicyInForce};
 use crate::polled_file::LoadMetrics;
 use crate::probes::Process;
 use crate::registration::{Registration, RegistrationMetrics};

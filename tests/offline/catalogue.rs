@@ -98,7 +98,7 @@ fn policy(rule: &Rule) -> Policy {
         rule.id
     );
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let reading = poolgate::policy_file::read(&text);
+    let reading = poolgate_core::policy_file::read(&text);
     reading
         .unwrap_or_else(|mistakes| panic!("{path}: {mistakes:?}"))
         .policy

@@ -1,5 +1,7 @@
 //! Files in the packages besides the program: completions that shells accept, man pages that match the help.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::files::directory;
@@ -43,4 +45,34 @@ fn there_is_a_page_for_the_program_and_for_each_command() {
     let unknown = program::run(&["man", "lnit"], "");
     assert_eq!(unknown.status.code(), Some(2));
     assert!(unknown.stderr.contains("lint"), "{unknown:?}");
+}
+
+#[test]
+fn a_container_is_built_from_all_packages_and_nothing_else() {
+    let read = |file: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{file}: {error}"))
+    };
+    let manifest = read("Cargo.toml");
+    let members = manifest.lines().find_map(|line| line.strip_prefix("members = ["));
+    let members = members
+        .expect("the workspace has members")
+        .split('"')
+        .skip(1)
+        .step_by(2);
+    let mut needed: BTreeSet<&str> = members.collect();
+    needed.extend(["Cargo.lock", "Cargo.toml", "build.rs", "packaging/program", "src"]);
+
+    let ignore = read(".containerignore");
+    let sent: BTreeSet<&str> = ignore.lines().filter_map(|line| line.strip_prefix('!')).collect();
+    assert_eq!(sent, needed);
+
+    let containerfile = read("Containerfile");
+    let copied: BTreeSet<&str> = containerfile
+        .lines()
+        .filter_map(|line| line.strip_prefix("COPY "))
+        .filter(|line| !line.starts_with("--from"))
+        .flat_map(|line| line.split_whitespace().rev().skip(1))
+        .collect();
+    assert_eq!(copied, needed);
 }

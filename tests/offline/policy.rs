@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jsonschema::{Draft, JSONSchema};
-use poolgate::policy_file::{self, read};
 use poolgate_core::diagnostic::Diagnostic;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
+use poolgate_core::policy_file::{self, read};
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Value, json};
 

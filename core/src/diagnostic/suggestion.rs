@@ -48,7 +48,7 @@ impl Suggestion {
     }
 
     /// A question, because the word is only probable.
-    pub fn did_you_mean(word: impl fmt::Display) -> Self {
+    pub(crate) fn did_you_mean(word: impl fmt::Display) -> Self {
         Self::from(format!("did you mean {word}?"))
     }
 

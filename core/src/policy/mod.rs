@@ -32,7 +32,7 @@ pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
 pub const AT_LIMIT_ANNOTATION: &str = "poolgate.dev/at-limit";
 
 /// How long the pods of a broken node may take to leave it, by default, before it is terminated anyway.
-pub const REPAIR_GRACE_PERIOD: Duration = Duration::from_mins(10);
+pub(crate) const REPAIR_GRACE_PERIOD: Duration = Duration::from_mins(10);
 
 /// The organisation's policy. [`Policy::default`] applies without a policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,7 @@ const LONGEST_VALUE: usize = 63;
 
 /// Checks a key: an optional domain of at most 253 bytes and a slash, then a name of at most 63 (`IsQualifiedName`).
 /// An error is a clause about the text that does not name it.
-pub fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
+pub(crate) fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
     let Some((domain, name)) = split_key(text) else {
         if text.is_empty() {
             return Err("must not be empty".into());
@@ -59,7 +59,7 @@ pub fn label_value(text: &str) -> Result<(), Cow<'static, str>> {
 }
 
 /// Whether an object may have this name (`NameIsDNSSubdomain`).
-pub fn is_object_name(text: &str) -> bool {
+pub(crate) fn is_object_name(text: &str) -> bool {
     text.len() <= LONGEST_DOMAIN && is_subdomain(text)
 }
 

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 
-use crate::sha256::{DIGITS, hashed_name};
+use poolgate_core::sha256::{DIGITS, hashed_name};
 
 /// The label by which ledgers are found.
 pub const LABEL: &str = "poolgate.dev/ledger";

@@ -13,7 +13,7 @@ use poolgate_core::nodelimit::plan::{Event, Pool};
 use serde_json::json;
 
 use super::{MANAGER, WriteError, Writer};
-use crate::sha256::hashed_name;
+use poolgate_core::sha256::hashed_name;
 
 /// The namespace of events on objects that have none.
 const NAMESPACE: &str = "default";

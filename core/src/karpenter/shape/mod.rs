@@ -65,7 +65,7 @@ impl fmt::Display for Shape {
 
 /// Something that the API does not accept as it is.
 #[derive(Debug)]
-pub enum SchemaViolation<'a> {
+pub(crate) enum SchemaViolation<'a> {
     /// A value of the wrong type.
     Mistyped {
         /// The path of the value.

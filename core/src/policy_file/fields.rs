@@ -1,0 +1,169 @@
+//! The table of what may be in a policy file.
+
+use crate::karpenter::NodeLimitMode;
+use crate::policy::{AtLimit, Enforcement, OverLimit};
+
+use self::Shape::{List, Map, Quantity, Switch, Text, Whole, Word};
+use super::grammar::{self, Grammar};
+
+/// What a value may be.
+#[derive(Debug)]
+pub enum Shape {
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A text.
+    Text(&'static Grammar),
+    /// How much a rule weighs. YAML reads the word `off` as false.
+    Level,
+    /// A whole number within these bounds.
+    Whole(i64, i64),
+    /// A quantity, as a text or as a whole number.
+    Quantity,
+    /// True or false.
+    Switch,
+    /// A list with at least so many elements.
+    List(usize, &'static Self),
+    /// A map from names of the user's choice.
+    Map(&'static Grammar, &'static Self),
+    /// An object with these fields and no others.
+    Object(&'static [Field]),
+}
+
+/// A field of an object.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for: a sentence for the author of a file.
+    pub about: &'static str,
+    /// The shape of its value.
+    pub shape: Shape,
+    /// Whether it must be there.
+    pub required: bool,
+}
+
+/// An object with these fields: name, shape and what it is for.
+macro_rules! object {
+    (@is_required) => { false };
+    (@is_required required) => { true };
+    ($($name:literal $($required:ident)?: $shape:expr, $about:literal;)*) => {
+        Shape::Object(&[$(Field {
+            name: $name,
+            about: $about,
+            shape: $shape,
+            required: object!(@is_required $($required)?),
+        }),*])
+    };
+}
+
+/// A whole policy file.
+pub static POLICY: Shape = object! {
+    "apiVersion" required: Word(&["poolgate.dev/v1alpha1"]), "The version of this format.";
+    "kind" required: Word(&["Policy"]), "What this file is.";
+    "metadata": METADATA, "What this policy is called; poolgate does not look at it.";
+    "enforcement": Word(Enforcement::VALUES),
+        "Whether mistakes deny an object (enforce, the default) or only warn.";
+    "rules": Map(&grammar::RULE, &Shape::Level),
+        "How much single rules weigh. What Karpenter itself rejects stays a warning at least.";
+    "defaults": DEFAULTS, "What is written into NodePools that leave it out.";
+    "bounds": BOUNDS, "What every NodePool must keep to.";
+    "exemptions": List(0, &EXEMPTION),
+        "NodePools to which some rules do not apply in full: their findings are kept for offline use only.";
+    "labels": LABELS, "Labels that a provider or the organisation uses, in addition to the built-in ones.";
+    "overLimit": Word(OverLimit::VALUES),
+        "What becomes of nodes above a node limit: report (the default) or terminate.";
+    "atLimit": Word(AtLimit::VALUES),
+        "Which nodes of a full Hard pool are deleted first and then replaced: none (Block), broken ones (Repair, \
+         the default), or drifted ones too (Replace).";
+    "repairGracePeriod": Text(&grammar::REPAIR_GRACE_PERIOD),
+        "How long the pods of a broken node may take to leave it before it is terminated anyway; without this 10m.";
+};
+
+const METADATA: Shape = object! {
+    "name": Text(&grammar::POOL_PATTERN), "A name for the reader.";
+};
+
+const DEFAULTS: Shape = object! {
+    "budgets": List(1, &DEFAULT_BUDGET), "spec.disruption.budgets; without this one budget of 10%.";
+    "consolidationPolicy": Word(&["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"]),
+        "spec.disruption.consolidationPolicy of v1; without this WhenEmptyOrUnderutilized.";
+    "consolidateAfter": Text(&grammar::DURATION_OR_NEVER),
+        "spec.disruption.consolidateAfter of v1; without this 0s.";
+    "nodeLimitMode": Word(NodeLimitMode::VALUES), "spec.disruption.nodeLimitMode; without this Hard.";
+};
+
+static DEFAULT_BUDGET: Shape = object! {
+    "nodes" required: Text(&grammar::BUDGET_NODES),
+        "How many nodes may be disrupted at once: a number or a percentage, as text.";
+    "schedule": Text(&grammar::SCHEDULE), "When the budget begins to hold, in UTC.";
+    "duration": Text(&grammar::BUDGET_DURATION), "How long it then holds.";
+};
+
+const BOUNDS: Shape = object! {
+    "limits": LIMIT_BOUNDS, "On spec.limits.";
+    "budgets": BUDGET_BOUNDS, "On spec.disruption.budgets.";
+    "template": TEMPLATE, "On spec.template.";
+};
+
+const LIMIT_BOUNDS: Shape = object! {
+    "required": List(0, &RESOURCE), "Resources that must have a limit.";
+    "max": Map(&grammar::RESOURCE, &Quantity),
+        "The largest limit of each resource; having none breaks the bound.";
+};
+
+const BUDGET_BOUNDS: Shape = object! {
+    "maxPercent": Whole(0, 100), "The largest percentage in a budget.";
+    "maxNodes": Whole(0, i32::MAX as i64), "The largest number in a budget that counts nodes.";
+    "maxBudgets": Whole(1, 50), "How many budgets a NodePool may have.";
+    "requireAlways": Switch, "Whether one budget must hold always and for every reason.";
+    "freezeWindows": List(0, &FREEZE_WINDOW), "Times in which no NodePool lets a node be disrupted.";
+};
+
+static FREEZE_WINDOW: Shape = object! {
+    "schedule" required: Text(&grammar::SCHEDULE), "When the window begins, in UTC.";
+    "duration" required: Text(&grammar::BUDGET_DURATION), "How long it is.";
+};
+
+const TEMPLATE: Shape = object! {
+    "requiredLabels": List(0, &LABEL_KEY), "Labels that every node must get.";
+    "capacityTypes": List(1, &Word(&["on-demand", "spot", "reserved"])),
+        "The capacity types that may be used.";
+    "nodeClasses": List(1, &NODE_CLASS),
+        "The node classes that may be used; a part that is left out may be anything.";
+    "expireAfter": DURATION_BOUNDS, "How long nodes may and must live.";
+    "terminationGracePeriod": DURATION_BOUNDS, "How long a node may and must be given to drain.";
+};
+
+static NODE_CLASS: Shape = object! {
+    "group": Text(&grammar::NAME_PATTERN), "The API group; * stands for any characters.";
+    "kind": Text(&grammar::NAME_PATTERN), "The kind; * stands for any characters.";
+    "name": Text(&grammar::NAME_PATTERN), "The name; * stands for any characters.";
+};
+
+const DURATION_BOUNDS: Shape = object! {
+    "min": Text(&grammar::DURATION), "The shortest.";
+    "max": Text(&grammar::DURATION), "The longest. Never, or nothing, is longer.";
+};
+
+static EXEMPTION: Shape = object! {
+    "pools": List(1, &POOL_PATTERN),
+        "Names of NodePools, any of which will do; * stands for any characters.";
+    "labels": Map(&grammar::LABEL_KEY, &LABEL_VALUE),
+        "Labels of the NodePool, all of which it must have.";
+    "rules" required: List(1, &RULE_PATTERN),
+        "The rules; * stands for any characters, so a star alone for all of them.";
+    "reason": Text(&grammar::FREE_TEXT), "Why; it is shown with each finding.";
+};
+
+const LABELS: Shape = object! {
+    "wellKnown": List(0, &LABEL_KEY), "Label keys that the provider puts on nodes by itself.";
+    "restrictedDomains": List(0, &DOMAIN),
+        "Domains whose labels a NodePool must not use; and of their subdomains.";
+};
+
+static RESOURCE: Shape = Text(&grammar::RESOURCE);
+static LABEL_KEY: Shape = Text(&grammar::LABEL_KEY);
+static LABEL_VALUE: Shape = Text(&grammar::LABEL_VALUE);
+static DOMAIN: Shape = Text(&grammar::DOMAIN);
+static POOL_PATTERN: Shape = Text(&grammar::POOL_PATTERN);
+static RULE_PATTERN: Shape = Text(&grammar::RULE_PATTERN);

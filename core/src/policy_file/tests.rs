@@ -1,0 +1,318 @@
+use std::time::Duration;
+
+use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::policy::{AtLimit, Level, Policy};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::fields::{Field, POLICY, Shape};
+use super::*;
+use crate::manifest::{self, Limits};
+
+const HEAD: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
+
+const EXAMPLES: [&str; 3] = [
+    include_str!("../../../docs/examples/policy/production.yaml"),
+    include_str!("../../../docs/examples/policy/defaults.yaml"),
+    include_str!("../../../docs/examples/policy/exemptions.yaml"),
+];
+
+fn policy(body: &str) -> Policy {
+    let text = format!("{HEAD}{body}");
+    match read(&text) {
+        Ok(reading) => reading.policy,
+        Err(mistakes) => panic!("{mistakes:?}"),
+    }
+}
+
+/// The mistakes of a file with this body, which begins in line 3.
+fn mistakes(body: &str) -> Vec<String> {
+    let text = format!("{HEAD}{body}");
+    let mistakes = read(&text).expect_err(body);
+    mistakes.shown.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_yaml_reads_as_no_text_gets_a_word_and_a_rule_of_lint_has_no_level() {
+    assert_eq!(
+        mistakes("enforcement: off\nrules:\n  manifest-syntax: off\n"),
+        [
+            "3:14: false is where a text should be; write enforce or warn",
+            r#"5:3: "manifest-syntax": there is no such rule; `poolgate rules` lists them all; what only lint reports has no level"#,
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_says_nothing_is_the_built_in_policy() {
+    assert_eq!(policy(""), Policy::default());
+    assert_eq!(
+        policy("bounds:\nrules:\nexemptions: null\n---\n# nothing more\n"),
+        Policy::default()
+    );
+}
+
+#[test]
+fn every_mistake_is_reported_at_once_with_place_and_suggestion() {
+    let body = "\
+enforcment: warn
+rules:
+  schedule-sintax: off
+  field-type: loud
+defaults:
+  consolidateAfter: 5
+  budgets:
+    - nodes: 110%
+bounds:
+  limits:
+    max: {node: 5, cpu: -1, memory: lots}
+  budgets:
+    maxPercent: 20%
+    freezeWindows:
+      - schedule: 0 9 * * sat-sun
+  template:
+    capacityTypes: on-demand
+overLimit: Terminate
+";
+    assert_eq!(
+        mistakes(body),
+        [
+            r#"3:1: there is no field "enforcment"; did you mean enforcement?"#,
+            r#"5:3: "schedule-sintax": there is no such rule; did you mean schedule-syntax?"#,
+            r#"6:15: "loud" is not what may be here; write error or warning or info or off"#,
+            r#"8:21: 5 is where a text should be; write it in quotes: "5""#,
+            r#"10:14: "110%": a percentage goes from 0% to 100%; write 100%"#,
+            r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
+            "13:25: -1 is where a quantity from 0 on (such as 500 or 4Ti) should be",
+            r#"13:37: "lots": it is no number with an optional suffix, such as 500m, 1000 or 64Gi"#,
+            r#"15:17: "20%" is where a whole number should be; write 20"#,
+            "17:9: duration is missing; add it: How long it is",
+            r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0); write sat,sun"#,
+            r#"19:20: "on-demand" is where a list should be; begin each element with a dash"#,
+            r#"20:12: "Terminate" is not what may be here; did you mean terminate?"#,
+        ]
+    );
+}
+
+#[test]
+fn what_contradicts_itself_is_a_mistake() {
+    assert_eq!(
+        mistakes("bounds:\n  template:\n    expireAfter: {min: 48h, max: 24h}\n"),
+        ["5:24: the shortest, 48h, is longer than the longest, 24h"]
+    );
+    assert_eq!(
+        mistakes("exemptions:\n  - rules: [\"*\"]\n"),
+        [
+            "4:5: this exemption selects no NodePool; add pools or labels; for all of them, set the \
+             level under rules instead"
+        ]
+    );
+    assert_eq!(
+        mistakes("defaults:\n  budgets:\n    - nodes: \"0\"\n      schedule: \"@daily\"\n"),
+        [
+            "5:7: duration is missing: a window needs a beginning and a length; add it, or leave out the other one"
+        ]
+    );
+    let built_in = mistakes("bounds:\n  budgets:\n    maxPercent: 5\n");
+    assert_eq!(built_in.len(), 1, "{built_in:?}");
+    assert!(built_in[0].starts_with("3:1: a NodePool with the built-in defaults would be denied: "));
+    let written = mistakes("bounds:\n  budgets: {maxPercent: 5}\ndefaults:\n  budgets:\n    - nodes: 6%\n");
+    assert!(
+        written[0].starts_with("7:14: a NodePool with the defaults would be denied: "),
+        "{written:?}"
+    );
+}
+
+#[test]
+fn a_file_is_one_document_without_doubles() {
+    assert_eq!(
+        mistakes("enforcement: warn\nenforcement: enforce\n"),
+        [
+            r#"4:1: the key "enforcement" is already set: kubectl keeps the last value, kustomize rejects the file"#
+        ]
+    );
+    let second = format!("enforcement: warn\n---\n{HEAD}");
+    assert_eq!(
+        mistakes(&second),
+        ["4:1: a second document begins here; a file holds one policy, so put it into a file of its own"]
+    );
+    assert_eq!(mistakes("rules: {a: [b}\n").len(), 1);
+    for nothing in ["", "# nothing\n", "---\n"] {
+        let mistakes = read(nothing).expect_err("a mistake");
+        assert!(
+            mistakes.shown[0]
+                .message
+                .starts_with("the file holds no policy; "),
+            "{mistakes:?}"
+        );
+    }
+    let other = read("apiVersion: v1\nkind: ConfigMap\ndata: {}\n").expect_err("mistakes");
+    let other: Vec<String> = other.shown.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        other[..2],
+        [
+            r#"1:13: "v1" is not what may be here; write poolgate.dev/v1alpha1"#.to_owned(),
+            r#"2:7: "ConfigMap" is not what may be here; write Policy"#.to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn a_file_of_nothing_but_mistakes_is_reported_in_part() {
+    let lines: Vec<String> = (0..1000).map(|number| format!("field{number}: 1\n")).collect();
+    let body = lines.concat();
+    let mistakes = read(&format!("{HEAD}{body}")).expect_err("mistakes");
+    assert_eq!((mistakes.shown.len(), mistakes.omitted), (100, 900));
+    assert_eq!(mistakes.to_string(), "1000 mistakes in the policy");
+}
+
+#[test]
+fn off_means_off_although_yaml_reads_false() {
+    let rule = RuleId::new("limit-unquoted");
+    for off in ["off", "\"off\"", "Off", "false"] {
+        let policy = policy(&format!("rules:\n  limit-unquoted: {off}\n"));
+        assert_eq!(policy.levels.of(rule, Origin::Silent), Some(Level::Off), "{off}");
+    }
+}
+
+#[test]
+fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
+    let text = format!("{HEAD}rules:\n  weight: off\n  limit-unquoted: off\n  expire-after: info\n");
+    let reading = read(&text).expect("a policy");
+    let level = |rule, origin| reading.policy.levels.of(RuleId::new(rule), origin);
+    let (info, warning) = (
+        Level::Severity(Severity::Info),
+        Level::Severity(Severity::Warning),
+    );
+    assert_eq!(level("weight", Origin::Schema), Some(warning));
+    assert_eq!(level("expire-after", Origin::Schema), Some(warning));
+    assert_eq!(level("expire-after", Origin::Silent), Some(info));
+    let notes: Vec<String> = reading.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        [
+            "4:11: weight stays a warning: Karpenter rejects it anyway, with less explanation",
+            "6:17: expire-after stays a warning where Karpenter rejects it anyway, with less explanation",
+        ]
+    );
+}
+
+#[test]
+fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
+    for word in AtLimit::VALUES {
+        let policy = policy(&format!("atLimit: {word}\nrepairGracePeriod: 1h30m\n"));
+        assert_eq!(policy.at_limit.as_str(), *word);
+        assert_eq!(policy.repair_grace_period, Duration::from_mins(90));
+    }
+    let repair = |grace: &str| mistakes(&format!("atLimit: repair\nrepairGracePeriod: {grace}\n"));
+    let word = r#"3:10: "repair" is not what may be here; did you mean Repair?"#;
+    for (grace, wrong) in [
+        (
+            "0s",
+            r#""0s": pods need time to leave a node; write 10m, for example"#,
+        ),
+        ("25h", r#""25h": it is longer than a day; write 24h or less"#),
+        (
+            "1.5h",
+            r#""1.5h": it must be whole seconds, minutes and hours, as in Karpenter's CRD; write 30s, 5m or 1h30m, for example"#,
+        ),
+        ("Never", r#""Never": a number is missing before `Never`"#),
+        (
+            "600",
+            r#"600 is where a text should be; write it in quotes: "600""#,
+        ),
+    ] {
+        assert_eq!(repair(grace), [word.to_owned(), format!("4:20: {wrong}")]);
+    }
+}
+
+/// The fields of the table that `value` does not use, by their paths.
+fn unused(fields: &'static [Field], values: &[&Value], path: &str, into: &mut Vec<String>) {
+    for field in fields {
+        let path = format!("{path}.{}", field.name);
+        let found: Vec<&Value> = values.iter().filter_map(|value| value.get(field.name)).collect();
+        if found.is_empty() {
+            into.push(path);
+            continue;
+        }
+        match &field.shape {
+            Shape::Object(fields) => unused(fields, &found, &path, into),
+            Shape::List(_, Shape::Object(fields)) => {
+                let elements = found.iter().filter_map(|list| list.as_array()).flatten();
+                unused(fields, &elements.collect::<Vec<_>>(), &path, into);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_examples_use_every_field() {
+    let documents: Vec<Value> = EXAMPLES
+        .iter()
+        .flat_map(|text| manifest::parse(text, &Limits::default()))
+        .map(manifest::Document::into_value)
+        .collect();
+    let Shape::Object(fields) = &POLICY else {
+        panic!("a policy is an object")
+    };
+    let mut without = Vec::new();
+    unused(fields, &documents.iter().collect::<Vec<_>>(), "", &mut without);
+    assert_eq!(without, [""; 0]);
+}
+
+/// Every single line of an example has an effect: without it the policy is another one, or none.
+#[test]
+fn no_line_of_an_example_is_lost_on_the_way() {
+    for example in EXAMPLES {
+        let whole = read(example).expect("a policy").policy;
+        let lines: Vec<&str> = example.lines().collect();
+        for (index, line) in lines.iter().enumerate() {
+            let idle = ["#", "metadata:", "name: production", "reason:"];
+            // Built-in values that an example states explicitly.
+            let same = ["enforcement: enforce", "overLimit: report", "atLimit: Repair"];
+            if idle
+                .iter()
+                .chain(&same)
+                .any(|start| line.trim_start().starts_with(start))
+            {
+                continue;
+            }
+            let mut without = lines.clone();
+            without.remove(index);
+            let without = read(&without.join("\n"));
+            assert!(
+                without.is_err() || without.is_ok_and(|reading| reading.policy != whole),
+                "{line}"
+            );
+        }
+    }
+}
+
+/// An example with some bytes replaced.
+fn any_text() -> impl Strategy<Value = String> {
+    let example = prop::sample::select(&EXAMPLES[..]);
+    let damaged = (
+        example,
+        any::<prop::sample::Index>(),
+        "[-a-z0-9:%{}\\[\\]*\"\n ]{0,6}",
+    )
+        .prop_map(|(text, index, new)| {
+            let at = text.floor_char_boundary(index.index(text.len()));
+            let until = text.ceil_char_boundary((at + new.len()).min(text.len()));
+            [text.split_at(at).0, &new, text.split_at(until).1].concat()
+        });
+    prop_oneof![4 => damaged, 1 => ".{0,60}"]
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_policy_or_has_mistakes_on_one_line_each(text in any_text()) {
+        if let Err(mistakes) = read(&text) {
+            prop_assert!(!mistakes.shown.is_empty());
+            for mistake in mistakes.shown {
+                prop_assert!(!mistake.message.chars().any(char::is_control), "{:?}", mistake.message);
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a Hard node limit does to nodes that must be replaced, whatever the budgets allow.
+
+use poolgate_core::budget::Reason;
+use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::nodelimit::NodeLimit;
+use poolgate_core::policy::{AtLimit, Policy};
+
+use super::subject::Subject;
+
+/// The note on a pool whose limit is known to be Hard, because it says so itself or a policy is given: only such a pool is
+/// known to have poolgate's gate.
+pub fn note(subject: &Subject<'_>) -> Option<String> {
+    let pool = &subject.pool;
+    let replaces = |reason: &Reason| matches!(reason, Reason::Drifted | Reason::Unhealthy);
+    if !pool.replicas.is_absent() || !subject.reasons.iter().any(replaces) {
+        return None;
+    }
+    if pool.node_limit_mode().is_none() && subject.policy.is_none() {
+        return None;
+    }
+    let built_in = Policy::default();
+    let limit = NodeLimit::of(pool, subject.policy.unwrap_or(&built_in))?;
+    if limit.mode != NodeLimitMode::Hard {
+        return None;
+    }
+    let nodes = limit.nodes;
+    let surge = limit.surge(pool);
+    if surge > 0 {
+        return Some(format!(
+            "At its limit of {nodes} nodes (Hard) the pool may have {surge} more while Karpenter replaces nodes \
+             (poolgate.dev/surge), so drifted and broken nodes are replaced there, too, within the budgets."
+        ));
+    }
+    let at_limit = AtLimit::annotated(pool).or(subject.policy.map(|policy| policy.at_limit));
+    let drifted = "drifted nodes that need a replacement stay, whatever budgets allow";
+    let then = match at_limit {
+        Some(AtLimit::Block) => {
+            format!("{drifted}, and so do broken ones (at-limit Block). poolgate.dev/surge gives room for that")
+        }
+        Some(AtLimit::Replace) if pool.annotated_node_limit().is_some() => {
+            "nodes that have drifted or that Karpenter wants to repair are terminated first, one at a time, and then \
+             replaced (at-limit Replace)"
+                .into()
+        }
+        Some(AtLimit::Repair | AtLimit::Replace) => format!(
+            "{drifted}; those that Karpenter wants to repair are terminated first, one at a time, and then replaced"
+        ),
+        None => format!("unless at-limit of pool or policy is Replace, {drifted}"),
+    };
+    Some(format!(
+        "At its limit of {nodes} nodes (Hard) the pool gets no replacement before a node is gone: {then}."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::json::Json;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::budgets::subject::Author;
+    use crate::nodepools::find;
+
+    /// The note on a pool with a limit of 5 nodes, or what stands after its beginning.
+    fn said(annotations: &Value, spec: &Value, policy: Option<AtLimit>) -> Option<String> {
+        let mut object = json!({
+            "apiVersion": "karpenter.sh/v1", "kind": "NodePool",
+            "metadata": {"name": "a", "annotations": annotations},
+            "spec": {"limits": {"nodes": "5"}},
+        });
+        let fields = object["spec"].as_object_mut().expect("a spec");
+        fields.extend(spec.as_object().expect("an object").clone());
+        let policy = policy.map(|at_limit| Policy {
+            at_limit,
+            ..Policy::default()
+        });
+        let found = find(&object.to_string());
+        let found = found.pools.first().expect("a pool");
+        let object = Json::from(&found.object);
+        let mut subject = Subject::of(found, &object, Author::Pool, None, None).expect("budgets");
+        subject.policy = policy.as_ref();
+        let note = note(&subject)?;
+        let begin = "At its limit of 5 nodes (Hard) the pool ";
+        Some(note.strip_prefix(begin).unwrap_or(&note).to_owned())
+    }
+
+    #[track_caller]
+    fn expect(annotations: &Value, policy: Option<AtLimit>, parts: &[&str]) {
+        let note = said(annotations, &json!({}), policy).expect("a note");
+        for part in parts {
+            assert!(note.contains(part), "{part}: {note}");
+        }
+    }
+
+    #[test]
+    fn what_becomes_of_nodes_at_a_hard_limit_is_said_as_far_as_it_is_known() {
+        let hard = json!({"poolgate.dev/node-limit-mode": "Hard"});
+        expect(
+            &hard,
+            None,
+            &["unless at-limit of pool or policy is Replace, drifted"],
+        );
+        expect(
+            &hard,
+            Some(AtLimit::Block),
+            &["and so do broken ones (at-limit Block)"],
+        );
+        let repair = [
+            "drifted nodes that need a replacement stay",
+            "repair are terminated first",
+        ];
+        expect(&hard, Some(AtLimit::Repair), &repair);
+        expect(&json!({}), Some(AtLimit::Replace), &repair);
+        let left = json!({"poolgate.dev/node-limit": "5", "poolgate.dev/at-limit": "replace"});
+        expect(
+            &left,
+            Some(AtLimit::Block),
+            &["drifted or that Karpenter wants to repair"],
+        );
+        let surge = json!({"poolgate.dev/surge": "2"});
+        expect(&surge, Some(AtLimit::Block), &["may have 2 more"]);
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_pool_whose_limit_keeps_no_replacement_away() {
+        let (hard, none) = (json!({"poolgate.dev/node-limit-mode": "Hard"}), json!({}));
+        let soft = json!({"poolgate.dev/node-limit-mode": "Soft"});
+        assert_eq!(said(&none, &none, None), None, "there may be no gate");
+        assert_eq!(said(&soft, &none, Some(AtLimit::Block)), None);
+        assert_eq!(said(&hard, &json!({"limits": {"cpu": "5"}}), None), None);
+        assert_eq!(
+            said(&hard, &json!({"replicas": 3}), None),
+            None,
+            "Karpenter's part"
+        );
+    }
+}

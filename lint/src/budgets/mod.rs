@@ -1,0 +1,271 @@
+//! `poolgate budgets`: which budgets of a NodePool are active at a moment, which of them decides, how many nodes
+//! may go and when that changes; or all of it over a week.
+
+mod at_limit;
+mod blocked;
+mod clock;
+mod grid;
+mod json;
+mod live;
+mod moment;
+mod notes;
+mod plan;
+mod reason;
+mod stored;
+mod subject;
+mod svg;
+mod week;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail, ensure};
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use poolgate_core::budget::{self, Reason};
+use poolgate_core::json::Json;
+use poolgate_core::policy::Policy;
+use serde_json::{Map, Value, json};
+
+use crate::cluster::{Connect, StoredArgs};
+use crate::files::{self, Excluded, FileIdentity, Patches, Whole};
+use crate::nodepools::{self, Found};
+use crate::review_args::ReviewArgs;
+use clock::{Clock, Moment};
+use live::Live;
+use plan::PlanArgs;
+use subject::{Author, Subject};
+
+/// Something could not be explained.
+const FOUND: u8 = 1;
+
+/// Something could not be read.
+const UNREADABLE: u8 = 2;
+
+/// The flags of `budgets`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct BudgetsArgs {
+    #[command(subcommand)]
+    command: Option<BudgetsCommand>,
+
+    /// Files or directories with NodePools, YAML or JSON; `-` for standard input
+    #[arg(default_value = "-", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    stored: StoredArgs,
+
+    /// Only the NodePool of this name. May be given again
+    #[arg(long, value_name = "NAME")]
+    pool: Vec<String>,
+
+    /// The moment: 2026-01-05T10:00:00Z, or by the clock of --tz 2026-01-05T10:00; now, if not given
+    #[arg(long, value_name = "TIME", conflicts_with = "cluster")]
+    at: Option<Moment>,
+
+    /// How many nodes each pool has; those of its status, its replicas, or 10, if not given
+    #[arg(long, value_name = "N", conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    nodes: Option<u32>,
+
+    /// Only this reason
+    #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
+    reason: Option<Reason>,
+
+    /// Show every hour of the seven days from the day of the moment on
+    #[arg(long)]
+    week: bool,
+
+    /// Draw the week into a file as well, as SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// Print JSON, the week in UTC included
+    #[arg(long)]
+    json: bool,
+
+    /// Show times in this zone next to UTC, and the week by its clock, such as Europe/Berlin
+    #[arg(long, value_name = "ZONE")]
+    tz: Option<String>,
+
+    #[command(flatten)]
+    review_args: ReviewArgs,
+}
+
+/// What else there is to do with budgets.
+#[derive(Debug, Subcommand)]
+enum BudgetsCommand {
+    /// Write the budgets that let nodes go in these hours only, or not in those
+    #[command(after_help = plan::EXAMPLES)]
+    Plan(PlanArgs),
+}
+
+/// Runs the command. A closed pipe is not a failure.
+pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
+    if let Some(BudgetsCommand::Plan(args)) = &args.command {
+        files::print(plan::plan(args)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let clock = Clock::new(args.tz.as_deref())?;
+    let at = clock.instant(args.at)?;
+    ensure!(
+        budget::is_reckoned(at),
+        "--at {at}: budgets can be computed for the years 1990 to 2089"
+    );
+    let policy = args.review_args.named_policy()?;
+    let mut live = args
+        .stored
+        .connect(connect)?
+        .as_deref()
+        .map(Live::read)
+        .transpose()?;
+    let mut code = 0;
+    let mut complaints = Vec::new();
+    let mut pools = Vec::new();
+    let mut others = 0;
+    let mut inputs = Vec::new();
+    match &mut live {
+        Some(live) => {
+            complaints.append(&mut live.complaints);
+            let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
+            pools.extend(stored.map(|found| Pool::of("nodepools", found, policy.as_ref())));
+        }
+        None => inputs = files::find(&args.paths, None, &Excluded::nothing()).files,
+    }
+    let patches = Patches::among(&inputs);
+    for input in &inputs {
+        let name = input.name.as_str();
+        if patches.whole(input) == Whole::Part {
+            files::remark(&format!("{name}: left out: a kustomization names it as a patch"));
+            continue;
+        }
+        match input.read() {
+            Ok(text) => {
+                let found = nodepools::find(&text);
+                others += found.others;
+                complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
+                for (line, reason) in &found.left {
+                    complaints.push(format!("{name}:{line}: its budgets are not known: {reason}"));
+                }
+                let found = found.pools.into_iter();
+                pools.extend(found.map(|found| Pool::of(name, found, policy.as_ref())));
+            }
+            Err(error) => {
+                complaints.push(format!("error: {name}: {error}"));
+                code = UNREADABLE;
+            }
+        }
+    }
+    if pools.is_empty() && complaints.is_empty() {
+        files::remark(&format!("no NodePool among {others} objects"));
+    }
+    let names: Vec<&str> = pools.iter().map(Pool::name).collect();
+    let unknown = args.pool.iter().filter(|name| !names.contains(&name.as_str()));
+    complaints.extend(
+        unknown.map(|name| format!("no NodePool is called {}: {}", files::name(name), listed(&names))),
+    );
+    pools.retain(|pool| args.pool.is_empty() || args.pool.iter().any(|name| name == pool.name()));
+    let objects: Vec<Json<'_>> = pools.iter().map(|pool| Json::from(&pool.found.object)).collect();
+    let mut subjects = Vec::new();
+    for (pool, object) in pools.iter().zip(&objects) {
+        let in_use = live.as_mut().map(|live| live.take(pool.name()));
+        let nodes = in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes));
+        match Subject::of(&pool.found, object, pool.author, nodes, args.reason) {
+            Ok(mut subject) => {
+                subject.file = (inputs.len() > 1).then_some(pool.file);
+                subject.in_use = in_use;
+                subject.policy = policy.as_ref();
+                subjects.push(subject);
+            }
+            Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),
+        }
+    }
+    let output = written(args, &subjects, at, &clock)?;
+    if let Some(path) = &args.svg {
+        let picture = FileIdentity::of(path);
+        let is_overwritten = |input: &&PathBuf| picture.is_some() && FileIdentity::of(input) == picture;
+        if let Some(input) = args.paths.iter().find(is_overwritten) {
+            bail!(
+                "{} is both read and overwritten with the picture: give that another file",
+                input.display()
+            );
+        }
+        fs::write(path, svg::picture(&subjects, at, &clock))
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    for complaint in &complaints {
+        files::remark(complaint);
+        code = code.max(FOUND);
+    }
+    files::print(output)?;
+    Ok(code.into())
+}
+
+/// The output in the chosen format.
+fn written(
+    args: &BudgetsArgs,
+    subjects: &[Subject<'_>],
+    at: Timestamp,
+    clock: &Clock,
+) -> anyhow::Result<String> {
+    let each = |write: fn(&Subject<'_>, Timestamp, &Clock) -> String| {
+        subjects.iter().map(|subject| write(subject, at, clock)).collect()
+    };
+    Ok(if args.json {
+        serde_json::to_string_pretty(&json::document(subjects, at))? + "\n"
+    } else if args.week {
+        each(week::picture)
+    } else {
+        each(moment::explanation)
+    })
+}
+
+/// A NodePool of the input.
+struct Pool<'i> {
+    file: &'i str,
+    found: Found,
+    author: Author,
+}
+
+impl<'i> Pool<'i> {
+    /// The pool, with the budgets of the policy if it has none.
+    fn of(file: &'i str, mut found: Found, policy: Option<&Policy>) -> Self {
+        let is_written = found
+            .object
+            .pointer("/spec/disruption/budgets")
+            .is_some_and(|budgets| !budgets.is_null());
+        let mut author = Author::Pool;
+        if let Some(policy) = policy.filter(|_| !is_written)
+            && let Some(disruption) = disruption(&mut found.object)
+        {
+            disruption.insert("budgets".into(), policy.defaults.budgets.clone());
+            author = Author::Policy;
+        }
+        Self { file, found, author }
+    }
+
+    fn name(&self) -> &str {
+        let name = self.found.object.pointer("/metadata/name");
+        name.and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// `spec.disruption`, added if it is missing; `None` if it is not an object.
+fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    let spec = object.get_mut("spec")?.as_object_mut()?;
+    let disruption = spec.entry("disruption").or_insert(Value::Null);
+    if disruption.is_null() {
+        *disruption = json!({});
+    }
+    disruption.as_object_mut()
+}
+
+/// The names of the pools, for a message.
+fn listed(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "there is none".into();
+    }
+    let names: Vec<String> = names.iter().map(|name| files::name(name)).collect();
+    format!("there are {}", names.join(", "))
+}

@@ -1,0 +1,231 @@
+//! A NodePool whose budgets are explained, and the words for that.
+
+use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
+use poolgate_core::diagnostic::quoted;
+use poolgate_core::json::Json;
+use poolgate_core::karpenter::{Budget, Disruption, Field, NodePool};
+use poolgate_core::policy::Policy;
+use poolgate_core::value::nodes::BudgetNodes;
+use serde_json::Value;
+
+use super::live::InUse;
+use super::stored;
+use crate::files;
+use crate::nodepools::Found;
+
+/// How many nodes a pool is assumed to have if that is not known.
+const ASSUMED_NODES: u32 = 10;
+
+/// The reasons that every Karpenter knows.
+const USUAL_REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason::Drifted];
+
+/// Where the budgets are from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// The pool. If it has none, they are Karpenter's default.
+    Pool,
+    /// The policy, for a pool that has none.
+    Policy,
+}
+
+/// A NodePool whose budgets are explained.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// Its name, safe to print.
+    pub name: String,
+    /// The file that it is in, if there are several.
+    pub file: Option<&'a str>,
+    /// How many nodes it has.
+    pub nodes: u32,
+    /// Whether the number of its nodes is an assumption.
+    pub assumed: bool,
+    /// Its state in the cluster, if one is read.
+    pub in_use: Option<InUse>,
+    /// What its budgets say.
+    pub budgets: Budgets,
+    /// The reasons to explain.
+    pub reasons: Vec<Reason>,
+    /// The pool as Karpenter decodes it.
+    pub pool: NodePool<'a>,
+    /// Its state in the cluster, as sentences.
+    pub stored: Vec<String>,
+    /// The policy, if one is given.
+    pub policy: Option<&'a Policy>,
+    author: Author,
+}
+
+impl<'a> Subject<'a> {
+    /// Reads a pool, with the number of its nodes and the only reason to explain if they are given. An error says why
+    /// Karpenter never acts on it.
+    pub fn of(
+        found: &Found,
+        object: &'a Json<'a>,
+        author: Author,
+        nodes: Option<u32>,
+        reason: Option<Reason>,
+    ) -> Result<Self, String> {
+        let pool = NodePool::view(found.version, object);
+        let name = name(&found.object);
+        let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
+        let in_status = || stored::nodes(&found.object);
+        let replicas = || u32::try_from(pool.replicas.present()?).ok();
+        let known = nodes.or_else(in_status).or_else(replicas);
+        let reasons = match reason {
+            Some(reason) => vec![reason],
+            None => usual_reasons(&budgets),
+        };
+        Ok(Self {
+            name,
+            file: None,
+            in_use: None,
+            nodes: known.unwrap_or(ASSUMED_NODES),
+            assumed: known.is_none(),
+            budgets,
+            reasons,
+            stored: stored::notes(&found.object, &pool),
+            policy: None,
+            pool,
+            author,
+        })
+    }
+
+    /// Why a reason never applies, independent of budgets: a clause without final stop.
+    pub fn idle(&self, reason: Reason) -> Option<&'static str> {
+        let disruption = self.pool.disruption.as_ref().present();
+        let says = |field: fn(&Disruption<'a>) -> Field<&'a str>, word: &str| {
+            disruption.is_some_and(|disruption| field(disruption).present() == Some(word))
+        };
+        match reason {
+            Reason::Underutilized | Reason::Empty if !self.pool.replicas.is_absent() => {
+                Some("it has replicas, and Karpenter does not consolidate static pools")
+            }
+            Reason::Underutilized | Reason::Empty if says(|it| it.consolidate_after, "Never") => {
+                Some("consolidateAfter is Never")
+            }
+            Reason::Underutilized if says(|it| it.consolidation_policy, "WhenEmpty") => {
+                Some("consolidationPolicy is WhenEmpty")
+            }
+            _ => None,
+        }
+    }
+
+    /// A line for each reason that never applies.
+    pub fn idle_reasons(&self) -> impl Iterator<Item = String> {
+        self.reasons.iter().filter_map(|reason| {
+            let why = self.idle(*reason)?;
+            Some(format!("{}: never happens, because {why}", reason.as_str()))
+        })
+    }
+
+    /// The reasons that can apply.
+    pub fn active_reasons(&self) -> Vec<Reason> {
+        let reasons = self.reasons.iter().copied();
+        reasons.filter(|reason| self.idle(*reason).is_none()).collect()
+    }
+
+    /// A budget as the object has it; `None` for the default.
+    pub fn written(&self, entry: &Entry) -> Option<&Budget<'a>> {
+        let disruption = self.pool.disruption.as_ref().present()?;
+        let budgets = disruption.budgets.as_ref().present()?;
+        budgets.iter().find(|budget| budget.index == entry.index)
+    }
+
+    /// When a budget is active, in the words of the object.
+    pub fn window(&self, entry: &Entry) -> String {
+        let text = self
+            .written(entry)
+            .and_then(|budget| Some((budget.schedule.present()?, budget.duration.present()?)));
+        match (text, &entry.timing) {
+            (None, _) => "always".into(),
+            (Some((schedule, _)), Timing::Always) => format!("{}, which is always", quoted(schedule)),
+            (Some((schedule, duration)), _) => format!("{} for {duration}", quoted(schedule)),
+        }
+    }
+
+    /// Whether the budgets are in the pool.
+    pub fn has_budgets(&self) -> bool {
+        self.author == Author::Pool && self.budgets.are_written()
+    }
+
+    /// The name of a budget: its index, or that it is the default.
+    pub fn called(&self, index: usize) -> String {
+        match self.author {
+            Author::Policy => format!("the policy's budgets[{index}]"),
+            Author::Pool if self.budgets.are_written() => format!("budgets[{index}]"),
+            Author::Pool => "the default".into(),
+        }
+    }
+
+    /// How many nodes may go, and which budget decides it.
+    pub fn described(&self, allowance: Allowance) -> String {
+        match allowance {
+            Allowance::Unlimited => "all nodes may go at once; no budget is active".into(),
+            Allowance::Limited { nodes, budget } => {
+                format!("{}, by {}", counted(nodes), self.called(budget))
+            }
+            Allowance::Blocked { budget } => format!(
+                "no node may go; Karpenter cannot read the schedule of {}",
+                self.called(budget)
+            ),
+        }
+    }
+
+    /// How many nodes may go for a reason besides those that already count against the budgets; empty if none does,
+    /// or if no cluster is read.
+    pub fn left(&self, reason: Reason, allowance: Allowance) -> String {
+        let consumed = self.consumed(reason);
+        let (Some(in_use), Some(nodes)) = (&self.in_use, allowance.nodes()) else {
+            return String::new();
+        };
+        if consumed == 0 || nodes == 0 {
+            return String::new();
+        }
+        let left = match nodes.saturating_sub(consumed) {
+            0 => "no further node".to_owned(),
+            left => format!("{left} more"),
+        };
+        format!("\n  {}, so {left} may go now", in_use.described(reason))
+    }
+
+    /// How many nodes count against the budgets for a reason.
+    pub fn consumed(&self, reason: Reason) -> u32 {
+        self.in_use.as_ref().map_or(0, |in_use| in_use.consumed(reason))
+    }
+}
+
+/// How many nodes may go, as a clause.
+pub fn counted(nodes: u32) -> String {
+    match nodes {
+        0 => "no node may go".into(),
+        1 => "1 node may go at once".into(),
+        several => format!("{several} nodes may go at once"),
+    }
+}
+
+/// `nodes` as it is in a budget.
+pub fn nodes_text(nodes: BudgetNodes) -> String {
+    match nodes {
+        BudgetNodes::Percent(percent) => format!("{percent}%"),
+        BudgetNodes::Count(count) => count.to_string(),
+    }
+}
+
+/// The usual reasons, and repair if a budget names only that.
+fn usual_reasons(budgets: &Budgets) -> Vec<Reason> {
+    let names_repair = |entry: &Entry| {
+        entry.reasons.has(Reason::Unhealthy) && USUAL_REASONS.iter().any(|reason| !entry.reasons.has(*reason))
+    };
+    let mut reasons = USUAL_REASONS.to_vec();
+    if budgets.entries().iter().any(names_repair) {
+        reasons.push(Reason::Unhealthy);
+    }
+    reasons
+}
+
+fn name(object: &Value) -> String {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    match name {
+        None => "without a name".into(),
+        Some(name) => files::name(name),
+    }
+}

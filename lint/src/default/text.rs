@@ -1,0 +1,176 @@
+//! Defaults written into the text of a manifest.
+
+use std::cmp::Reverse;
+
+use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::json::Json;
+use serde_json::Value;
+
+use super::Defaults;
+use super::complete::{Addition, additions, completed, lacking};
+use crate::files::Whole;
+use crate::files::yaml;
+use crate::insertion::{self, Entry, Insertion, Order};
+use crate::nodepools::objects;
+use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestObject, NodeRef};
+
+/// A text with defaults.
+#[derive(Debug, Default)]
+pub struct Completed {
+    /// The text; unchanged if there is nothing to write.
+    pub text: String,
+    /// How many NodePools it has.
+    pub pools: usize,
+    /// What could not be done: `line:column: why`.
+    pub troubles: Vec<String>,
+    /// What was left as it is on purpose: `line:column: why`.
+    pub left: Vec<String>,
+}
+
+/// Writes the defaults into every NodePool of a text. Not into a part of one, such as a patch: kustomize would
+/// replace the values of the whole NodePool with them.
+pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
+    let lines = Lines::new(text);
+    let mut insertions = Vec::new();
+    let mut done = Completed::default();
+    let mut is_template = false;
+    let at = |offset: usize, why: &str| format!("{}: {why}", lines.position(offset));
+    for document in manifest::parse(text, &Limits::default()) {
+        is_template |= LeftAlone::is_template(&document);
+        if let Some(problem) = document.unreadable() {
+            done.troubles.push(at(problem.span.start(), &problem.to_string()));
+            continue;
+        }
+        for (
+            ManifestObject {
+                path, value: object, ..
+            },
+            version,
+        ) in objects(document.value())
+        {
+            let Some(version) = version else { continue };
+            done.pools += 1;
+            let start = document.span_of(&path).unwrap_or(document.span()).start();
+            if let Some(reason) = reason_to_leave(whole, document.value(), object) {
+                done.left.push(at(start, &format!("left as it is: {reason}")));
+                continue;
+            }
+            let object = Value::from(object);
+            let wanted = completed(&object, version, defaults);
+            match written(text, &document, additions(&object, &wanted, &path)) {
+                Some(new) => insertions.extend(new),
+                None => done.troubles.push(at(
+                    start,
+                    "an alias or an unusual layout is where a default belongs: write it by hand",
+                )),
+            }
+        }
+    }
+    if is_template && !insertions.is_empty() {
+        // The documents may be inside a loop or a condition.
+        insertions.clear();
+        done.left
+            .push(format!("1:1: left as it is: {}", LeftAlone::Template));
+    }
+    done.text = insertion::apply(text, insertions);
+    if !only_adds_defaults(text, &done.text, defaults) {
+        let why = "1:1: the defaults cannot be written without changing something else";
+        done.troubles.push(why.into());
+        text.clone_into(&mut done.text);
+    }
+    done
+}
+
+/// Why an object is left as it is; `None` for a whole NodePool.
+fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Option<String> {
+    if let Some(reason) = LeftAlone::by_additions(document, object) {
+        return Some(reason.to_string());
+    }
+    if whole == Whole::Part {
+        return Some("a kustomization names it as a patch".into());
+    }
+    lacking(object)
+        .map(|field| format!("it lacks {field}, so it is taken for a part of a NodePool, such as a patch"))
+}
+
+/// The insertions for these additions; `None` if one cannot be made.
+fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) -> Option<Vec<Insertion>> {
+    // Of two insertions at the end of the same line, the deeper one is made first: it belongs to that line.
+    additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
+    let mut insertions = Vec::new();
+    let mut filled: Vec<FieldPath> = Vec::new();
+    for addition in &additions {
+        let path = addition.path.parent()?;
+        let parent = insertion::node_at(document, &path)?;
+        if parent.entries().next().is_some() {
+            insertions.push(entry(text, parent, addition)?);
+        } else if !filled.contains(&path) {
+            let fields = additions
+                .iter()
+                .filter(|other| other.path.parent().as_ref() == Some(&path));
+            let fields = fields.filter_map(|other| Some((key(other)?.to_owned(), other.value.clone())));
+            let fields = Value::Object(fields.collect());
+            insertions.push(insertion::in_place_of(text, parent, &fields)?);
+            filled.push(path);
+        }
+    }
+    Some(insertions)
+}
+
+/// The insertion of an addition into a mapping that has other entries.
+fn entry(text: &str, parent: NodeRef<'_, '_>, addition: &Addition) -> Option<Insertion> {
+    let name = key(addition)?;
+    let mut entries = parent.entries();
+    if let Some((key, value)) = entries.find(|(written, _)| written.text() == Some(name)) {
+        return if value.span().is_empty() {
+            insertion::behind_key(text, key, &addition.value)
+        } else {
+            insertion::in_place_of(text, value, &addition.value)
+        };
+    }
+    let entry = Entry {
+        key: name,
+        value: &addition.value,
+        yaml: &yaml::entry(name, &addition.value),
+        order: Order::Last,
+    };
+    insertion::into_mapping(text, parent, &entry)
+}
+
+fn key(addition: &Addition) -> Option<&str> {
+    match addition.path.segments().last()? {
+        Segment::Key(key) => Some(key.as_ref()),
+        Segment::Index(_) => None,
+    }
+}
+
+/// Whether the new text has the same objects, changed only by the defaults that could be written.
+fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> bool {
+    let limits = Limits::default();
+    let mut new = manifest::parse(after, &limits);
+    for old in manifest::parse(before, &limits) {
+        let Some(new) = new.next() else { return false };
+        if new.problems().len() > old.problems().len() {
+            return false;
+        }
+        let mut expected = Value::from(old.value());
+        for (
+            ManifestObject {
+                path, value: object, ..
+            },
+            version,
+        ) in objects(old.value())
+        {
+            if let Some(version) = version
+                && path.find(new.value()).is_some_and(|is| is != object)
+                && let Some(place) = expected.pointer_mut(&path.to_pointer())
+            {
+                *place = completed(&object.into(), version, defaults);
+            }
+        }
+        if *new.value() != Json::from(&expected) {
+            return false;
+        }
+    }
+    new.next().is_none()
+}

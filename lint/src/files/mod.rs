@@ -1,0 +1,31 @@
+//! The user's files: which are read, how they are named in output, which are patches; how a file is read, compared
+//! and replaced, and how an object is written as YAML, or rows in columns; the standard streams.
+//!
+//! Of NodePools only the name of their group is known here.
+
+mod columns;
+mod diff;
+mod excluded;
+mod identity;
+mod inputs;
+mod language;
+mod patches;
+mod printable;
+mod read;
+mod replace;
+mod streams;
+pub(crate) mod yaml;
+
+pub use columns::columns;
+pub(crate) use diff::diff;
+pub(crate) use excluded::Excluded;
+pub(crate) use identity::FileIdentity;
+pub(crate) use inputs::{Input, Inputs, Source, find, folders};
+pub(crate) use patches::{Patches, Whole};
+pub use printable::clean;
+pub(crate) use printable::{name, xml};
+pub use read::read_bytes;
+pub(crate) use read::read_text;
+pub(crate) use replace::replace;
+pub(crate) use streams::with_causes;
+pub use streams::{print, remark, stdin};

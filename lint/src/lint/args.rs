@@ -1,0 +1,145 @@
+//! The flags of `lint`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+
+use super::colour::Colour;
+use super::format::Format;
+use super::output::{self, Wanted};
+use super::selection::Selection;
+use crate::cluster::StoredArgs;
+use crate::review_args::NearestReviewArgs;
+use poolgate_core::manifest::Variables;
+
+/// The flags of `lint`.
+#[derive(Debug, Args)]
+pub struct LintArgs {
+    /// Files, directories, or - for standard input
+    #[arg(required_unless_present = "cluster", value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) stored: StoredArgs,
+
+    /// How findings are printed: human, concise, json, github, gitlab, junit, sarif or rdjson. Given again with
+    /// =FILE, also into files [default: human]
+    #[arg(long, value_name = "NAME[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
+    format: Vec<Wanted>,
+
+    /// Change the files where a suggestion is certain; comments and layout stay
+    #[arg(long, conflicts_with = "cluster")]
+    pub(crate) fix: bool,
+
+    /// Skip what this pattern matches, as in a .gitignore, even if it is named. May be given again
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+
+    /// All objects of the cluster are given: also report findings that need all of them. Always so with --cluster
+    #[arg(long)]
+    pub(crate) together: bool,
+
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+
+    /// What standard input is called in the output
+    #[arg(long, value_name = "NAME")]
+    pub(crate) stdin_filename: Option<String>,
+
+    /// Skip the findings in this file, which --write-baseline wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// Write the findings, all but notes, to this file instead of reporting them
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    pub(crate) write_baseline: Option<PathBuf>,
+
+    /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be given again
+    #[arg(long, value_name = "FILE")]
+    envsubst: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) failure: Failure,
+
+    /// When the human format is coloured
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: Colour,
+
+    /// Where docs/rules.md is published: findings link to it, in human, sarif and rdjson
+    #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL")]
+    pub(crate) rules_url: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) review_args: NearestReviewArgs,
+}
+
+impl LintArgs {
+    /// The formats, including those printed instead of findings.
+    pub(crate) fn formats(&self) -> Vec<Wanted> {
+        let instead = [
+            (self.instead.diff, Format::Diff),
+            (self.instead.statistics, Format::Statistics),
+        ];
+        let instead = instead.into_iter().filter(|(is_wanted, _)| *is_wanted);
+        let instead = instead.map(|(_, format)| Wanted { format, file: None });
+        instead.chain(self.format.iter().cloned()).collect()
+    }
+
+    /// Whether files are changed.
+    pub(crate) fn writes_fixes(&self) -> bool {
+        self.fix && !self.instead.diff
+    }
+
+    /// The variables of the files of --envsubst; later files override earlier ones.
+    pub(crate) fn variables(&self) -> anyhow::Result<Variables> {
+        let mut variables = Variables::default();
+        for path in &self.envsubst {
+            let name = path.display();
+            let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
+            variables.read(&text).with_context(|| name.to_string())?;
+        }
+        Ok(variables)
+    }
+}
+
+/// What is printed instead of findings.
+#[derive(Debug, Args)]
+pub struct Instead {
+    /// Show what --fix would change, and change nothing; exits with 1 if it would change something
+    #[arg(long, requires = "fix")]
+    pub(crate) diff: bool,
+
+    /// Count the findings of each rule
+    #[arg(long)]
+    statistics: bool,
+}
+
+/// What makes a run fail.
+#[derive(Debug, Args)]
+pub struct Failure {
+    /// From which severity on findings make the exit code 1
+    #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
+    pub(crate) fail_on: FailOn,
+
+    /// Exit with 0 whatever the findings are; with 2 still where something could not be read
+    #[arg(long)]
+    pub(crate) exit_zero: bool,
+
+    /// Exit with 1 where no NodePool or NodeClaim was found
+    #[arg(long)]
+    pub(crate) fail_if_empty: bool,
+}
+
+/// From which severity on findings are a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Only what the webhook or Karpenter rejects.
+    Error,
+    /// What it warns about, too.
+    Warning,
+}

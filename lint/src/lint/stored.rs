@@ -1,0 +1,109 @@
+//! The NodePools that a cluster has stored: each is an input with the text that `kubectl get -o yaml` prints.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use poolgate_core::karpenter::{Installed, Karpenter, NODEPOOL_DEFINITION, ReleaseSource};
+use poolgate_core::rules::across::{ClassSource, NodeClasses};
+use serde_json::Value;
+
+use crate::cluster::{Cluster, ClusterReadError, DEFINITIONS, NODE_POOLS, each};
+use crate::files::{self, Input, Source, yaml};
+
+/// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
+pub fn karpenter(cluster: &dyn Cluster, named: &Karpenter) -> anyhow::Result<Karpenter> {
+    let definition = cluster.get(DEFINITIONS, NODEPOOL_DEFINITION).unwrap_or_else(|error| {
+        if named.source() != ReleaseSource::User {
+            files::remark(&format!(
+                "the release that the cluster runs is not known, name it with --karpenter-version: {error}"
+            ));
+        }
+        None
+    });
+    let installed = definition
+        .map(|definition| Installed::read(&definition))
+        .transpose()?;
+    Ok(installed.map_or_else(|| named.clone(), |installed| named.on(Arc::new(installed))))
+}
+
+/// Every NodePool. If they cannot be read, that is an input too, like a file that cannot be read.
+pub fn all(cluster: &dyn Cluster) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    if let Err(error) = each(cluster, NODE_POOLS, None, |pool| inputs.push(input(pool))) {
+        inputs.push(Input {
+            name: "nodepools".into(),
+            source: Source::Nowhere(files::clean(&error.to_string())),
+        });
+    }
+    inputs
+}
+
+/// The node classes of these kinds, by group. If a kind cannot be listed, the reason is printed, and no finding
+/// depends on it.
+pub fn classes(cluster: &dyn Cluster, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
+    let mut classes = NodeClasses::new(ClassSource::Cluster);
+    for (group, kind) in kinds {
+        match names(cluster, group, kind) {
+            Ok(Some(names)) => classes.add(group, kind, names),
+            Ok(None) => files::remark(&files::clean(&format!(
+                "whether node classes exist is not known of {kind}: {} does not serve this kind of {group}; install its CRD",
+                cluster.server()
+            ))),
+            Err(error) => files::remark(&files::clean(&format!(
+                "whether node classes exist is not known of {kind}: {error}"
+            ))),
+        }
+    }
+    classes
+}
+
+/// The names of all objects of a kind; `None` if the kind is not served.
+fn names(cluster: &dyn Cluster, group: &str, kind: &str) -> Result<Option<Vec<String>>, ClusterReadError> {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-.".contains(character);
+    if !group.chars().all(is_plain) {
+        return Ok(None);
+    }
+    let Some(served) = cluster.get("/apis", group)? else {
+        return Ok(None);
+    };
+    for version in listed(&served, "versions").filter_map(|version| version.get("version")?.as_str()) {
+        let Some(resources) = cluster.get(&format!("/apis/{group}"), version)? else {
+            continue;
+        };
+        let mut plurals = listed(&resources, "resources")
+            .filter(|resource| resource.get("kind").and_then(Value::as_str) == Some(kind))
+            .filter_map(|resource| resource.get("name")?.as_str())
+            .filter(|plural| !plural.contains('/'));
+        if let Some(plural) = plurals.next() {
+            let mut names = Vec::new();
+            let path = format!("/apis/{group}/{version}/{plural}");
+            each(cluster, &path, None, |class: Value| {
+                let name = class.pointer("/metadata/name").and_then(Value::as_str);
+                names.extend(name.map(str::to_owned));
+            })?;
+            return Ok(Some(names));
+        }
+    }
+    Ok(None)
+}
+
+/// The elements of a list in an answer.
+fn listed<'v>(answer: &'v Value, field: &'v str) -> impl Iterator<Item = &'v Value> {
+    let list = answer.get(field).and_then(Value::as_array);
+    list.into_iter().flatten()
+}
+
+fn input(mut pool: Value) -> Input {
+    // kubectl hides managed fields too, and the annotation is a copy of what was last applied.
+    if let Some(metadata) = pool.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+        }
+    }
+    let name = pool.pointer("/metadata/name").and_then(Value::as_str);
+    Input {
+        name: files::clean(&format!("nodepools/{}", name.unwrap_or_default())),
+        source: Source::Text(pool.as_object().map(yaml::object).unwrap_or_default()),
+    }
+}

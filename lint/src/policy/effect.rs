@@ -1,0 +1,70 @@
+//! Which defaults of a policy have no effect with the installed NodePool definition: the API server writes the
+//! definition's own defaults before it calls any webhook, and drops fields that the definition does not have.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow, ensure};
+use poolgate_core::diagnostic::FieldPath;
+use serde_json::Value;
+
+use crate::crd::defaults::{self, Overruled};
+use crate::crd::subject;
+use crate::files::read_text;
+use poolgate_core::manifest::{self, Document, Limits};
+use poolgate_core::policy_file::ReadPolicy;
+
+/// The installed definition. Its file may contain other objects.
+#[derive(Debug)]
+pub struct Definition(Vec<(Value, FieldPath)>);
+
+impl Definition {
+    /// Reads it from a file.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let file = File::open(path).context("it cannot be opened")?;
+        let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
+        let mut found = Vec::new();
+        for value in manifest::parse(&text, &Limits::default()).map(Document::into_value) {
+            let paths = subject::definitions(&value).into_iter();
+            found.extend(paths.map(|path| (value.clone(), path)));
+        }
+        ensure!(
+            !found.is_empty(),
+            "it holds no CustomResourceDefinition of NodePools in the group karpenter.sh"
+        );
+        Ok(Self(found))
+    }
+
+    /// One line for each default of the file that has no effect.
+    pub fn without_effect(&self, reading: &ReadPolicy) -> Vec<String> {
+        let mut lines = Vec::new();
+        let is_set = |field: &str| reading.defaults_set.contains(&field);
+        for (value, path) in &self.0 {
+            let all = defaults::overruled(value, path, &reading.policy.defaults);
+            let reported = |overruled: &&Overruled| {
+                is_set(overruled.field) && !overruled.is_reported_by_another_of(&all)
+            };
+            for overruled in all.iter().filter(reported) {
+                let when = if overruled.only_if_all_is_absent {
+                    " where a NodePool leaves out all of spec.disruption"
+                } else {
+                    ""
+                };
+                lines.push(format!(
+                    "defaults.{} has no effect on {}{when}: the installed definition writes {} before poolgate is \
+                     asked; `poolgate crd patch --policy FILE` puts {} there",
+                    overruled.field, overruled.version, overruled.present, overruled.wanted
+                ));
+            }
+            if is_set("nodeLimitMode") {
+                lines.extend(defaults::without_mode(value, path).into_iter().map(|version| {
+                    format!(
+                        "defaults.nodeLimitMode has no effect on {version}: the installed definition has no such \
+                         field; `poolgate crd patch` adds it"
+                    )
+                }));
+            }
+        }
+        lines
+    }
+}

@@ -1,0 +1,106 @@
+//! `poolgate policy`: checks policy files before they are mounted, and prints their JSON Schema.
+
+mod effect;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+
+use crate::files;
+use poolgate_core::policy_file::{ReadPolicy, schema};
+
+use crate::policy_file::{self, LoadError, placed};
+use effect::Definition;
+
+/// A file has a mistake.
+const FOUND: u8 = 1;
+/// A file could not be read.
+const UNREADABLE: u8 = 2;
+
+/// The flags of `policy`.
+#[derive(Debug, Args)]
+pub struct PolicyArgs {
+    #[command(subcommand)]
+    command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum PolicyCommand {
+    /// Check policy files: every mistake with its place
+    ///
+    /// Exits with 0 if all is well, 1 if there is a mistake, 2 if a file cannot be read.
+    #[command(
+        after_help = "Examples:\n  poolgate policy check policy.yaml\n  poolgate policy check --crd crd.yaml policy.yaml"
+    )]
+    Check {
+        /// The files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+
+        /// The installed NodePool definition: say which defaults have no effect with it
+        /// (`kubectl get crd nodepools.karpenter.sh -o yaml`)
+        #[arg(long, value_name = "FILE")]
+        crd: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of a policy file, for editors
+    #[command(after_help = "Examples:\n  poolgate policy schema >policy.schema.json")]
+    Schema,
+}
+
+/// Runs the command. A closed pipe is not a failure.
+pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
+    let (output, code) = match &args.command {
+        PolicyCommand::Check { files, crd } => check(files, crd.as_deref())?,
+        PolicyCommand::Schema => {
+            let schema = serde_json::to_string_pretty(&schema())?;
+            (schema + "\n", 0)
+        }
+    };
+    files::print(output)?;
+    Ok(code.into())
+}
+
+/// The output about all files, and the exit code.
+fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> {
+    let definition = crd
+        .map(|path| Definition::read(path).with_context(|| format!("--crd {}", path.display())))
+        .transpose()?;
+    let mut output = String::new();
+    let mut code = 0;
+    for path in files {
+        match policy_file::load(path) {
+            Ok(read) => notes(path, &read, definition.as_ref(), &mut output),
+            Err(LoadError::Wrong { path, mistakes }) => {
+                code = code.max(FOUND);
+                for mistake in &mistakes.shown {
+                    let _ = writeln!(output, "{}", placed(&path, mistake));
+                }
+                if mistakes.omitted > 0 {
+                    let _ = writeln!(output, "{}: {} more mistakes", path.display(), mistakes.omitted);
+                }
+            }
+            Err(error) => {
+                code = code.max(UNREADABLE);
+                files::remark(&format!("error: {error}"));
+            }
+        }
+    }
+    Ok((output, code))
+}
+
+/// Writes which settings of a valid file have no effect.
+fn notes(path: &Path, read: &ReadPolicy, definition: Option<&Definition>, output: &mut String) {
+    let name = path.display();
+    for note in &read.notes {
+        let _ = writeln!(output, "{name}:{}: note: {}", note.position, note.message);
+    }
+    for line in definition
+        .into_iter()
+        .flat_map(|definition| definition.without_effect(read))
+    {
+        let _ = writeln!(output, "{name}: note: {line}");
+    }
+}

@@ -1,0 +1,95 @@
+//! A policy file on disk.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use poolgate_core::policy_file::{MAX_BYTES, Mistake, Mistakes, ReadPolicy, read};
+
+use crate::files::read_bytes;
+
+/// Why a file gives no policy.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// There is no file.
+    #[error("there is no policy file {}", .0.display())]
+    Missing(PathBuf),
+    /// It cannot be read.
+    #[error("cannot read the policy file {}: {cause}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// It can be read, and is wrong. One line for each mistake.
+    #[error("{mistakes}{}", lines(path, mistakes))]
+    Wrong {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong.
+        mistakes: Mistakes,
+    },
+}
+
+impl LoadError {
+    /// The error on one line: of several mistakes the first.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Wrong { path, mistakes } => {
+                let first = mistakes.shown.first().map(|mistake| placed(path, mistake));
+                format!("{mistakes}: {}", first.unwrap_or_default())
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+fn lines(path: &Path, mistakes: &Mistakes) -> String {
+    let mut lines = String::new();
+    for mistake in &mistakes.shown {
+        let _ = write!(lines, "\n{}", placed(path, mistake));
+    }
+    if mistakes.omitted > 0 {
+        let (file, more) = (path.display(), mistakes.omitted);
+        let _ = write!(lines, "\n{file}: {more} more mistakes are not shown");
+    }
+    lines
+}
+
+/// A mistake as editors and build tools understand it: `FILE:LINE:COLUMN: message`.
+pub fn placed(path: &Path, mistake: &Mistake) -> String {
+    format!("{}:{mistake}", path.display())
+}
+
+/// Reads a policy file.
+pub fn load(path: &Path) -> Result<ReadPolicy, LoadError> {
+    let bytes = read_bytes(path, MAX_BYTES).map_err(|cause| unreadable(path, cause))?;
+    parse(path, &bytes)
+}
+
+/// Why a file could not be read.
+pub fn unreadable(path: &Path, cause: io::Error) -> LoadError {
+    if cause.kind() == io::ErrorKind::NotFound {
+        return LoadError::Missing(path.to_owned());
+    }
+    LoadError::Read {
+        path: path.to_owned(),
+        cause,
+    }
+}
+
+/// What the bytes of a file say.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        unreadable(
+            path,
+            io::Error::other(format!("it is not UTF-8, from byte {offset} on")),
+        )
+    })?;
+    read(text).map_err(|mistakes| LoadError::Wrong {
+        path: path.to_owned(),
+        mistakes,
+    })
+}

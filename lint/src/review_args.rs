@@ -1,0 +1,158 @@
+//! What a command without a cluster checks against: a policy from a file, and a Karpenter release.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{self, Path, PathBuf};
+
+use clap::Args;
+use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
+use poolgate_core::policy::Policy;
+
+use crate::policy_file::{self, LoadError};
+
+/// The file with the policy of a folder and of everything below it.
+const NEARBY: &str = ".poolgate.yaml";
+
+/// The flags for it.
+#[derive(Debug, Args)]
+pub struct ReviewArgs {
+    /// The organisation's policy
+    /// [default: the built-in one; for `lint` and `default` the nearest .poolgate.yaml, if there is one]
+    #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// The Karpenter release that the cluster runs, such as 1.14.1
+    /// [default: the newest known]
+    #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
+    karpenter_version: Option<KarpenterVersion>,
+}
+
+impl ReviewArgs {
+    /// The policy of the file, or the built-in one if no file is given.
+    pub fn policy(&self) -> Result<Policy, LoadError> {
+        Ok(self.named_policy()?.unwrap_or_default())
+    }
+
+    /// The policy of the file, if one is given.
+    pub(crate) fn named_policy(&self) -> Result<Option<Policy>, LoadError> {
+        let read = |path| Ok(policy_file::load(path)?.policy);
+        self.policy.as_deref().map(read).transpose()
+    }
+
+    /// The Karpenter release that NodePools are checked for.
+    pub fn karpenter(&self) -> Karpenter {
+        self.karpenter_version
+            .map_or_else(Karpenter::default, Karpenter::from)
+    }
+}
+
+/// The same for a command that uses the policy nearest to each file.
+#[derive(Debug, Args)]
+pub(crate) struct NearestReviewArgs {
+    #[command(flatten)]
+    review_args: ReviewArgs,
+
+    /// Ignore the .poolgate.yaml in the folder of a file or above it; --policy replaces it in any case
+    #[arg(long)]
+    isolated: bool,
+}
+
+impl NearestReviewArgs {
+    /// The policies of all files in these folders. With --policy all of them have that one.
+    pub(crate) fn policies<'f>(
+        &self,
+        folders: impl Iterator<Item = &'f Path>,
+    ) -> Result<Policies, LoadError> {
+        let file = self.review_args.policy.as_deref();
+        let mut policies = Policies {
+            elsewhere: FoundPolicy {
+                policy: self.review_args.policy()?,
+                file: file.map(|file| file.display().to_string()),
+            },
+            ..Policies::default()
+        };
+        if file.is_none() && !self.isolated {
+            for folder in folders {
+                policies.look_from(folder)?;
+            }
+        }
+        Ok(policies)
+    }
+
+    /// The Karpenter release that NodePools are checked for.
+    pub(crate) fn karpenter(&self) -> Karpenter {
+        self.review_args.karpenter()
+    }
+}
+
+/// A policy and its file; `None` for the built-in one.
+#[derive(Debug, Default)]
+pub(crate) struct FoundPolicy {
+    pub(crate) policy: Policy,
+    pub(crate) file: Option<String>,
+}
+
+/// The policy of every folder that was searched.
+#[derive(Debug, Default)]
+pub(crate) struct Policies {
+    /// The policy of folders that have none.
+    elsewhere: FoundPolicy,
+    found: Vec<FoundPolicy>,
+    /// The number of the policy of each folder.
+    nearest: HashMap<PathBuf, Option<usize>>,
+}
+
+impl Policies {
+    /// The policy of the files in a folder.
+    pub(crate) fn of(&self, folder: &Path) -> &FoundPolicy {
+        let found = self.nearest.get(folder).copied().flatten();
+        found
+            .and_then(|index| self.found.get(index))
+            .unwrap_or(&self.elsewhere)
+    }
+
+    /// All policies that were found in folders.
+    pub(crate) fn found(&self) -> impl Iterator<Item = &FoundPolicy> {
+        self.found.iter()
+    }
+
+    fn look_from(&mut self, folder: &Path) -> Result<(), LoadError> {
+        if !self.nearest.contains_key(folder) {
+            let from_root = fs::canonicalize(folder).or_else(|_| path::absolute(folder));
+            let found = self.upwards(&from_root.unwrap_or_default())?;
+            self.nearest.insert(folder.to_owned(), found);
+        }
+        Ok(())
+    }
+
+    /// The nearest policy of a folder: its own, or that of a folder above. The search ends at the root of the
+    /// repository: files above it belong to something else.
+    fn upwards(&mut self, folder: &Path) -> Result<Option<usize>, LoadError> {
+        if let Some(known) = self.nearest.get(folder) {
+            return Ok(*known);
+        }
+        let file = folder.join(NEARBY);
+        let found = if file.is_file() {
+            let file = shown(file);
+            self.found.push(FoundPolicy {
+                policy: policy_file::load(&file)?.policy,
+                file: Some(file.display().to_string()),
+            });
+            self.found.len().checked_sub(1)
+        } else if folder.join(".git").exists() {
+            None
+        } else if let Some(above) = folder.parent() {
+            self.upwards(above)?
+        } else {
+            None
+        };
+        self.nearest.insert(folder.to_owned(), found);
+        Ok(found)
+    }
+}
+
+/// An absolute path as people write it: relative to the current folder if it is below that.
+fn shown(path: PathBuf) -> PathBuf {
+    let here = fs::canonicalize(".").unwrap_or_default();
+    path.strip_prefix(here).map(Path::to_owned).unwrap_or(path)
+}
