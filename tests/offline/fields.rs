@@ -94,7 +94,7 @@ fn compare_demand(legal: &Legal, schema: &Value, path: &str, differences: &mut V
     let is_same = match legal {
         // Its parent requires it.
         Legal::Present => true,
-        Legal::Within(range, _) => {
+        Legal::Within(range) => {
             let int32 = (schema["format"] == "int32").then_some(i64::from(i32::MAX));
             schema["minimum"] == *range.start() && schema["maximum"].as_i64().or(int32) == Some(*range.end())
         }

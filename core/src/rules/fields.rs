@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::unknown::{self, Spelling};
-use super::{required, types};
+use super::{demands, types};
 use crate::json::Json;
 use crate::karpenter::Template;
 use crate::karpenter::shape::{SchemaViolation, violations};
@@ -20,12 +20,11 @@ pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings
         SchemaViolation::Unknown { path, name, known } => {
             unknown::report(path, name, known, &mut spelling, findings);
         }
-        SchemaViolation::Unmet(path, missed) => {
-            let rule = super::find(missed.demand.rule.as_str());
-            if let Some(rule) = rule.filter(|_| release.has(missed.demand.since)) {
-                let suggestion = required::group_of_v1beta1(object, &path).or(missed.suggestion);
-                let finding = rule.finding(path, missed.problem, missed.demand.reason);
-                findings.push(finding.suggest_if_known(suggestion));
+        SchemaViolation::Unmet { path, value, demand } => {
+            if release.has(demand.since)
+                && let Some(finding) = demands::finding(object, template.owner, path, value, &demand.legal)
+            {
+                findings.push(finding);
             }
         }
     });

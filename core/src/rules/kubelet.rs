@@ -25,7 +25,7 @@ const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
 
 pub const RULES: &[&Rule] = &[&KUBELET, &TEMPLATE_RESOURCES];
 
-static KUBELET: Rule = Rule {
+pub static KUBELET: Rule = Rule {
     id: RuleId::new("kubelet"),
     title: "The kubelet settings of a v1beta1 template fit together",
     severity: Some(Severity::Error),

@@ -12,7 +12,7 @@ use crate::value::label::{corrected_key, corrected_value, label_value, qualified
 
 pub const RULES: &[&Rule] = &[&LABELS_COUNT, &LABEL_KEY, &LABEL_KEY_LENGTH, &LABEL_VALUE];
 
-static LABELS_COUNT: Rule = Rule {
+pub static LABELS_COUNT: Rule = Rule {
     id: RuleId::new("labels-count"),
     title: "A template has at most 100 labels",
     severity: Some(Severity::Error),

@@ -11,6 +11,7 @@ mod budgets;
 mod choices;
 mod consolidation;
 mod context;
+mod demands;
 mod fields;
 mod findings;
 mod kubelet;

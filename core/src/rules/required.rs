@@ -6,7 +6,7 @@ use crate::rule::Rule;
 
 pub const RULES: &[&Rule] = &[&FIELD_REQUIRED];
 
-static FIELD_REQUIRED: Rule = Rule {
+pub static FIELD_REQUIRED: Rule = Rule {
     id: RuleId::new("field-required"),
     title: "Every field that the API requires is present",
     severity: Some(Severity::Error),

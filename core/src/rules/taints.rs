@@ -40,7 +40,7 @@ spec:
 ",
 };
 
-static TAINT_EFFECT: Rule = Rule {
+pub static TAINT_EFFECT: Rule = Rule {
     id: RuleId::new("taint-effect"),
     title: "The effect of a taint is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
     severity: Some(Severity::Error),

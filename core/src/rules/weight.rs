@@ -1,11 +1,12 @@
 //! `spec.weight`.
 
 use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::json::Json;
 use crate::rule::Rule;
 
 pub const RULES: &[&Rule] = &[&WEIGHT];
 
-static WEIGHT: Rule = Rule {
+pub static WEIGHT: Rule = Rule {
     id: RuleId::new("weight"),
     title: "`weight` is from 1 to 100",
     severity: Some(Severity::Error),
@@ -23,6 +24,15 @@ spec:
   weight: 10
 ",
 };
+
+/// What to write instead of an illegal weight.
+pub fn instead_of(weight: &Json<'_>) -> Option<&'static str> {
+    Some(match weight.as_f64()? {
+        0.0 => "leave it out: a pool without weight counts as 0",
+        ..0.0 => "write 1, or leave it out to come last",
+        _ => "write 100, the highest",
+    })
+}
 
 #[cfg(test)]
 mod tests {

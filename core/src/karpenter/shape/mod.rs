@@ -4,7 +4,6 @@
 //! code can then silently skip a field of the wrong type, or one that the API does not know.
 
 mod demand;
-mod demands;
 mod tables;
 
 use std::fmt;
@@ -13,8 +12,9 @@ use super::whole_number;
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 
-pub use demand::{Demand, Legal, Missed};
-pub(crate) use demands::MOST_BUDGETS;
+pub(crate) use demand::entries;
+pub use demand::{Demand, Legal};
+pub(crate) use tables::MOST_BUDGETS;
 pub use tables::{nodeclaim, nodepool};
 
 /// The fields of an object, each with its shape.
@@ -85,7 +85,14 @@ pub(crate) enum SchemaViolation<'a> {
         known: Fields,
     },
     /// A value, or a missing one, that violates a constraint.
-    Unmet(FieldPath, Missed),
+    Unmet {
+        /// The path of the field.
+        path: FieldPath,
+        /// Its value.
+        value: &'a Json<'a>,
+        /// The constraint.
+        demand: &'static Demand,
+    },
 }
 
 /// Passes everything to `found` that the API does not accept: parents before children, and nothing below a value of
@@ -122,11 +129,12 @@ fn walk<'a>(
     };
     match (shape, value) {
         (Shape::Demanding(demand, shape), _) => {
-            if let Some(missed) = demand.missed_by(value) {
-                found(SchemaViolation::Unmet(
-                    path.iter().map(Step::to_segment).collect(),
-                    missed,
-                ));
+            if !demand.legal.allows(value) {
+                found(SchemaViolation::Unmet {
+                    path: path.iter().map(Step::to_segment).collect(),
+                    value,
+                    demand,
+                });
             }
             if !value.is_null() {
                 walk(value, shape, path, found);
@@ -173,7 +181,7 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
         | (Shape::Boolean, Json::Bool(_)) => true,
         (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) => whole_number(number).is_some(),
         (Shape::Demanding(demand, shape), _) => {
-            (value.is_null() || is_plain(value, shape)) && demand.missed_by(value).is_none()
+            (value.is_null() || is_plain(value, shape)) && demand.legal.allows(value)
         }
         _ => false,
     }
@@ -231,7 +239,7 @@ mod tests {
             lines.push(match violation {
                 SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
                 SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),
-                SchemaViolation::Unmet(..) => return,
+                SchemaViolation::Unmet { .. } => return,
             });
         });
         lines

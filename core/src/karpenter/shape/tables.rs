@@ -4,8 +4,11 @@
 use super::Shape::{
     self, Any, Boolean, Demanding, FormattedText, Integer, IntegerOrText, List, Map, Object, Open, Text,
 };
-use super::demands;
-use crate::karpenter::ApiVersion;
+use super::{Demand, Legal};
+use crate::karpenter::{ApiVersion, KarpenterVersion};
+
+/// The longest list of budgets.
+pub(crate) const MOST_BUDGETS: usize = 50;
 
 /// The shape of a NodePool of this version.
 pub const fn nodepool(version: ApiVersion) -> &'static Shape {
@@ -23,6 +26,23 @@ pub const fn nodeclaim(version: ApiVersion) -> &'static Shape {
     }
 }
 
+/// A field that must be present. The definitions of 0.32 accepted an empty `spec`.
+const fn required(shape: &'static Shape) -> Shape {
+    const PRESENT: Demand = Demand {
+        since: KarpenterVersion::new(0, 33, 0),
+        legal: Legal::Present,
+    };
+    Demanding(&PRESENT, shape)
+}
+
+/// A constraint of every release.
+const fn always(legal: Legal) -> Demand {
+    Demand {
+        since: KarpenterVersion::OLDEST,
+        legal,
+    }
+}
+
 const TEXTS: Shape = Map(&Text);
 const QUANTITIES: Shape = Map(&IntegerOrText);
 
@@ -35,13 +55,13 @@ const fn root(spec: &'static Shape) -> [(&'static str, Shape); 5] {
             "metadata",
             Open(&[("name", Text), ("labels", TEXTS), ("annotations", TEXTS)]),
         ),
-        ("spec", Demanding(&demands::TEMPLATE, spec)),
+        ("spec", required(spec)),
         ("status", Any),
     ]
 }
 
 const TEMPLATE_METADATA: Shape = Object(&[
-    ("labels", Demanding(&demands::LABELS, &TEXTS)),
+    ("labels", Demanding(&always(Legal::AtMost(100)), &TEXTS)),
     ("annotations", TEXTS),
 ]);
 
@@ -53,38 +73,43 @@ const REQUIREMENTS: Shape = List(&Object(&[
 ]));
 
 const TAINTS: Shape = List(&Object(&[
-    ("key", Demanding(&demands::TAINT_KEY, &Text)),
+    ("key", required(&Text)),
     ("value", Text),
-    ("effect", Demanding(&demands::TAINT_EFFECT, &EFFECT)),
+    ("effect", required(&EFFECT)),
     ("timeAdded", FormattedText),
 ]));
 
-const EFFECT: Shape = Demanding(&demands::TAINT_EFFECTS, &Text);
+const EFFECT: Shape = Demanding(
+    &always(Legal::OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
+    &Text,
+);
 
 const RESOURCES: Shape = Object(&[("requests", QUANTITIES)]);
 
 const NODE_CLASS_REF_V1: Shape = Object(&[
-    ("group", Demanding(&demands::GROUP, &Text)),
-    ("kind", Demanding(&demands::KIND, &Text)),
-    ("name", Demanding(&demands::NAME, &Text)),
+    ("group", required(&Text)),
+    ("kind", required(&Text)),
+    ("name", required(&Text)),
 ]);
 
-const NODE_CLASS_REF_V1BETA1: Shape = Object(&[
-    ("apiVersion", Text),
-    ("kind", Text),
-    ("name", Demanding(&demands::NAME, &Text)),
-]);
+const NODE_CLASS_REF_V1BETA1: Shape =
+    Object(&[("apiVersion", Text), ("kind", Text), ("name", required(&Text))]);
+
+const WEIGHT: Shape = Demanding(&always(Legal::Within(1..=100)), &Integer);
 
 static NODEPOOL_V1: Shape = Object(&root(&Object(&[
     ("disruption", DISRUPTION_V1),
     ("limits", QUANTITIES),
-    ("weight", Demanding(&demands::WEIGHT, &Integer)),
+    ("weight", WEIGHT),
     ("replicas", Integer),
-    ("template", Demanding(&demands::TEMPLATE, &TEMPLATE_V1)),
+    ("template", required(&TEMPLATE_V1)),
 ])));
 
 const DISRUPTION_V1: Shape = Object(&[
-    ("budgets", Demanding(&demands::BUDGETS, &BUDGETS_V1)),
+    (
+        "budgets",
+        Demanding(&always(Legal::AtMost(MOST_BUDGETS)), &BUDGETS_V1),
+    ),
     ("consolidationPolicy", Text),
     ("consolidateAfter", Text),
     ("nodeLimitMode", Text),
@@ -99,29 +124,23 @@ const BUDGETS_V1: Shape = List(&Object(&[
 
 const TEMPLATE_V1: Shape = Object(&[
     ("metadata", TEMPLATE_METADATA),
-    ("spec", Demanding(&demands::TEMPLATE, &TEMPLATE_SPEC_V1)),
+    ("spec", required(&TEMPLATE_SPEC_V1)),
 ]);
 
 const TEMPLATE_SPEC_V1: Shape = Object(&[
-    ("requirements", Demanding(&demands::REQUIREMENTS, &REQUIREMENTS)),
+    ("requirements", required(&REQUIREMENTS)),
     ("taints", TAINTS),
     ("startupTaints", TAINTS),
-    (
-        "nodeClassRef",
-        Demanding(&demands::NODE_CLASS_REF, &NODE_CLASS_REF_V1),
-    ),
+    ("nodeClassRef", required(&NODE_CLASS_REF_V1)),
     ("expireAfter", Text),
     ("terminationGracePeriod", Text),
 ]);
 
 static NODECLAIM_V1: Shape = Object(&root(&Object(&[
-    ("requirements", Demanding(&demands::REQUIREMENTS, &REQUIREMENTS)),
+    ("requirements", required(&REQUIREMENTS)),
     ("taints", TAINTS),
     ("startupTaints", TAINTS),
-    (
-        "nodeClassRef",
-        Demanding(&demands::NODE_CLASS_REF, &NODE_CLASS_REF_V1),
-    ),
+    ("nodeClassRef", required(&NODE_CLASS_REF_V1)),
     ("expireAfter", Text),
     ("terminationGracePeriod", Text),
     ("resources", RESOURCES),
@@ -130,12 +149,15 @@ static NODECLAIM_V1: Shape = Object(&root(&Object(&[
 static NODEPOOL_V1BETA1: Shape = Object(&root(&Object(&[
     ("disruption", DISRUPTION_V1BETA1),
     ("limits", QUANTITIES),
-    ("weight", Demanding(&demands::WEIGHT, &Integer)),
-    ("template", Demanding(&demands::TEMPLATE, &TEMPLATE_V1BETA1)),
+    ("weight", WEIGHT),
+    ("template", required(&TEMPLATE_V1BETA1)),
 ])));
 
 const DISRUPTION_V1BETA1: Shape = Object(&[
-    ("budgets", Demanding(&demands::BUDGETS, &BUDGETS_V1BETA1)),
+    (
+        "budgets",
+        Demanding(&always(Legal::AtMost(MOST_BUDGETS)), &BUDGETS_V1BETA1),
+    ),
     ("consolidationPolicy", Text),
     ("consolidateAfter", Text),
     ("expireAfter", Text),
@@ -150,20 +172,17 @@ const BUDGETS_V1BETA1: Shape = List(&Object(&[
 
 const TEMPLATE_V1BETA1: Shape = Object(&[
     ("metadata", TEMPLATE_METADATA),
-    ("spec", Demanding(&demands::TEMPLATE, &CLAIM_SPEC_V1BETA1)),
+    ("spec", required(&CLAIM_SPEC_V1BETA1)),
 ]);
 
 static NODECLAIM_V1BETA1: Shape = Object(&root(&CLAIM_SPEC_V1BETA1));
 
 /// In v1beta1 the template of a NodePool has all fields of a NodeClaim.
 const CLAIM_SPEC_V1BETA1: Shape = Object(&[
-    ("requirements", Demanding(&demands::REQUIREMENTS, &REQUIREMENTS)),
+    ("requirements", required(&REQUIREMENTS)),
     ("taints", TAINTS),
     ("startupTaints", TAINTS),
-    (
-        "nodeClassRef",
-        Demanding(&demands::NODE_CLASS_REF, &NODE_CLASS_REF_V1BETA1),
-    ),
+    ("nodeClassRef", required(&NODE_CLASS_REF_V1BETA1)),
     ("resources", RESOURCES),
     ("kubelet", KUBELET),
 ]);
@@ -183,5 +202,5 @@ const KUBELET: Shape = Object(&[
     ("systemReserved", TEXTS),
 ]);
 
-const PERCENT: Shape = Demanding(&demands::PERCENT, &Integer);
-const PODS: Shape = Demanding(&demands::PODS, &Integer);
+const PERCENT: Shape = Demanding(&always(Legal::Within(0..=100)), &Integer);
+const PODS: Shape = Demanding(&always(Legal::Within(0..=i32::MAX as i64)), &Integer);

@@ -10,7 +10,7 @@ use crate::rules::findings::Findings;
 
 pub const RULES: &[&Rule] = &[&BUDGETS_COUNT, &BUDGETS_EMPTY, &BUDGET_BLOCKS_DRIFT];
 
-static BUDGETS_COUNT: Rule = Rule {
+pub static BUDGETS_COUNT: Rule = Rule {
     id: RuleId::new("budgets-count"),
     title: "A NodePool has at most 50 budgets",
     severity: Some(Severity::Error),

@@ -1,0 +1,241 @@
+//! What is reported about a field that is missing, or whose value has the right type and is illegal. The constraints
+//! are data of [`crate::karpenter::shape`]; rule and words are here, by the path of the field.
+
+use super::budgets::list::BUDGETS_COUNT;
+use super::kubelet::KUBELET;
+use super::labels::LABELS_COUNT;
+use super::required::{FIELD_REQUIRED, group_of_v1beta1};
+use super::taints::TAINT_EFFECT;
+use super::weight::{self, WEIGHT};
+use crate::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Suggestion};
+use crate::json::Json;
+use crate::karpenter::shape::{Legal, entries};
+use crate::karpenter::{TemplateOwner, whole_number};
+use crate::rule::Rule;
+
+/// The words about one constraint.
+struct Text {
+    /// The fields with the constraint, as [`field`] writes their paths.
+    fields: &'static [&'static str],
+    /// The rule that reports it.
+    rule: &'static Rule,
+    /// Why the value is illegal: a clause without a full stop.
+    reason: &'static str,
+    /// What to write instead of a value, unless the object or a list of legal words suggests something better.
+    suggestion: fn(&Json<'_>) -> Option<&'static str>,
+}
+
+const UNFOUND: &str = "the node class cannot be found without it";
+
+const EFFECTS: &[&str] = &[
+    ".spec.template.spec.taints[].effect",
+    ".spec.template.spec.startupTaints[].effect",
+];
+
+static TEXTS: &[Text] = &[
+    Text {
+        fields: &[".spec", ".spec.template", ".spec.template.spec"],
+        rule: &FIELD_REQUIRED,
+        reason: "nothing can be launched without it",
+        suggestion: |_| Some("add it, with nodeClassRef and requirements inside"),
+    },
+    Text {
+        fields: &[".spec.template.spec.nodeClassRef"],
+        rule: &FIELD_REQUIRED,
+        reason: "it names what machines are made of",
+        suggestion: |_| Some("name the group, kind and name of your node class"),
+    },
+    Text {
+        fields: &[".spec.template.spec.nodeClassRef.group"],
+        rule: &FIELD_REQUIRED,
+        reason: UNFOUND,
+        suggestion: |_| Some("write the group of your node class"),
+    },
+    Text {
+        fields: &[".spec.template.spec.nodeClassRef.kind"],
+        rule: &FIELD_REQUIRED,
+        reason: UNFOUND,
+        suggestion: |_| Some("write the kind of your node class"),
+    },
+    Text {
+        fields: &[".spec.template.spec.nodeClassRef.name"],
+        rule: &FIELD_REQUIRED,
+        reason: UNFOUND,
+        suggestion: |_| Some("write the name of your node class"),
+    },
+    Text {
+        fields: &[".spec.template.spec.requirements"],
+        rule: &FIELD_REQUIRED,
+        reason: "the API demands the list, though it may be empty",
+        suggestion: |_| Some("write requirements: []"),
+    },
+    Text {
+        fields: &[
+            ".spec.template.spec.taints[].key",
+            ".spec.template.spec.startupTaints[].key",
+        ],
+        rule: &FIELD_REQUIRED,
+        reason: "a taint needs a key",
+        suggestion: |_| Some("write one such as example.com/team"),
+    },
+    Text {
+        fields: EFFECTS,
+        rule: &FIELD_REQUIRED,
+        reason: "a taint needs an effect",
+        suggestion: |_| Some("write NoSchedule, PreferNoSchedule or NoExecute"),
+    },
+    Text {
+        fields: EFFECTS,
+        rule: &TAINT_EFFECT,
+        reason: "Kubernetes knows no other effect",
+        suggestion: |_| None,
+    },
+    Text {
+        fields: &[".spec.weight"],
+        rule: &WEIGHT,
+        reason: "a weight goes from 1 to 100",
+        suggestion: weight::instead_of,
+    },
+    Text {
+        fields: &[".spec.disruption.budgets"],
+        rule: &BUDGETS_COUNT,
+        reason: "must have at most 50 items",
+        suggestion: |_| Some("join windows of one kind in one schedule, such as 0 9 * * mon-fri"),
+    },
+    Text {
+        fields: &[".spec.template.metadata.labels"],
+        rule: &LABELS_COUNT,
+        reason: "must have at most 100 labels",
+        suggestion: |_| Some("remove those that no pod selects"),
+    },
+    Text {
+        fields: &[
+            ".spec.template.spec.kubelet.imageGCHighThresholdPercent",
+            ".spec.template.spec.kubelet.imageGCLowThresholdPercent",
+        ],
+        rule: &KUBELET,
+        reason: "must be from 0 to 100",
+        suggestion: |_| None,
+    },
+    Text {
+        fields: &[
+            ".spec.template.spec.kubelet.maxPods",
+            ".spec.template.spec.kubelet.podsPerCore",
+        ],
+        rule: &KUBELET,
+        reason: "must be from 0 to 2147483647",
+        suggestion: |_| None,
+    },
+];
+
+/// The path of the same field in a NodePool, without positions in lists. A NodeClaim is what a template describes.
+fn field(owner: TemplateOwner, path: &FieldPath) -> String {
+    let above = match owner {
+        TemplateOwner::Pool => "",
+        TemplateOwner::Claim => ".spec.template",
+    };
+    let steps = path.segments().iter();
+    steps.fold(above.to_owned(), |field, step| match step {
+        Segment::Key(name) => field + "." + name,
+        Segment::Index(_) => field + "[]",
+    })
+}
+
+/// The words about a constraint of a field. A missing value and an illegal one are different rules.
+fn text(field: &str, legal: &Legal) -> Option<&'static Text> {
+    let must_be_present = matches!(legal, Legal::Present);
+    let mut texts = TEXTS.iter().filter(|text| text.fields.contains(&field));
+    texts.find(|text| (text.rule.id == FIELD_REQUIRED.id) == must_be_present)
+}
+
+/// What is reported about a value that a constraint does not allow. A test shows that each constraint has a text.
+pub fn finding(
+    object: &Json<'_>,
+    owner: TemplateOwner,
+    path: FieldPath,
+    value: &Json<'_>,
+    legal: &Legal,
+) -> Option<Diagnostic> {
+    let text = text(&field(owner, &path), legal)?;
+    let problem = match (legal, value) {
+        (Legal::Present, _) => Problem::Required,
+        (Legal::Within(_), Json::Number(number)) => whole_number(number)?.into(),
+        (Legal::AtMost(_), _) => Problem::TooMany {
+            actual: entries(value),
+        },
+        (Legal::OneOf(words), Json::String(word)) => {
+            return Some(text.rule.unsupported(path, word, words, text.reason));
+        }
+        _ => return None,
+    };
+    let suggestion =
+        group_of_v1beta1(object, &path).or_else(|| (text.suggestion)(value).map(Suggestion::from));
+    let finding = text.rule.finding(path, problem, text.reason);
+    Some(finding.suggest_if_known(suggestion))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::karpenter::ApiVersion;
+    use crate::karpenter::shape::{Shape, nodeclaim, nodepool};
+
+    /// Passes each constraint of a table to `found`, with a path to its field.
+    fn constraints(shape: &Shape, path: FieldPath, found: &mut impl FnMut(&FieldPath, &Legal)) {
+        match shape {
+            Shape::Demanding(demand, shape) => {
+                found(&path, &demand.legal);
+                constraints(shape, path, found);
+            }
+            Shape::List(element) => constraints(element, path.index(0), found),
+            Shape::Map(entry) => constraints(entry, path.key("any"), found),
+            Shape::Object(fields) | Shape::Open(fields) => {
+                for (name, shape) in *fields {
+                    constraints(shape, path.clone().key(*name), found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn each_constraint_has_a_text_that_names_its_bounds_and_each_text_has_a_constraint() {
+        let mut demanded = BTreeSet::new();
+        for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
+            for (owner, shape) in [
+                (TemplateOwner::Pool, nodepool(version)),
+                (TemplateOwner::Claim, nodeclaim(version)),
+            ] {
+                constraints(shape, FieldPath::root(), &mut |path, legal| {
+                    let field = field(owner, path);
+                    let text = text(&field, legal);
+                    let text = text.unwrap_or_else(|| panic!("{field} has no text for {legal:?}"));
+                    let bounds = match legal {
+                        Legal::Within(range) => vec![range.start().to_string(), range.end().to_string()],
+                        Legal::AtMost(most) => vec![most.to_string()],
+                        Legal::Present | Legal::OneOf(_) => Vec::new(),
+                    };
+                    for bound in bounds {
+                        let mut words = text.reason.split(' ');
+                        assert!(
+                            words.any(|word| word == bound),
+                            "{field}: {} is not {bound}",
+                            text.reason
+                        );
+                    }
+                    demanded.insert((field, text.rule.id));
+                });
+            }
+        }
+        let fields = |text: &'static Text| {
+            text.fields
+                .iter()
+                .map(|field| ((*field).to_owned(), text.rule.id))
+        };
+        let mut texts: Vec<_> = TEXTS.iter().flat_map(fields).collect();
+        texts.sort();
+        assert_eq!(texts, Vec::from_iter(demanded));
+    }
+}
