@@ -98,6 +98,16 @@ fn a_folder_that_is_named_like_a_command_is_never_taken_for_it() {
 }
 
 #[test]
+fn kubectls_plugin_may_be_either_program() {
+    let directory = directory(&[]);
+    let plugin = directory.path().join("kubectl-nodepool_lint");
+    std::os::unix::fs::symlink(&*PROGRAM, &plugin).expect("a link");
+    let mut command = Command::new(plugin);
+    let help = process::run(command.arg("--help"), "").success();
+    assert!(help.contains("Usage: kubectl nodepool-lint"), "{help}");
+}
+
+#[test]
 fn help_completions_and_the_manual_name_the_program_as_it_is_typed() {
     let help = run_in(root(), &["--help"], "").success();
     assert!(
