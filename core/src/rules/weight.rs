@@ -1,28 +1,8 @@
 //! `spec.weight`.
 
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&WEIGHT];
-
-static WEIGHT: Rule = Rule {
-    id: RuleId::new("weight"),
-    title: "`weight` is from 1 to 100",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "Karpenter tries pools with a higher weight first. A pool without `weight` counts as 0, but 0 \
-          cannot be written: leave the field out.",
-    seen_in: &[],
-    bad: "\
-spec:
-  weight: 0
-",
-    good: "\
-spec:
-  weight: 10
-",
-};
+pub static WEIGHT: Rule = rule!("weight", Error, [Schema]);
 
 #[cfg(test)]
 mod tests {
