@@ -2,7 +2,7 @@
 //! reconciler.
 //!
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from the
-//! ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`rule`] and [`karpenter`], then
+//! ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`mod@rule`] and [`karpenter`], then
 //! [`policy`], then [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`], then [`policy_file`].
 //! A module imports only from floors below its own.
 
@@ -16,6 +16,7 @@ pub mod nodelimit;
 pub mod policy;
 pub mod policy_file;
 pub mod review;
+#[macro_use]
 pub mod rule;
 pub mod rules;
 pub mod scale;

@@ -82,7 +82,7 @@ fn any_pool() -> impl Strategy<Value = Value> {
 
 /// Levels for some rules, exemptions for some pools; no severity is higher than the catalogue's.
 fn any_lenience() -> impl Strategy<Value = Policy> {
-    let rule = proptest::sample::select(CATALOGUE.as_slice());
+    let rule = proptest::sample::select(CATALOGUE);
     let level = prop_oneof![
         Just(Level::Off),
         Just(Level::Severity(Severity::Info)),
@@ -169,7 +169,7 @@ proptest! {
     #[test]
     fn where_every_rule_is_off_only_what_karpenter_rejects_itself_is_left(object in any_pool()) {
         let mut policy = Policy::default();
-        for rule in CATALOGUE.iter() {
+        for rule in CATALOGUE {
             policy.levels.set(rule.id, Level::Off);
         }
         let all = review_of(&object, None, &Policy::default()).report;

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use poolgate_core::diagnostic::{Origin, Severity};
 use poolgate_core::rule::Rule;
-use poolgate_core::rules::across::is_across;
 use poolgate_core::rules::{CATALOGUE, find};
 
 use crate::files;
@@ -59,7 +58,7 @@ fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
         Format::Text => {
             let width = text_rules::ids().map(str::len).max().unwrap_or(0);
             for (id, severity, title) in lines() {
-                writeln!(output, "{id:width$}  {severity:7}  {}", plain(title))?;
+                writeln!(output, "{id:width$}  {severity:7}  {}", plain(&title))?;
             }
             Ok(())
         }
@@ -68,11 +67,11 @@ fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
 }
 
 /// Name, severity and title of every rule; lint's own rules are last.
-fn lines() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+fn lines() -> impl Iterator<Item = (&'static str, &'static str, String)> {
     let catalogue = CATALOGUE.iter();
-    let catalogue = catalogue.map(|rule| (rule.id.as_str(), severity(rule), rule.title));
+    let catalogue = catalogue.map(|rule| (rule.id.as_str(), severity(rule), rule.page().title));
     let own = text_rules::RULES.iter();
-    catalogue.chain(own.map(|rule| (rule.id, rule.severity.as_str(), rule.title)))
+    catalogue.chain(own.map(|rule| (rule.id, rule.severity.as_str(), rule.title.to_owned())))
 }
 
 /// Explains one rule.
@@ -84,18 +83,18 @@ fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
     let Some(rule) = find(id) else {
         return Ok(());
     };
-    let (title, why) = (plain(rule.title), wrapped(rule.why));
+    let page = rule.page();
+    let (title, why) = (plain(&page.title), wrapped(&page.why));
     writeln!(output, "{id} ({})\n\n{title}.\n", severity(rule))?;
     writeln!(output, "{why}\n\n{}\n", wrapped(&origins(rule)))?;
-    if !rule.seen_in.is_empty() {
-        let names: Vec<String> = rule.seen_in.iter().map(|issue| full_name(issue)).collect();
-        writeln!(output, "Seen in: {}\n", names.join(", "))?;
+    if !page.seen_in.is_empty() {
+        writeln!(output, "Seen in: {}\n", page.seen_in.join(", "))?;
     }
     writeln!(
         output,
         "Breaks the rule:\n\n{}\nFine:\n\n{}",
-        indented(rule.bad),
-        indented(rule.good)
+        indented(page.bad),
+        indented(page.good)
     )
 }
 
@@ -135,7 +134,7 @@ fn page(output: &mut impl Write) -> io::Result<()> {
     for (id, severity, title) in lines() {
         writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |")?;
     }
-    for rule in CATALOGUE.iter() {
+    for rule in CATALOGUE {
         section(rule, output)?;
     }
     for rule in &text_rules::RULES {
@@ -151,15 +150,15 @@ fn page(output: &mut impl Write) -> io::Result<()> {
 }
 
 fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
-    let (id, title, why) = (rule.id, rule.title, rule.why);
-    writeln!(output, "\n## {id}\n\n**{title}.** ({})\n", severity(rule))?;
-    writeln!(output, "{why}\n\n{}", origins(rule))?;
-    if !rule.seen_in.is_empty() {
-        let links: Vec<String> = rule.seen_in.iter().map(|issue| link(issue)).collect();
+    let (id, page) = (rule.id, rule.page());
+    writeln!(output, "\n## {id}\n\n**{}.** ({})\n", page.title, severity(rule))?;
+    writeln!(output, "{}\n\n{}", page.why, origins(rule))?;
+    if !page.seen_in.is_empty() {
+        let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
     }
     let word = match rule.severity {
-        _ if is_across(rule) => "Found",
+        _ if rule.is_across => "Found",
         Some(Severity::Error) => "Denied",
         Some(Severity::Warning) => "Warned of",
         Some(Severity::Info) => "Noted",
@@ -168,14 +167,14 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     writeln!(
         output,
         "\n{word}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
-        shortened(rule.bad),
-        shortened(rule.good)
+        shortened(page.bad),
+        shortened(page.good)
     )
 }
 
 /// What else rejects objects that break the rule, as a sentence.
 fn origins(rule: &Rule) -> String {
-    if is_across(rule) {
+    if rule.is_across {
         return ACROSS.to_owned();
     }
     if let [origin] = rule.origins {
@@ -252,19 +251,10 @@ fn plain(markdown: &str) -> String {
     markdown.replace(['`', '*'], "")
 }
 
-fn full_name(issue: &str) -> String {
-    if issue.contains('#') {
-        issue.to_owned()
-    } else {
-        format!("kubernetes-sigs/karpenter#{issue}")
-    }
-}
-
 fn link(issue: &str) -> String {
-    let name = full_name(issue);
-    name.split_once('#').map_or_else(
-        || name.clone(),
-        |(repository, number)| format!("[{name}](https://github.com/{repository}/issues/{number})"),
+    issue.split_once('#').map_or_else(
+        || issue.to_owned(),
+        |(repository, number)| format!("[{issue}](https://github.com/{repository}/issues/{number})"),
     )
 }
 

@@ -1,6 +1,7 @@
 //! Every rule's examples do what the catalogue says: those of a bound under the policy that sets it, which is in
 //! `docs/examples/policy` under the rule's name.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::{Level, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::{Evidence, Rule};
-use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together, is_across};
+use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together};
 use poolgate_core::rules::{CATALOGUE, find};
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ fn policy(rule: &Rule) -> Policy {
 
 /// The findings for an example: on each object by itself and, for a rule across objects, on all of them.
 fn diagnostics(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<Diagnostic> {
-    if is_across(rule) {
+    if rule.is_across {
         return diagnostics_together(rule, example, release);
     }
     let (old, object) = objects(example);
@@ -176,10 +177,9 @@ fn releases(rule: &Rule) -> (KarpenterVersion, KarpenterVersion) {
 
 #[test]
 fn a_finding_is_of_an_origin_that_its_rule_lists() {
-    for rule in CATALOGUE.iter() {
-        assert!(!rule.origins.is_empty(), "{}", rule.id);
+    for rule in CATALOGUE {
         let (release, _) = releases(rule);
-        for finding in diagnostics(rule, rule.bad, release) {
+        for finding in diagnostics(rule, rule.page().bad, release) {
             let spoken = find(finding.rule.as_str()).expect("a rule");
             assert!(spoken.origins.contains(&finding.origin), "{finding}");
         }
@@ -188,21 +188,24 @@ fn a_finding_is_of_an_origin_that_its_rule_lists() {
 
 #[test]
 fn evidence_is_given_for_what_nobody_denies_and_for_nothing_else() {
-    for rule in CATALOGUE.iter() {
+    for rule in CATALOGUE {
         let is_silent = rule.origins.contains(&Origin::Silent);
         assert_eq!(rule.evidence.is_some(), is_silent, "{}", rule.id);
+        let page = rule.page();
+        let is_read = rule.evidence == Some(Evidence::Read);
+        assert_eq!(page.source.is_some(), is_read, "{}", rule.id);
         if rule.evidence == Some(Evidence::Reported) {
-            assert!(!rule.seen_in.is_empty(), "{}: who reported it?", rule.id);
+            assert!(!page.seen_in.is_empty(), "{}: who reported it?", rule.id);
         }
     }
 }
 
 #[test]
 fn a_bad_example_breaks_its_rule_and_no_other() {
-    for rule in CATALOGUE.iter() {
+    for rule in CATALOGUE {
         let (release, _) = releases(rule);
         let expected = (rule.id.as_str(), rule.severity.unwrap_or(Severity::Warning));
-        assert_eq!(spoken(rule, rule.bad, release), [expected], "{}", rule.id);
+        assert_eq!(spoken(rule, rule.page().bad, release), [expected], "{}", rule.id);
     }
 }
 
@@ -211,7 +214,7 @@ fn a_rule_that_is_off_is_silent_until_the_policy_gives_it_a_level() {
     let mut off = CATALOGUE.iter().filter(|rule| rule.severity.is_none()).peekable();
     assert!(off.peek().is_some(), "no rule is off, so this test shows nothing");
     for rule in off {
-        let (_, object) = objects(rule.bad);
+        let (_, object) = objects(rule.page().bad);
         let request = Request {
             subject: subject_of(&object),
             object: &Json::from(&object),
@@ -225,34 +228,30 @@ fn a_rule_that_is_off_is_silent_until_the_policy_gives_it_a_level() {
 
 #[test]
 fn a_good_example_breaks_no_rule() {
-    for rule in CATALOGUE.iter() {
+    for rule in CATALOGUE {
         let (_, release) = releases(rule);
-        assert_eq!(spoken(rule, rule.good, release), [], "{}", rule.id);
+        assert_eq!(spoken(rule, rule.page().good, release), [], "{}", rule.id);
     }
 }
 
-/// The names of the rules that the files below `directory` declare.
-fn declared(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).expect("the sources can be listed");
-    let paths = entries.map(|entry| entry.expect("the sources can be listed").path());
-    paths
-        .flat_map(|path| {
-            if path.is_dir() {
-                return declared(&path);
-            }
-            let source = fs::read_to_string(&path).expect("a source can be read");
-            let rules = source.split(": Rule = Rule {").skip(1);
-            let names = rules.filter_map(|rule| rule.split('"').nth(1));
-            names.map(str::to_owned).collect()
-        })
-        .collect()
-}
-
 #[test]
-fn every_rule_that_is_declared_is_in_the_catalogue() {
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/src/rules");
-    let mut missing = declared(&rules);
-    assert!(missing.len() >= CATALOGUE.len());
-    missing.retain(|rule| find(rule).is_none());
-    assert_eq!(missing, [""; 0], "these are missing in the RULES of their files");
+fn every_page_is_that_of_a_rule_and_has_all_its_parts() {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/rules");
+    let pages = fs::read_dir(pages).expect("the pages can be listed");
+    let names = pages.map(|page| page.expect("the pages can be listed").file_name());
+    let names: BTreeSet<String> = names
+        .map(|name| name.into_string().expect("a name in UTF-8"))
+        .collect();
+    let rules = CATALOGUE.iter().map(|rule| format!("{}.md", rule.id));
+    assert_eq!(names, rules.collect(), "each page is of a rule in the catalogue");
+    for rule in CATALOGUE {
+        let page = rule.page();
+        for part in [&*page.title, &*page.why, page.bad, page.good] {
+            assert!(
+                !part.is_empty(),
+                "{}: a part is missing or badly formed: {page:?}",
+                rule.id
+            );
+        }
+    }
 }

@@ -58,7 +58,7 @@ fn rules(level: &'static Shape) -> Value {
     let property = |title: &str| with_description(described(level), title);
     let rules: Map<String, Value> = CATALOGUE
         .iter()
-        .map(|rule| (rule.id.as_str().to_owned(), property(rule.title)))
+        .map(|rule| (rule.id.as_str().to_owned(), property(&rule.page().title)))
         .collect();
     json!({"type": "object", "properties": rules, "additionalProperties": false})
 }

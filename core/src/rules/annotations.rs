@@ -1,10 +1,10 @@
 //! The annotations that a template gives its nodes.
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Problem};
 use crate::json::{Json, Object};
 use crate::karpenter::{Template, TemplateOwner};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::value::label::{corrected_key, qualified_name};
 
 /// Most bytes that the keys and values of an object's annotations may have together
@@ -19,60 +19,8 @@ const MOST_IN_TEMPLATE: usize = MOST_BYTES - KARPENTERS_OWN;
 /// The annotation that keeps Karpenter from disrupting a node.
 const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 
-pub const RULES: &[&Rule] = &[&TEMPLATE_ANNOTATIONS, &DO_NOT_DISRUPT_TEMPLATE];
-
-static TEMPLATE_ANNOTATIONS: Rule = Rule {
-    id: RuleId::new("template-annotations"),
-    title: "A NodeClaim can have the annotations of the template",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter copies the template's annotations to every NodeClaim and adds two of its own. The API \
-          server rejects a NodeClaim with an illegal key, or with more than 256 KiB of keys and values \
-          together. The pool then looks healthy and never launches a node.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    metadata:
-      annotations:
-        owned by: blue
-",
-    good: "\
-spec:
-  template:
-    metadata:
-      annotations:
-        example.com/owned-by: blue
-",
-};
-
-static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
-    id: RuleId::new("do-not-disrupt-template"),
-    title: "A template does not exempt every node of the pool from disruption",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter copies `karpenter.sh/do-not-disrupt` from the template to every node, so it never \
-          consolidates or replaces any of them, not even drifted ones. A budget of `nodes: \"0\"` does the \
-          same, can be limited to times and reasons, and shows in `spec.disruption`.",
-    seen_in: &["aws/karpenter-provider-aws#6383"],
-    bad: r#"spec:
-  template:
-    metadata:
-      annotations:
-        karpenter.sh/do-not-disrupt: "true"
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 8 * * mon-fri
-        duration: 10h
-      - nodes: 10%
-"#,
-};
+pub static TEMPLATE_ANNOTATIONS: Rule = rule!("template-annotations", Error, [Silent], Shown);
+pub static DO_NOT_DISRUPT_TEMPLATE: Rule = rule!("do-not-disrupt-template", Warning, [Silent], Shown);
 
 /// Checks the annotations of a template. Those of a NodeClaim are its own metadata, which Kubernetes checks.
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {

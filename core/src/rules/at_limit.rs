@@ -3,68 +3,14 @@
 use super::choices::{check_word, is_set, path};
 use super::findings::Findings;
 use super::lifetime::beside::drains_without_end;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION, NodePool, TemplateOwner};
 use crate::policy::{AT_LIMIT_ANNOTATION, AtLimit};
 use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&AT_LIMIT, &AT_LIMIT_REPLACE];
-
-static AT_LIMIT: Rule = Rule {
-    id: RuleId::new("at-limit"),
-    title: "`poolgate.dev/at-limit` is `Block`, `Repair` or `Replace`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "A `Hard` pool at its limit has no place for a replacement beside the node that it replaces. This says which \
-          nodes poolgate's reconciler deletes first: none (`Block`), those that Karpenter wants to repair (`Repair`), or \
-          drifted ones, too (`Replace`). Any other value is ignored, so that the policy decides, and perhaps not as you \
-          want for this pool.",
-    seen_in: &[],
-    bad: "\
-metadata:
-  annotations:
-    poolgate.dev/at-limit: Delete
-",
-    good: "\
-metadata:
-  annotations:
-    poolgate.dev/at-limit: Repair
-",
-};
-
-static AT_LIMIT_REPLACE: Rule = Rule {
-    id: RuleId::new("at-limit-replace"),
-    title: "A pool that says `Replace` has what that needs",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Before poolgate deletes a drifted node of a full pool, it lowers `spec.limits.nodes` by one, so that Karpenter \
-          does not ask for the place until the node is gone. It does that only where the annotation \
-          `poolgate.dev/node-limit` leaves the field to it. And it deletes only nodes with a `terminationGracePeriod`: \
-          without one, a PodDisruptionBudget could block the drain forever, and the pool would be one node short. EKS \
-          Auto Mode sets it to 24 hours by itself. If one of the two is missing, drifted nodes wait, as with `Repair`.",
-    seen_in: &["3203", "2905"],
-    bad: "\
-metadata:
-  annotations:
-    poolgate.dev/at-limit: Replace
-spec:
-  limits:
-    nodes: \"10\"
-",
-    good: "\
-metadata:
-  annotations:
-    poolgate.dev/at-limit: Replace
-    poolgate.dev/node-limit: \"10\"
-spec:
-  template:
-    spec:
-      terminationGracePeriod: 1h
-",
-};
+pub static AT_LIMIT: Rule = rule!("at-limit", Error, [Poolgate]);
+pub static AT_LIMIT_REPLACE: Rule = rule!("at-limit-replace", Warning, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     check_word(

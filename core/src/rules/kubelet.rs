@@ -3,10 +3,10 @@
 use super::findings::Findings;
 use super::length::too_long;
 use super::origins::by_quantity;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem};
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
 
@@ -23,65 +23,8 @@ const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 /// The first release whose CRD requires `resources` of a NodePool to be empty.
 const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
 
-pub const RULES: &[&Rule] = &[&KUBELET, &TEMPLATE_RESOURCES];
-
-pub static KUBELET: Rule = Rule {
-    id: RuleId::new("kubelet"),
-    title: "The kubelet settings of a v1beta1 template fit together",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
-    evidence: Some(Evidence::Read(
-        "`k8s.io/apimachinery`, `pkg/apis/meta/v1/duration.go`, `UnmarshalJSON`",
-    )),
-    why: "The CRD lists the valid eviction signals and reserved resources. It requires a grace period for \
-          each soft eviction threshold and the other way round, and a high image threshold above the low \
-          one. It does not check that Karpenter can read a grace period, and one that it cannot read makes \
-          the list of **all** NodePools unreadable. In v1 these settings belong to the node class.",
-    seen_in: &[],
-    bad: "\
-apiVersion: karpenter.sh/v1beta1
-spec:
-  template:
-    spec:
-      kubelet:
-        evictionSoft:
-          memory.available: 500Mi
-",
-    good: "\
-apiVersion: karpenter.sh/v1beta1
-spec:
-  template:
-    spec:
-      kubelet:
-        evictionSoft:
-          memory.available: 500Mi
-        evictionSoftGracePeriod:
-          memory.available: 1m
-",
-};
-
-static TEMPLATE_RESOURCES: Rule = Rule {
-    id: RuleId::new("template-resources"),
-    title: "The template of a v1beta1 NodePool has no `resources`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "Karpenter adds up what pods request. Only NodeClaims have `resources`.",
-    seen_in: &[],
-    bad: r#"apiVersion: karpenter.sh/v1beta1
-spec:
-  template:
-    spec:
-      resources:
-        requests:
-          cpu: "4"
-"#,
-    good: r#"apiVersion: karpenter.sh/v1beta1
-spec:
-  limits:
-    cpu: "4"
-"#,
-};
+pub static KUBELET: Rule = rule!("kubelet", Error, [Schema, Silent, Poolgate], Read);
+pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, [Schema]);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     if template.version != ApiVersion::V1Beta1 {

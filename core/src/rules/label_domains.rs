@@ -2,93 +2,13 @@
 
 use super::findings::Findings;
 use super::reserved_labels::{Reserved, present_name};
-use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, Suggestion};
 use crate::karpenter::{LabelKind, Template};
 use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[
-    &LABEL_RESTRICTED,
-    &LABEL_PROVIDER_MISSPELT,
-    &LABEL_PROVIDER_UNKNOWN,
-];
-
-static LABEL_RESTRICTED: Rule = Rule {
-    id: RuleId::new("label-restricted"),
-    title: "A template label is not one that Karpenter reserves",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Runtime],
-    evidence: None,
-    why: "Of the labels in domains that end in `karpenter.sh`, a template may set only \
-          `karpenter.sh/capacity-type`; Karpenter sets `karpenter.sh/nodepool` itself, and the kubelet \
-          `kubernetes.io/hostname`. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and \
-          `k8s.io` are restricted, too, except `node.kubernetes.io`, `node-restriction.kubernetes.io`, \
-          `kops.k8s.io` and the labels that Karpenter knows. An old name of such a label, for example \
-          `beta.kubernetes.io/arch`, is not accepted.",
-    seen_in: &["2586"],
-    bad: r#"spec:
-  template:
-    metadata:
-      labels:
-        karpenter.sh/managed: "true"
-"#,
-    good: r#"spec:
-  template:
-    metadata:
-      labels:
-        example.com/managed: "true"
-"#,
-};
-
-static LABEL_PROVIDER_MISSPELT: Rule = Rule {
-    id: RuleId::new("label-provider-misspelt"),
-    title: "A template label spells a provider's label as the provider does",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Runtime],
-    evidence: None,
-    why: "A provider reserves its domain for its own labels and rejects all others. This key differs from a \
-          known label by a letter or two, or only by its domain.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    metadata:
-      labels:
-        karpenter.kwok.sh/instance-famly: c
-",
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        karpenter.kwok.sh/instance-family: c
-",
-};
-
-static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
-    id: RuleId::new("label-provider-unknown"),
-    title: "A template label in a provider's domain is one that the provider has",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Runtime],
-    evidence: None,
-    why: "A provider rejects labels in its domain that it does not know. The label is in none of poolgate's \
-          lists, but a newer provider may have added it, so this is only a warning. Use your own domain for \
-          your own labels.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    metadata:
-      labels:
-        karpenter.kwok.sh/chipset: b450
-",
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/chipset: b450
-",
-};
+pub static LABEL_RESTRICTED: Rule = rule!("label-restricted", Error, [Schema, Runtime]);
+pub static LABEL_PROVIDER_MISSPELT: Rule = rule!("label-provider-misspelt", Error, [Runtime]);
+pub static LABEL_PROVIDER_UNKNOWN: Rule = rule!("label-provider-unknown", Warning, [Runtime]);
 
 /// Checks the domain of a label whose syntax is valid.
 pub fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {

@@ -4,102 +4,16 @@ use super::findings::Findings;
 use super::origins::by_crd_or;
 use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
-use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::diagnostic::Origin;
 use crate::json::Json;
 use crate::karpenter::{Template, TemplateOwner};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
-pub const RULES: &[&Rule] = &[&LABELS_COUNT, &LABEL_KEY, &LABEL_KEY_LENGTH, &LABEL_VALUE];
-
-pub static LABELS_COUNT: Rule = Rule {
-    id: RuleId::new("labels-count"),
-    title: "A template has at most 100 labels",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The CRD rejects more. Each label also becomes a requirement of the NodeClaim, which may have 100 \
-          in all.",
-    seen_in: &[],
-    bad: include_str!("examples/labels-count.yaml"),
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: blue
-",
-};
-
-static LABEL_KEY: Rule = Rule {
-    id: RuleId::new("label-key"),
-    title: "The key of a template label is one that Kubernetes accepts",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Runtime, Origin::Schema],
-    evidence: None,
-    why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
-          `.`. Karpenter reports a wrong key only in the condition `ValidationSucceeded`.",
-    seen_in: &["aws/karpenter-provider-aws#6618"],
-    bad: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/my team: blue
-",
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/my-team: blue
-",
-};
-
-static LABEL_KEY_LENGTH: Rule = Rule {
-    id: RuleId::new("label-key-length"),
-    title: "The key of a template label fits in a requirement",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Kubernetes accepts a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
-          turns each template label into a requirement of the NodeClaim, whose key may have 316. The API \
-          server then rejects every NodeClaim of the pool, which looks healthy and never launches a node.",
-    seen_in: &[],
-    bad: include_str!("examples/label-key-length.yaml"),
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: blue
-",
-};
-
-static LABEL_VALUE: Rule = Rule {
-    id: RuleId::new("label-value"),
-    title: "The value of a template label is one that Kubernetes accepts",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "A value is empty, or at most 63 letters, digits, `-`, `_` and `.` that begin and end with a letter \
-          or digit.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/region: us east
-",
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/region: us-east
-",
-};
+pub static LABELS_COUNT: Rule = rule!("labels-count", Error, [Schema]);
+pub static LABEL_KEY: Rule = rule!("label-key", Error, [Runtime, Schema]);
+pub static LABEL_KEY_LENGTH: Rule = rule!("label-key-length", Error, [Silent], Shown);
+pub static LABEL_VALUE: Rule = rule!("label-value", Error, [Schema]);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(labels) = template.labels.present() else {

@@ -2,61 +2,13 @@
 
 use super::choices::{check_number, path};
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::diagnostic::FieldPath;
 use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
 use crate::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub const RULES: &[&Rule] = &[&NODE_LIMIT, &NODE_LIMIT_TWICE];
-
-static NODE_LIMIT: Rule = Rule {
-    id: RuleId::new("node-limit"),
-    title: "`poolgate.dev/node-limit` is a whole number",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "It is the node limit of a pool that leaves `spec.limits.nodes` to poolgate. A value that is not a \
-          whole number is ignored: the pool would have no limit, or the one that happens to be in its spec.",
-    seen_in: &[],
-    bad: "\
-metadata:
-  annotations:
-    poolgate.dev/node-limit: ten
-",
-    good: "\
-metadata:
-  annotations:
-    poolgate.dev/node-limit: \"10\"
-",
-};
-
-static NODE_LIMIT_TWICE: Rule = Rule {
-    id: RuleId::new("node-limit-twice"),
-    title: "A pool that leaves `limits.nodes` to poolgate does not set it",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "The annotation `poolgate.dev/node-limit` wins. The reconciler keeps `spec.limits.nodes` at that \
-          number, less the nodes that are on their way out but still count. It overwrites every other value: \
-          a GitOps controller that also writes the field fights with the reconciler forever.",
-    seen_in: &[],
-    bad: "\
-metadata:
-  annotations:
-    poolgate.dev/node-limit: \"10\"
-spec:
-  limits:
-    nodes: \"20\"
-",
-    good: "\
-metadata:
-  annotations:
-    poolgate.dev/node-limit: \"10\"
-spec:
-  limits:
-    cpu: 1000
-",
-};
+pub static NODE_LIMIT: Rule = rule!("node-limit", Error, [Poolgate]);
+pub static NODE_LIMIT_TWICE: Rule = rule!("node-limit-twice", Warning, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(limit) = check_number(&NODE_LIMIT, pool, NODE_LIMIT_ANNOTATION, "10", findings) else {

@@ -1,37 +1,11 @@
 //! `nodeLimitMode`, poolgate's own field, and the annotation that replaces it if the CRD lacks the field.
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::diagnostic::FieldPath;
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
 use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&NODE_LIMIT_MODE];
-
-static NODE_LIMIT_MODE: Rule = Rule {
-    id: RuleId::new("node-limit-mode"),
-    title: "`nodeLimitMode` is `Hard` or `Soft`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "`Hard` never lets a pool have more nodes than `limits.nodes`; `Soft` lets replacements exceed it \
-          for a while. With any other mode the limit has no meaning. If the installed CRD lacks the field, \
-          the annotation `poolgate.dev/node-limit-mode` holds the mode. poolgate copies the field to the \
-          annotation, so that the mode survives an upgrade of the CRD. Write one of them, or the same in both. \
-          If they differ in a new object, or if one update changes both, it is not clear which mode is wanted.",
-    seen_in: &["2525"],
-    bad: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    nodeLimitMode: hard
-",
-    good: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    nodeLimitMode: Hard
-",
-};
+pub static NODE_LIMIT_MODE: Rule = rule!("node-limit-mode", Error, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let field = pool.node_limit_mode_field();

@@ -2,73 +2,14 @@
 
 use super::findings::Findings;
 use super::origins::by_quantity;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Problem};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Field, NodeClaim};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub const RULES: &[&Rule] = &[&NODECLAIM_IMMUTABLE, &NODECLAIM_REQUEST];
-
-static NODECLAIM_IMMUTABLE: Rule = Rule {
-    id: RuleId::new("nodeclaim-immutable"),
-    title: "The `spec` of a NodeClaim never changes",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "A NodeClaim is one machine, and the CRD of v1 rejects any change of its `spec`. Change the NodePool \
-          instead: Karpenter replaces the nodes that differ from it.",
-    seen_in: &[],
-    bad: "\
-kind: NodeClaim
-spec:
-  expireAfter: 720h
----
-kind: NodeClaim
-spec:
-  expireAfter: 24h
-",
-    good: "\
-kind: NodeClaim
-metadata:
-  labels:
-    example.com/team: blue
-spec:
-  expireAfter: 720h
----
-kind: NodeClaim
-metadata:
-  labels:
-    example.com/team: green
-spec:
-  expireAfter: 720h
-",
-};
-
-static NODECLAIM_REQUEST: Rule = Rule {
-    id: RuleId::new("nodeclaim-request"),
-    title: "A resource that a NodeClaim requests is a quantity that Karpenter can read",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
-    evidence: Some(Evidence::Shown),
-    why: "The CRD's pattern accepts strings that Karpenter's parser rejects (`1e1.5`) or never returns from \
-          (`1e2147483648`). The first makes the list of **all** NodeClaims unreadable, the second hangs \
-          Karpenter.",
-    seen_in: &[],
-    bad: "\
-kind: NodeClaim
-spec:
-  resources:
-    requests:
-      cpu: 1e1.5
-",
-    good: r#"kind: NodeClaim
-spec:
-  resources:
-    requests:
-      cpu: "4"
-"#,
-};
+pub static NODECLAIM_IMMUTABLE: Rule = rule!("nodeclaim-immutable", Error, [Schema]);
+pub static NODECLAIM_REQUEST: Rule = rule!("nodeclaim-request", Error, [Schema, Silent, Poolgate], Shown);
 
 pub fn check(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings: &mut Findings<'_>) {
     if claim.version == ApiVersion::V1 {

@@ -1,32 +1,12 @@
 //! The name of a NodePool.
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity, Suggestion};
+use crate::diagnostic::{FieldPath, Origin, Suggestion};
 use crate::karpenter::NodePool;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::value::label::{NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value};
 
-pub const RULES: &[&Rule] = &[&NODEPOOL_NAME];
-
-static NODEPOOL_NAME: Rule = Rule {
-    id: RuleId::new("nodepool-name"),
-    title: "The name of a NodePool is a valid object name and a valid label value",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent, Origin::Schema],
-    evidence: Some(Evidence::Shown),
-    why: "Kubernetes accepts names of up to 253 characters, but Karpenter writes the pool's name into the \
-          label `karpenter.sh/nodepool` of every NodeClaim, and the value of a label has at most 63. The API \
-          server then rejects every NodeClaim of the pool, and the name of a stored pool cannot be changed.",
-    seen_in: &["kaito-project/kaito#2259"],
-    bad: "\
-metadata:
-  name: the-pool-of-the-team-that-always-gives-very-long-names-to-all-of-its-things
-",
-    good: "\
-metadata:
-  name: default
-",
-};
+pub static NODEPOOL_NAME: Rule = rule!("nodepool-name", Error, [Silent, Schema], Shown);
 
 /// Checks the name of a pool that is being created. A stored pool cannot be renamed.
 pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {

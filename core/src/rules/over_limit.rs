@@ -2,34 +2,11 @@
 
 use super::choices::check_word;
 use super::findings::Findings;
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
 use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&OVER_LIMIT];
-
-static OVER_LIMIT: Rule = Rule {
-    id: RuleId::new("over-limit"),
-    title: "`poolgate.dev/over-limit` is `Terminate` or `Report`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "It says what happens to nodes above `limits.nodes`: `Terminate` lets poolgate's reconciler delete the \
-          cheapest, `Report` only reports them. Any other value is ignored, so that the policy decides, and \
-          perhaps not as you want for this pool.",
-    seen_in: &["1604", "3093"],
-    bad: "\
-metadata:
-  annotations:
-    poolgate.dev/over-limit: Delete
-",
-    good: "\
-metadata:
-  annotations:
-    poolgate.dev/over-limit: Terminate
-",
-};
+pub static OVER_LIMIT: Rule = rule!("over-limit", Error, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     check_word(

@@ -5,137 +5,15 @@ use std::time::Duration;
 use super::findings::Findings;
 use super::length::too_long;
 use super::origins::by_crd_or;
-use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::diagnostic::Origin;
 use crate::karpenter::Budget;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::value::cron::{Schedule, crd_accepts};
 
-pub const RULES: &[&Rule] = &[
-    &SCHEDULE_SYNTAX,
-    &SCHEDULE_NEVER_FIRES,
-    &SCHEDULE_EVERY,
-    &SCHEDULE_EITHER_DAY,
-];
-
-static SCHEDULE_SYNTAX: Rule = Rule {
-    id: RuleId::new("schedule-syntax"),
-    title: "The `schedule` of a budget is one that Karpenter can read",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
-    evidence: Some(Evidence::Shown),
-    why: "The CRD checks a schedule only roughly and accepts some that Karpenter cannot read: `sat-sun`, \
-          day of week `7`, a time zone prefix, a sixth field. One such budget then stops **all** voluntary \
-          disruption of the pool, even for reasons that the budget does not name. The only sign is a line in \
-          Karpenter's log. A schedule is five fields (minute, hour, day of month, month, day of week) in \
-          UTC, or one of `@yearly`, `@monthly`, `@weekly`, `@daily` and `@hourly`. Sunday is 0, ranges do \
-          not wrap around, and names have three letters.",
-    seen_in: &["1866", "aws/karpenter-provider-aws#7562", "943"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 9 * * sat-sun
-        duration: 8h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 9 * * sat,sun
-        duration: 8h
-"#,
-};
-
-static SCHEDULE_NEVER_FIRES: Rule = Rule {
-    id: RuleId::new("schedule-never-fires"),
-    title: "The `schedule` of a budget can fire",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "A date that does not exist (31 February) or a field of only commas never fires, and Karpenter \
-          treats that as *always*: the budget is active forever, the opposite of what one expects. With \
-          `nodes: \"0\"` the pool is frozen.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 0 31 2 *
-        duration: 8h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 0 28 2 *
-        duration: 8h
-"#,
-};
-
-static SCHEDULE_EVERY: Rule = Rule {
-    id: RuleId::new("schedule-every"),
-    title: "The `schedule` of a budget names times of day, not an interval",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "`@every 1h` counts from the moment at which Karpenter evaluates it, not from a time of day. So its \
-          window is always open or never, depending on whether the interval or the duration is longer. The \
-          CRD rejects the plain form, but not one with enough spaces around it.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "1"
-        schedule: "@every 2h      "
-        duration: 1h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "1"
-        schedule: 0 */2 * * *
-        duration: 1h
-"#,
-};
-
-static SCHEDULE_EITHER_DAY: Rule = Rule {
-    id: RuleId::new("schedule-either-day"),
-    title: "The `schedule` of a budget restricts the day of the month or the day of the week, not both",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "If both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first \
-          seven days of each month and on every Monday, not on the first Monday. Unlike in other cron \
-          implementations, `*/2` counts as restricted, too, and so do `1-31` and `0-6`: `0 0 1 * 0-6` fires every \
-          day.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "0"
-        schedule: 0 0 */2 * mon
-        duration: 8h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "0"
-        schedule: 0 0 * * mon
-        duration: 8h
-"#,
-};
+pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Poolgate, Schema], Shown);
+pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, [Silent], Shown);
+pub static SCHEDULE_EVERY: Rule = rule!("schedule-every", Warning, [Silent], Shown);
+pub static SCHEDULE_EITHER_DAY: Rule = rule!("schedule-either-day", Warning, [Silent], Shown);
 
 /// Checks the schedule by itself. Returns it if Karpenter can read it and it fires at times of day, so that the
 /// budget's window can be checked.

@@ -2,62 +2,13 @@
 
 use super::choices::{check_number, is_set, path};
 use super::findings::Findings;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool, SURGE_ANNOTATION};
 use crate::nodelimit::{MAX_SURGE, NodeLimit};
 use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&SURGE, &SURGE_UNUSED];
-
-static SURGE: Rule = Rule {
-    id: RuleId::new("surge"),
-    title: "`poolgate.dev/surge` is a whole number up to 100",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "It is how many nodes more than its limit a `Hard` pool may have while it replaces nodes. A value that is not \
-          a whole number is ignored: the pool never exceeds its limit, and its drifted nodes wait for room. A higher \
-          number than 100 counts as 100.",
-    seen_in: &[],
-    bad: "\
-metadata:
-  annotations:
-    poolgate.dev/surge: one
-spec:
-  limits:
-    nodes: \"10\"
-",
-    good: "\
-metadata:
-  annotations:
-    poolgate.dev/surge: \"1\"
-spec:
-  limits:
-    nodes: \"10\"
-",
-};
-
-static SURGE_UNUSED: Rule = Rule {
-    id: RuleId::new("surge-unused"),
-    title: "A pool with `poolgate.dev/surge` has a hard node limit",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "The surge is how far replacements may exceed a `Hard` limit. Without a limit, and in mode `Soft`, they may do \
-          that anyway. Static pools (`replicas`) are left to Karpenter, which counts their nodes itself.",
-    seen_in: &[],
-    bad: "\
-metadata:
-  annotations:
-    poolgate.dev/surge: \"1\"
-",
-    good: "\
-metadata:
-  annotations:
-    poolgate.dev/surge: \"1\"
-    poolgate.dev/node-limit: \"10\"
-",
-};
+pub static SURGE: Rule = rule!("surge", Error, [Poolgate]);
+pub static SURGE_UNUSED: Rule = rule!("surge-unused", Warning, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let number = check_number(&SURGE, pool, SURGE_ANNOTATION, "1", findings);

@@ -1,10 +1,9 @@
 //! Taints and startup taints checked together, and taints that Karpenter or agents use.
 
 use super::findings::Findings;
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];
@@ -21,95 +20,9 @@ const REMOVED_BY_AGENTS: &[(&str, &str)] = &[
     ("efs.csi.aws.com/agent-not-ready", "the EFS CSI driver"),
 ];
 
-pub const RULES: &[&Rule] = &[&TAINT_REPEATED, &TAINT_RESERVED, &TAINT_STARTUP];
-
-static TAINT_REPEATED: Rule = Rule {
-    id: RuleId::new("taint-repeated"),
-    title: "No two taints have the same key and effect, startup taints included",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Runtime],
-    evidence: None,
-    why: "A node has at most one taint of a key and an effect, whatever the value. Karpenter checks `taints` \
-          and `startupTaints` together.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      taints:
-        - { key: example.com/team, value: blue, effect: NoSchedule }
-      startupTaints:
-        - { key: example.com/team, value: green, effect: NoSchedule }
-",
-    good: "\
-spec:
-  template:
-    spec:
-      taints:
-        - { key: example.com/team, value: blue, effect: NoSchedule }
-      startupTaints:
-        - { key: example.com/team, value: green, effect: NoExecute }
-",
-};
-
-static TAINT_RESERVED: Rule = Rule {
-    id: RuleId::new("taint-reserved"),
-    title: "A template does not set the taints with which Karpenter marks nodes",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/disruption/controller.go`, `Reconcile`, and `pkg/controllers/nodeclaim/lifecycle/registration.go`, `syncNode`",
-    )),
-    why: "Karpenter adds `karpenter.sh/disrupted` to a node that it is about to remove, and removes it from \
-          every other node. It removes `karpenter.sh/unregistered` as soon as a node has registered, and \
-          from 1.15 on `karpenter.sh/rebooting` when a node has rebooted. If one of them is under \
-          `taints`, Karpenter expects pods to tolerate it, so the pool gets no pods.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: karpenter.sh/disrupted
-          effect: NoSchedule
-",
-    good: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/out-of-order
-          effect: NoSchedule
-",
-};
-
-static TAINT_STARTUP: Rule = Rule {
-    id: RuleId::new("taint-startup"),
-    title: "A taint that an agent removes is in `startupTaints`",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter expects the `taints` to stay on the node, and launches no node for pods that do not \
-          tolerate them. A taint that an agent on the node removes belongs in `startupTaints`, which pods \
-          need not tolerate.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: node.cilium.io/agent-not-ready
-          effect: NoExecute
-",
-    good: "\
-spec:
-  template:
-    spec:
-      startupTaints:
-        - key: node.cilium.io/agent-not-ready
-          effect: NoExecute
-",
-};
+pub static TAINT_REPEATED: Rule = rule!("taint-repeated", Error, [Runtime]);
+pub static TAINT_RESERVED: Rule = rule!("taint-reserved", Warning, [Silent], Read);
+pub static TAINT_STARTUP: Rule = rule!("taint-startup", Warning, [Silent], Shown);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     // Karpenter does not validate NodeClaims, and keeps the first of two equal taints.

@@ -2,130 +2,16 @@
 
 use super::findings::Findings;
 use super::origins::{by_crd_or, by_runtime};
-use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::diagnostic::Origin;
 use crate::karpenter::{Taint, Template, TemplateOwner};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, matches_crd_key, qualified_name};
 use crate::value::timestamp::{check_timestamp, corrected_timestamp, crd_accepts_timestamp};
 
-pub const RULES: &[&Rule] = &[&TAINT_KEY, &TAINT_EFFECT, &TAINT_VALUE, &TAINT_TIME_ADDED];
-
-static TAINT_KEY: Rule = Rule {
-    id: RuleId::new("taint-key"),
-    title: "The key of a taint is one that Kubernetes accepts",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Runtime, Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
-    )),
-    why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
-          `.`. The CRD rejects other characters but does not limit the length. Karpenter reports a longer \
-          name only in the condition `ValidationSucceeded`, and launches nothing.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/only-for-the-pods-of-the-team-that-pays-for-the-machines-of-this-pool
-          effect: NoSchedule
-",
-    good: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/paying-team
-          effect: NoSchedule
-",
-};
-
-pub static TAINT_EFFECT: Rule = Rule {
-    id: RuleId::new("taint-effect"),
-    title: "The effect of a taint is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The CRD accepts only these three words. Case matters.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/team
-          effect: noSchedule
-",
-    good: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/team
-          effect: NoSchedule
-",
-};
-
-static TAINT_VALUE: Rule = Rule {
-    id: RuleId::new("taint-value"),
-    title: "The value of a taint is one that a node can have",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent, Origin::Schema, Origin::Runtime],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/nodeclaim/lifecycle/registration.go`, `syncNode`, and of Kubernetes `pkg/apis/core/validation/validation.go`, `validateNodeTaints`",
-    )),
-    why: "The CRD and Karpenter check the value like a key, but on the node it must be like a label's value. \
-          So `team/blue` passes both checks; then no node of the pool can register, and each is terminated \
-          after a quarter of an hour. The CRD rejects an empty value: leave `value` out.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/owner
-          value: team/blue
-          effect: NoSchedule
-",
-    good: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/owner
-          value: team-blue
-          effect: NoSchedule
-",
-};
-
-static TAINT_TIME_ADDED: Rule = Rule {
-    id: RuleId::new("taint-time-added"),
-    title: "The `timeAdded` of a taint is a time that Karpenter can read",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "The CRD accepts lower-case letters in a time, Karpenter's decoder does not. One such NodePool \
-          makes the list of **all** NodePools unreadable. Leave the field out: the kubelet and the control \
-          plane write it.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/team
-          effect: NoSchedule
-          timeAdded: 2026-01-02t03:04:05z
-",
-    good: "\
-spec:
-  template:
-    spec:
-      taints:
-        - key: example.com/team
-          effect: NoSchedule
-",
-};
+pub static TAINT_KEY: Rule = rule!("taint-key", Error, [Schema, Runtime, Silent], Read);
+pub static TAINT_EFFECT: Rule = rule!("taint-effect", Error, [Schema]);
+pub static TAINT_VALUE: Rule = rule!("taint-value", Error, [Silent, Schema, Runtime], Read);
+pub static TAINT_TIME_ADDED: Rule = rule!("taint-time-added", Error, [Schema, Silent], Shown);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in template.all_taints() {

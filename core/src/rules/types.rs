@@ -3,38 +3,12 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{Edit, FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Edit, FieldPath, Origin, Problem, Suggestion};
 use crate::json::Json;
 use crate::karpenter::shape::Shape;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&FIELD_TYPE];
-
-static FIELD_TYPE: Rule = Rule {
-    id: RuleId::new("field-type"),
-    title: "Every field has the type that the API requires",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`k8s.io/kube-openapi`, `pkg/validation/validate/type.go`: a list passes where a string has a format",
-    )),
-    why: "The API server rejects a value of the wrong type. Most often it is a number instead of a string: \
-          budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate names the field and also reports \
-          the other mistakes. The API server accepts only one wrong type: a list in `timeAdded`. Karpenter cannot \
-          decode it, which makes the list of **all** NodePools unreadable.",
-    seen_in: &["1066"],
-    bad: "\
-spec:
-  disruption:
-    budgets:
-      - nodes: 5
-",
-    good: r#"spec:
-  disruption:
-    budgets:
-      - nodes: "5"
-"#,
-};
+pub static FIELD_TYPE: Rule = rule!("field-type", Error, [Schema, Silent], Read);
 
 /// Reports one value of the wrong type.
 pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {

@@ -2,44 +2,12 @@
 
 use super::findings::Findings;
 use super::moved;
-use crate::diagnostic::{
-    Diagnostic, Edit, FieldPath, MAX_KEPT, Origin, Problem, RuleId, Segment, Severity, Suggestion, nearest,
-};
+use crate::diagnostic::{Diagnostic, Edit, FieldPath, MAX_KEPT, Problem, Segment, Suggestion, nearest};
 use crate::karpenter::shape::{self, Fields, Shape};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&FIELD_UNKNOWN];
-
-static FIELD_UNKNOWN: Rule = Rule {
-    id: RuleId::new("field-unknown"),
-    title: "The API knows every field",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "`kubectl` rejects a field that the CRD does not know. With other clients it is dropped silently, and \
-          the pool behaves as if it had never been written. Usually the field is misspelt, is in the wrong \
-          place, or is from an older API version: `disruption.expireAfter` of v1beta1 is \
-          `template.spec.expireAfter` in v1, and `kubelet` moved to the node class.",
-    seen_in: &[
-        "aws/karpenter-provider-aws#8019",
-        "aws/karpenter-provider-aws#7562",
-    ],
-    bad: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    expireAfter: 720h
-",
-    good: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-  template:
-    spec:
-      expireAfter: 720h
-",
-};
+pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, [Schema]);
 
 /// What is needed to suggest the right spelling of an unknown field.
 #[derive(Debug)]

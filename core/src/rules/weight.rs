@@ -1,29 +1,9 @@
 //! `spec.weight`.
 
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::Json;
 use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&WEIGHT];
-
-pub static WEIGHT: Rule = Rule {
-    id: RuleId::new("weight"),
-    title: "`weight` is from 1 to 100",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "Karpenter tries pools with a higher weight first. A pool without `weight` counts as 0, but 0 \
-          cannot be written: leave the field out.",
-    seen_in: &[],
-    bad: "\
-spec:
-  weight: 0
-",
-    good: "\
-spec:
-  weight: 10
-",
-};
+pub static WEIGHT: Rule = rule!("weight", Error, [Schema]);
 
 /// What to write instead of an illegal weight.
 pub fn instead_of(weight: &Json<'_>) -> Option<&'static str> {

@@ -158,7 +158,7 @@ fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
     let used: BTreeSet<&str> = denials.flatten().map(String::as_str).collect();
     CATALOGUE
         .iter()
-        .filter(|rule| !rule.bad.contains("karpenter.sh/v1beta1"))
+        .filter(|rule| !rule.page().bad.contains("karpenter.sh/v1beta1"))
         .map(|rule| rule.id.as_str())
         .filter(|id| stands_for_schema(id) && !BEYOND_THE_TABLE.contains(id))
         .filter(|id| !used.contains(id))

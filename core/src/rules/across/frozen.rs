@@ -2,76 +2,11 @@
 
 use super::AcrossFinding;
 use crate::budget::never_allows_drift;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Problem, Severity};
 use crate::karpenter::{Disruption, NodePool};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 
-pub(crate) const RULES: &[&Rule] = &[&NODEPOOLS_FROZEN];
-
-static NODEPOOLS_FROZEN: Rule = Rule {
-    id: RuleId::new("nodepools-frozen"),
-    title: "At least one pool lets drifted nodes be replaced at some time",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/apis/v1/nodepool.go`, `GetAllowedDisruptionsByReason`: the lowest active budget decides",
-    )),
-    why: "A pool whose budgets are at 0 at every minute of the week keeps its nodes as they are, which can be \
-          intended ([`budget-blocks-drift`](#budget-blocks-drift) reports it). If all pools are like that, no new \
-          image, security fix or changed template reaches any node of the cluster before it expires. It is a \
-          warning if some pool has `expireAfter: Never`, so that its nodes stay forever, and an info if all nodes \
-          expire. If all pools are at 0 only for some hours, or between two dates, that is a freeze and is not \
-          reported. `poolgate budgets --week` shows the hours of each pool.",
-    seen_in: &["1750", "1590"],
-    bad: r#"metadata:
-  name: general
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-  template:
-    spec:
-      expireAfter: Never
----
-metadata:
-  name: batch
-spec:
-  weight: 10
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 8 * * *
-        duration: 12h
-      - nodes: "0"
-        schedule: 0 20 * * *
-        duration: 12h
-  template:
-    spec:
-      expireAfter: Never
-"#,
-    good: r#"metadata:
-  name: general
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
----
-metadata:
-  name: batch
-spec:
-  weight: 10
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "0"
-        schedule: 0 8 * * *
-        duration: 12h
-"#,
-};
+pub static NODEPOOLS_FROZEN: Rule = rule!("nodepools-frozen", Warning, [Silent], Read).across();
 
 /// Reports, at the first of several pools, that none of them ever lets a drifted node be replaced. Another rule
 /// reports a single pool.

@@ -1,55 +1,10 @@
 //! References of NodePools to node classes that do not exist.
 
 use super::{AcrossFinding, ClassSource, Together};
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity, Suggestion, nearest};
-use crate::rule::{Evidence, Rule};
+use crate::diagnostic::{FieldPath, Severity, Suggestion, nearest};
+use crate::rule::Rule;
 
-pub(crate) const RULES: &[&Rule] = &[&NODE_CLASS_MISSING];
-
-static NODE_CLASS_MISSING: Rule = Rule {
-    id: RuleId::new("node-class-missing"),
-    title: "The node class of a NodePool exists",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/nodepool/readiness/controller.go`, `Reconcile`: `NodeClass not found on cluster`",
-    )),
-    why: "Karpenter marks a NodePool whose node class does not exist as not ready (`NodeClassNotFound`) and launches \
-          nothing for it. If no other pool is ready, its log says `no dynamic nodepools found`. Group, kind and name \
-          must all be those of the class. If the input has no class of that kind, the classes are probably kept \
-          elsewhere, so that is an info. Classes that EKS Auto Mode and AKS create by themselves (`default`) need no \
-          manifest. In a cluster, only kinds that the account may list are checked.",
-    seen_in: &[
-        "aws/karpenter-provider-aws#7436",
-        "aws/karpenter-provider-aws#7736",
-    ],
-    bad: "\
-metadata:
-  name: general
-spec:
-  template:
-    spec:
-      nodeClassRef: { group: karpenter.kwok.sh, kind: KWOKNodeClass, name: defualt }
----
-apiVersion: karpenter.kwok.sh/v1alpha1
-kind: KWOKNodeClass
-metadata:
-  name: default
-",
-    good: "\
-metadata:
-  name: general
-spec:
-  template:
-    spec:
-      nodeClassRef: { group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default }
----
-apiVersion: karpenter.kwok.sh/v1alpha1
-kind: KWOKNodeClass
-metadata:
-  name: default
-",
-};
+pub static NODE_CLASS_MISSING: Rule = rule!("node-class-missing", Error, [Silent], Read).across();
 
 const LAUNCHES_NOTHING: &str = "and Karpenter launches nothing for a pool without its node class";
 

@@ -15,7 +15,6 @@ use crate::diagnostic::{Diagnostic, FieldPath};
 use crate::json::Json;
 use crate::karpenter::{Karpenter, NodePool};
 use crate::policy::Policy;
-use crate::rule::Rule;
 
 pub use node_classes::{ClassSource, NodeClasses};
 
@@ -75,19 +74,6 @@ pub fn weighed(
     let mut findings = Findings::new(object, None, context);
     findings.push(diagnostic);
     findings.into_report().into_iter().next()
-}
-
-/// Whether a rule is one of this directory.
-pub fn is_across(rule: &Rule) -> bool {
-    [
-        repeated::RULES,
-        missing_class::RULES,
-        overlap::RULES,
-        frozen::RULES,
-    ]
-    .into_iter()
-    .flatten()
-    .any(|own| own.id == rule.id)
 }
 
 fn stays(pools: &[NodePool<'_>], index: usize) -> bool {

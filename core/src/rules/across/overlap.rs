@@ -4,73 +4,15 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::AcrossFinding;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Problem, Severity, quoted};
 use crate::karpenter::{LabelSets, NodePool, Operator, Selection, Template, canonical_label};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::limits::switches_off;
 
 /// With how many pools that are tried before it a pool is compared. Real clusters have fewer of one kind.
 const MOST_COMPARED: usize = 100;
 
-pub(crate) const RULES: &[&Rule] = &[&NODEPOOL_OVERLAP];
-
-static NODEPOOL_OVERLAP: Rule = Rule {
-    id: RuleId::new("nodepool-overlap"),
-    title: "Of two pools that can take the same pods, one has the higher weight",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/utils/nodepool/nodepool.go`, `OrderByWeight`, and `pkg/controllers/provisioning/scheduling/scheduler.go`, \
-         `addToNewNodeClaim`",
-    )),
-    why: "Karpenter does not compare the prices of pools. For a pod that needs a node it tries one pool after \
-          the other and takes the first that fits: the one with the highest weight, and among equal weights the \
-          one whose name is *later* in the alphabet. If that pool can take every pod of another one, the other \
-          gets nodes only while the first can launch none, for example at its limit. It is a warning if the pool \
-          that is tried first allows all machines of the other, and an info if it allows only part of them: then \
-          the wider one gets the pods that are left. Only certain cases are reported: both pools have the same \
-          weight (no weight is 0), node class, taints and custom labels, and the requirements of one allow \
-          everything that those of the other allow. Pools that differ in a taint or a custom label, or that \
-          exclude each other's machines, are not reported. Nor are static pools and those with a limit of 0: \
-          they take no pods. What pods request is not known here: if all of them select their pool by \
-          `karpenter.sh/nodepool`, ignore the finding.",
-    seen_in: &[],
-    bad: "\
-metadata:
-  name: general
-spec:
-  template:
-    spec:
-      requirements:
-        - { key: kubernetes.io/arch, operator: In, values: [amd64] }
----
-metadata:
-  name: web
-spec:
-  template:
-    spec:
-      requirements:
-        - { key: kubernetes.io/arch, operator: In, values: [amd64, arm64] }
-",
-    good: "\
-metadata:
-  name: general
-spec:
-  weight: 10
-  template:
-    spec:
-      requirements:
-        - { key: kubernetes.io/arch, operator: In, values: [amd64] }
----
-metadata:
-  name: web
-spec:
-  template:
-    spec:
-      requirements:
-        - { key: kubernetes.io/arch, operator: In, values: [amd64, arm64] }
-",
-};
+pub static NODEPOOL_OVERLAP: Rule = rule!("nodepool-overlap", Warning, [Silent], Read).across();
 
 /// A pool that competes with others for pods.
 struct Contender<'a> {

@@ -3,50 +3,11 @@
 use std::collections::HashMap;
 
 use super::AcrossFinding;
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 
-pub(crate) const RULES: &[&Rule] = &[&NODEPOOL_REPEATED];
-
-static NODEPOOL_REPEATED: Rule = Rule {
-    id: RuleId::new("nodepool-repeated"),
-    title: "No two NodePools have the same name",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "Kubernetes, `staging/src/k8s.io/kubectl/pkg/cmd/apply/apply.go`, `applyOneObject`: an object is known by its \
-         kind and name",
-    )),
-    why: "A NodePool has no namespace, so its name is unique in the whole cluster, across v1 and v1beta1. \
-          `kubectl apply` applies both manifests one after the other: the second overwrites the first, and the \
-          pool of the first manifest does not exist.",
-    seen_in: &[],
-    bad: "\
-metadata:
-  name: general
-spec:
-  limits:
-    cpu: \"100\"
----
-metadata:
-  name: general
-spec:
-  limits:
-    cpu: \"200\"
-",
-    good: "\
-metadata:
-  name: general
-spec:
-  weight: 10
----
-metadata:
-  name: general-large
-spec:
-  weight: 20
-",
-};
+pub static NODEPOOL_REPEATED: Rule = rule!("nodepool-repeated", Error, [Silent], Read).across();
 
 /// Reports every pool that has the name of an earlier one. Returns the last pool of each name, and those without a
 /// name.

@@ -1,121 +1,17 @@
 //! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's default budgets, so it is not
 //! checked.
 
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::{Budget, Disruption};
 use crate::policy::BudgetBounds;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
-pub const RULES: &[&Rule] = &[&BUDGET_PERCENT, &BUDGET_NODES, &BUDGET_COUNT, &BUDGET_ALWAYS];
-
-static BUDGET_PERCENT: Rule = Rule {
-    id: RuleId::new("policy-budget-percent"),
-    title: "The percentage of a budget is no larger than the policy allows",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "A large percentage lets drift or consolidation take much of a pool at once. Set by \
-          `bounds.budgets.maxPercent` in the policy.",
-    seen_in: &[],
-    bad: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 50%
-",
-    good: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 20%
-",
-};
-
-static BUDGET_NODES: Rule = Rule {
-    id: RuleId::new("policy-budget-nodes"),
-    title: "The node count of a budget is no larger than the policy allows",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "A count that is small for a large pool can be every node of a small one. Set by \
-          `bounds.budgets.maxNodes` in the policy, for budgets that count nodes; for percentages there is \
-          `maxPercent`.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "50"
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "5"
-"#,
-};
-
-static BUDGET_COUNT: Rule = Rule {
-    id: RuleId::new("policy-budget-count"),
-    title: "A pool has no more budgets than the policy allows",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "The lowest of all budgets that hold at the same time counts. With many budgets it is hard to see \
-          which of them holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "5"
-      - nodes: "1"
-        schedule: 0 9 * * mon-fri
-        duration: 8h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "1"
-        schedule: 0 9 * * mon-fri
-        duration: 8h
-"#,
-};
-
-static BUDGET_ALWAYS: Rule = Rule {
-    id: RuleId::new("policy-budget-always"),
-    title: "One budget always holds, and for every reason",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "While no budget holds, Karpenter may disrupt all nodes of a pool at once: outside of every window, \
-          and for every reason that no budget names. Set by `bounds.budgets.requireAlways` in the policy.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 9 * * mon-fri
-        duration: 8h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "0"
-        schedule: 0 9 * * mon-fri
-        duration: 8h
-"#,
-};
+pub static BUDGET_PERCENT: Rule = rule!("policy-budget-percent", Error, [Poolgate]);
+pub static BUDGET_NODES: Rule = rule!("policy-budget-nodes", Error, [Poolgate]);
+pub static BUDGET_COUNT: Rule = rule!("policy-budget-count", Error, [Poolgate]);
+pub static BUDGET_ALWAYS: Rule = rule!("policy-budget-always", Error, [Poolgate]);
 
 pub fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     for budget in budgets {

@@ -1,7 +1,7 @@
 //! The capacity types that a pool may use.
 
 use super::listed;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Problem, quoted};
 use crate::json::{FewMap, Json};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool, Operator, Requirement, Selection};
 use crate::rule::Rule;
@@ -10,37 +10,7 @@ use crate::rules::findings::Findings;
 /// The capacity types that Karpenter knows.
 const KNOWN: [&str; 3] = ["on-demand", "spot", "reserved"];
 
-pub const RULES: &[&Rule] = &[&CAPACITY_TYPE];
-
-static CAPACITY_TYPE: Rule = Rule {
-    id: RuleId::new("policy-capacity-type"),
-    title: "A pool uses only the capacity types that the policy allows",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Spot capacity can be reclaimed at two minutes' notice; on-demand capacity costs more. Which of \
-          them a cluster may use is set by `bounds.template.capacityTypes` in the policy. All requirements \
-          on `karpenter.sh/capacity-type` are taken together, and a pool without one may use every type.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: [on-demand, spot]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: [on-demand]
-",
-};
+pub static CAPACITY_TYPE: Rule = rule!("policy-capacity-type", Error, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_>) {
     if matches!(pool.template.requirements, Field::Mistyped) {

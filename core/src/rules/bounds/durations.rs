@@ -1,6 +1,6 @@
 //! Bounds on how long nodes live and drain.
 
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Problem};
 use crate::karpenter::{ApiVersion, Field, NodePool};
 use crate::policy::{DurationBounds, TemplateBounds};
 use crate::rule::Rule;
@@ -13,60 +13,8 @@ const DEFAULT_EXPIRY: &str = "720h";
 /// The value for no end.
 const NEVER: &str = "Never";
 
-pub const RULES: &[&Rule] = &[&EXPIRE_AFTER, &TERMINATION_GRACE_PERIOD];
-
-static EXPIRE_AFTER: Rule = Rule {
-    id: RuleId::new("policy-expire-after"),
-    title: "`expireAfter` is within the policy's bounds",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Old nodes run old images, and a node that expires too soon is not worth its start. Set by \
-          `bounds.template.expireAfter` in the policy. `Never` is longer than any maximum. If the field is \
-          missing, the default of Karpenter's CRD, `720h`, is checked.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      expireAfter: Never
-      terminationGracePeriod: 1h
-",
-    good: "\
-spec:
-  template:
-    spec:
-      expireAfter: 336h
-      terminationGracePeriod: 1h
-",
-};
-
-static TERMINATION_GRACE_PERIOD: Rule = Rule {
-    id: RuleId::new("policy-termination-grace-period"),
-    title: "`terminationGracePeriod` is within the policy's bounds",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Without `terminationGracePeriod`, a node drains forever if a PodDisruptionBudget blocks it, and \
-          keeps its place under the node limit. Set by `bounds.template.terminationGracePeriod` in the \
-          policy. Without the field, a drain may never end, which is longer than any maximum. v1beta1 has no \
-          such field and is not checked.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      expireAfter: 720h
-      terminationGracePeriod: 48h
-",
-    good: "\
-spec:
-  template:
-    spec:
-      expireAfter: 720h
-      terminationGracePeriod: 12h
-",
-};
+pub static EXPIRE_AFTER: Rule = rule!("policy-expire-after", Error, [Poolgate]);
+pub static TERMINATION_GRACE_PERIOD: Rule = rule!("policy-termination-grace-period", Error, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findings<'_>) {
     check_duration(

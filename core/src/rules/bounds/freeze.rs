@@ -1,6 +1,6 @@
 //! The times at which the policy forbids all disruption.
 
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::{Budget, Disruption};
 use crate::policy::FreezeWindow;
 use crate::rule::Rule;
@@ -10,37 +10,7 @@ use crate::value::cron::{Schedule, WeekMinutes};
 use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;
 
-pub const RULES: &[&Rule] = &[&FREEZE_WINDOW];
-
-static FREEZE_WINDOW: Rule = Rule {
-    id: RuleId::new("policy-freeze-window"),
-    title: "In the policy's freeze windows, nothing in a pool may be disrupted",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Some hours are a bad time to move workloads: trading hours, a sale, the night of the batch run. In \
-          each window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and \
-          without `reasons` must hold: one that begins whenever the window begins and lasts at least as long, \
-          one that always holds, or several that together leave no minute of a weekly window. A pool \
-          without budgets gets the policy's default budgets, which include the windows.",
-    seen_in: &[],
-    bad: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-",
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "0"
-        schedule: 0 8 * * mon-fri
-        duration: 10h
-"#,
-};
+pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, [Poolgate]);
 
 pub fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: &mut Findings<'_>) {
     if windows.is_empty() {

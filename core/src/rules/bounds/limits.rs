@@ -1,6 +1,6 @@
 //! Bounds on `spec.limits`.
 
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Problem};
 use crate::json::Json;
 use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};
 use crate::policy::{LimitBounds, Written};
@@ -12,48 +12,8 @@ use crate::value::quantity::Quantity;
 /// The only limit that Karpenter allows for a static pool.
 const NODES: &str = "nodes";
 
-pub const RULES: &[&Rule] = &[&LIMIT_REQUIRED, &LIMIT_MAX];
-
-static LIMIT_REQUIRED: Rule = Rule {
-    id: RuleId::new("policy-limit-required"),
-    title: "A pool has the limits that the policy requires",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Without a limit a pool grows with whatever is deployed: a loop that creates pods creates nodes, \
-          and the bill is the only alarm. Set by `bounds.limits.required` in the policy. For a static pool \
-          (`replicas`) only `nodes` is required, the only limit that Karpenter allows there.",
-    seen_in: &[],
-    bad: r#"spec:
-  limits:
-    nodes: "40"
-"#,
-    good: r#"spec:
-  limits:
-    nodes: "40"
-    cpu: "1000"
-"#,
-};
-
-static LIMIT_MAX: Rule = Rule {
-    id: RuleId::new("policy-limit-max"),
-    title: "The limits of a pool are no larger than the policy allows",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Addresses, licences and money are finite. Set by `bounds.limits.max` in the policy, for each \
-          resource. A pool without a limit of that resource may grow without end, so it also breaks this \
-          rule.",
-    seen_in: &[],
-    bad: r#"spec:
-  limits:
-    nodes: "1000"
-"#,
-    good: r#"spec:
-  limits:
-    nodes: "500"
-"#,
-};
+pub static LIMIT_REQUIRED: Rule = rule!("policy-limit-required", Error, [Poolgate]);
+pub static LIMIT_MAX: Rule = rule!("policy-limit-max", Error, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
     if pool.limits == Field::Mistyped {

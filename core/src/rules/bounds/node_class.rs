@@ -1,43 +1,13 @@
 //! The node classes that a pool may use.
 
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::diagnostic::FieldPath;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::policy::{Glob, NodeClassPattern};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&NODE_CLASS];
-
-static NODE_CLASS: Rule = Rule {
-    id: RuleId::new("policy-node-class"),
-    title: "A pool uses only node classes that the policy allows",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "A node class decides the image, network and permissions of the nodes. Set by \
-          `bounds.template.nodeClasses` in the policy: group, kind and name, in each of which `*` stands for \
-          any characters.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.kwok.sh
-        kind: KWOKNodeClass
-        name: experiment
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.kwok.sh
-        kind: KWOKNodeClass
-        name: default
-",
-};
+pub static NODE_CLASS: Rule = rule!("policy-node-class", Error, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings: &mut Findings<'_>) {
     let Some(reference) = pool.template.node_class_ref.present() else {

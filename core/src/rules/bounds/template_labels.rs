@@ -1,38 +1,11 @@
 //! Labels that every node must get.
 
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::{Field, NodePool};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&TEMPLATE_LABELS];
-
-static TEMPLATE_LABELS: Rule = Rule {
-    id: RuleId::new("policy-template-labels"),
-    title: "A pool gives its nodes the labels that the policy requires",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Cost reports, dashboards and ownership need labels that every node has. Set by \
-          `bounds.template.requiredLabels` in the policy. Either a label in `spec.template.metadata.labels` \
-          is enough, or a requirement with `In`, which Karpenter turns into a label.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/tier: batch
-",
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/tier: batch
-        example.com/team: data
-",
-};
+pub static TEMPLATE_LABELS: Rule = rule!("policy-template-labels", Error, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'_>) {
     let labels = match pool.template.labels {

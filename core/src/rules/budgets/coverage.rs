@@ -2,70 +2,13 @@
 
 use super::reading::ReadBudget;
 use crate::budget::{Reason, Reasons, Window};
-use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
-use crate::rule::{Evidence, Rule};
+use crate::diagnostic::{Diagnostic, Problem};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::cron::WeekMinutes;
 
-pub const RULES: &[&Rule] = &[&BUDGET_ALLOW_WINDOW, &BUDGET_UNCOVERED_HOURS];
-
-static BUDGET_ALLOW_WINDOW: Rule = Rule {
-    id: RuleId::new("budget-allow-window"),
-    title: "A window in which nodes may be disrupted has a budget for the other hours",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Budgets only restrict. A budget of 10% with a schedule limits disruption in its window; outside of \
-          it nothing does, and all nodes may be disrupted at once. To allow disruption only at some hours, \
-          block the others: add a budget of 0 whose schedule and duration cover them.",
-    seen_in: &["1939", "2183", "aws/karpenter-provider-aws#7026", "2374"],
-    bad: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-        schedule: 0 2 * * *
-        duration: 4h
-",
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "0"
-        schedule: 0 6 * * *
-        duration: 20h
-"#,
-};
-
-static BUDGET_UNCOVERED_HOURS: Rule = Rule {
-    id: RuleId::new("budget-uncovered-hours"),
-    title: "At every hour at least one budget holds",
-    severity: Some(Severity::Info),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "The default of 10% applies only if no budget is written. If the only budgets are freezes with a \
-          schedule, nothing limits disruption outside of them, and all nodes may be disrupted at once.",
-    seen_in: &["aws/karpenter-provider-aws#7026", "1190"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 9 * * mon-fri
-        duration: 8h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "0"
-        schedule: 0 9 * * mon-fri
-        duration: 8h
-"#,
-};
+pub static BUDGET_ALLOW_WINDOW: Rule = rule!("budget-allow-window", Warning, [Silent], Shown);
+pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Info, [Silent], Shown);
 
 /// Reports windows if at some hour outside of them no budget for their reasons holds, of those that replace nodes. All
 /// budgets of the pool must be readable.

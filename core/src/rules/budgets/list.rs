@@ -2,82 +2,15 @@
 
 use super::reading::ReadBudget;
 use crate::budget::{Reason, never_allows_drift};
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Problem};
 use crate::karpenter::shape::MOST_BUDGETS;
 use crate::karpenter::{Budget, Disruption, NodePool};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&BUDGETS_COUNT, &BUDGETS_EMPTY, &BUDGET_BLOCKS_DRIFT];
-
-pub static BUDGETS_COUNT: Rule = Rule {
-    id: RuleId::new("budgets-count"),
-    title: "A NodePool has at most 50 budgets",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The CRD rejects a longer list. Several windows of the same kind often fit into one schedule, such as \
-          `0 9 * * mon-fri`.",
-    seen_in: &[],
-    bad: include_str!("../examples/budgets-count.yaml"),
-    good: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-",
-};
-
-static BUDGETS_EMPTY: Rule = Rule {
-    id: RuleId::new("budgets-empty"),
-    title: "The list of budgets is not empty",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "`budgets: []` does not mean that nothing may be disrupted but that nothing limits disruption: all \
-          nodes of the pool may be disrupted at once. The default of 10% applies only if `budgets` is \
-          missing.",
-    seen_in: &["Panfactum/stack#386"],
-    bad: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets: []
-",
-    good: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 100%
-",
-};
-
-static BUDGET_BLOCKS_DRIFT: Rule = Rule {
-    id: RuleId::new("budget-blocks-drift"),
-    title: "Drifted nodes can be replaced at some time",
-    severity: Some(Severity::Info),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "A budget of 0 without a schedule permanently blocks the replacement of drifted nodes: a new image, \
-          a security fix or a changed template never reaches the running nodes. They are removed only when \
-          they expire, which no budget limits. Several budgets of 0 whose windows leave no minute of the week do the \
-          same.",
-    seen_in: &["1750", "1590"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "1"
-"#,
-};
+pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, [Schema]);
+pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, [Silent], Shown);
+pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, [Silent], Shown);
 
 /// Returns whether the list has a legal length.
 pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {

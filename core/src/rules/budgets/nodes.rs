@@ -1,39 +1,14 @@
 //! How many nodes may be disrupted under a budget: its `nodes`.
 
 use crate::budget::DEFAULT_NODES;
-use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::diagnostic::Origin;
 use crate::karpenter::{Budget, Field};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_crd_or;
 use crate::value::nodes::BudgetNodes;
 
-pub const RULES: &[&Rule] = &[&BUDGET_NODES];
-
-static BUDGET_NODES: Rule = Rule {
-    id: RuleId::new("budget-nodes"),
-    title: "A budget's `nodes` is a count or a percentage",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "`nodes` is text: a whole number up to 2147483647, or 0% to 100%. The CRD rejects `101%` and `-1` \
-          but accepts larger whole numbers. Karpenter cuts those to 32 bits, and depending on the bits that \
-          are left, the budget blocks everything, limits nothing, or means another number.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "99999999999"
-"#,
-    good: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 100%
-",
-};
+pub static BUDGET_NODES: Rule = rule!("budget-nodes", Error, [Schema, Silent], Shown);
 
 /// Returns the number if it can be read.
 pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<BudgetNodes> {

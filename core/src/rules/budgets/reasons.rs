@@ -1,10 +1,10 @@
 //! Which disruptions a budget limits: its `reasons`.
 
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Problem};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, KarpenterVersion};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// The longest list that the CRD accepts.
@@ -13,85 +13,9 @@ const MOST_REASONS: usize = 50;
 /// Common words for expiration, which is not a reason in any release of v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
 
-pub const RULES: &[&Rule] = &[&BUDGET_REASON, &BUDGET_REASON_REPEATED, &BUDGET_REASONS_EMPTY];
-
-static BUDGET_REASON: Rule = Rule {
-    id: RuleId::new("budget-reason"),
-    title: "The reasons of a budget are `Underutilized`, `Empty` and `Drifted`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "Case matters. Karpenter 1.15 adds `Unhealthy`. Expiration is not a reason: since v1 no budget \
-          limits it. A budget without `reasons` is for all of them.",
-    seen_in: &["1750", "aws/karpenter-provider-aws#7797"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "1"
-        reasons: [drifted]
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "1"
-        reasons: [Drifted]
-"#,
-};
-
-static BUDGET_REASON_REPEATED: Rule = Rule {
-    id: RuleId::new("budget-reason-repeated"),
-    title: "A budget names each reason once",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The CRD rejects a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
-          repeated reason changes nothing, so it may be a typo for another one.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "1"
-        reasons: [Drifted, Drifted]
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 10%
-      - nodes: "1"
-        reasons: [Drifted]
-"#,
-};
-
-static BUDGET_REASONS_EMPTY: Rule = Rule {
-    id: RuleId::new("budget-reasons-empty"),
-    title: "A budget's list of reasons is not empty",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "A budget without `reasons` limits every kind of disruption; one with `reasons: []` limits none \
-          and has no effect.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        reasons: []
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "1"
-"#,
-};
+pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, [Schema]);
+pub static BUDGET_REASON_REPEATED: Rule = rule!("budget-reason-repeated", Error, [Schema]);
+pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, [Silent], Shown);
 
 pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'_>) {
     let Some(reasons) = budget.reasons.present().filter(|_| version == ApiVersion::V1) else {

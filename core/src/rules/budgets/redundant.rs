@@ -2,44 +2,13 @@
 
 use super::reading::ReadBudget;
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::{Diagnostic, Origin, RuleId, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::karpenter::KarpenterVersion;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
-pub const RULES: &[&Rule] = &[&BUDGET_REDUNDANT];
-
-static BUDGET_REDUNDANT: Rule = Rule {
-    id: RuleId::new("budget-redundant"),
-    title: "No budget is made pointless by a lower one that always holds",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Of all budgets that hold for a reason, the lowest counts. So one budget cannot allow what another \
-          blocks: next to `nodes: \"0\"` without a schedule, a window with `nodes: 10%` allows nothing. To \
-          freeze a pool except for some hours, write a budget of 0 whose schedule and duration cover all the \
-          other hours.",
-    seen_in: &["1939", "2374", "1190"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "1"
-      - nodes: 20%
-        schedule: 0 2 * * sat
-        duration: 4h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 20%
-      - nodes: "1"
-        schedule: 0 6 * * sat
-        duration: 164h
-"#,
-};
+pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, [Silent], Shown);
 
 pub fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let known = if findings.context.release.has(KarpenterVersion::UNHEALTHY) {

@@ -3,39 +3,11 @@
 use super::list;
 use super::reading::ReadBudget;
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::rule::{Evidence, Rule};
+use crate::diagnostic::Problem;
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&BUDGET_UNCOVERED_REASON];
-
-static BUDGET_UNCOVERED_REASON: Rule = Rule {
-    id: RuleId::new("budget-uncovered-reason"),
-    title: "A budget covers drift, and one covers consolidation if that is on",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "The default of 10% applies only if no budget is written. If every budget names reasons and none \
-          names `Drifted`, a new image may replace all nodes of the pool at once. The same is true for \
-          `Underutilized`, unless consolidation is off or only for empty nodes.",
-    seen_in: &["aws/karpenter-provider-aws#7026", "2183"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "1"
-        reasons: [Underutilized, Empty]
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "1"
-        reasons: [Underutilized, Empty]
-      - nodes: 10%
-        reasons: [Drifted]
-"#,
-};
+pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, [Silent], Shown);
 
 /// Reports reasons that no budget covers, of those that replace nodes. All budgets of the pool must be readable.
 pub fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {

@@ -3,128 +3,19 @@
 use std::time::Duration;
 
 use crate::budget::Window;
-use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, Origin, Problem};
 use crate::karpenter::{Budget, Field};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
 use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
 
-pub const RULES: &[&Rule] = &[
-    &BUDGET_SCHEDULE_DURATION,
-    &BUDGET_DURATION,
-    &BUDGET_EMPTY_WINDOW,
-    &BUDGET_ALWAYS_ACTIVE,
-];
-
-static BUDGET_SCHEDULE_DURATION: Rule = Rule {
-    id: RuleId::new("budget-schedule-duration"),
-    title: "A budget has both `schedule` and `duration` or neither",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "A window needs a beginning and a length. A budget with neither always holds.",
-    seen_in: &["1003"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: "@daily"
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: "@daily"
-        duration: 8h
-"#,
-};
-
-static BUDGET_DURATION: Rule = Rule {
-    id: RuleId::new("budget-duration"),
-    title: "The `duration` of a budget is hours and minutes that Karpenter can read",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
-    evidence: Some(Evidence::Shown),
-    why: "It is written in hours and minutes: `8h`, `90m` or `1h30m`. The CRD rejects days and seconds, but \
-          accepts `2562048h` and more, which is too long for Go's duration: Karpenter then cannot read this \
-          NodePool, and because it reads all NodePools as one list, it cannot read any.",
-    seen_in: &["2055"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 0 1 * *
-        duration: 2562048h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: 0 0 1 * *
-        duration: 24h
-"#,
-};
-
-static BUDGET_EMPTY_WINDOW: Rule = Rule {
-    id: RuleId::new("budget-empty-window"),
-    title: "The window of a budget is longer than zero",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "A duration of `0m` ends the window at the moment it begins, so the budget never limits anything.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: "@daily"
-        duration: 0m
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: "@daily"
-        duration: 30m
-"#,
-};
-
-static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
-    id: RuleId::new("budget-always-active"),
-    title: "The window of a budget ends before it begins again",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "If the duration is at least as long as the time between two starts of the window, the window never \
-          closes: the budget always holds, and its schedule has no effect. With `nodes: \"0\"` all voluntary \
-          disruption stops permanently.",
-    seen_in: &["convox/convox#1114"],
-    bad: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: "@daily"
-        duration: 24h
-"#,
-    good: r#"spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: "0"
-        schedule: "@daily"
-        duration: 20h
-"#,
-};
+pub static BUDGET_SCHEDULE_DURATION: Rule = rule!("budget-schedule-duration", Error, [Schema]);
+pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Silent, Poolgate], Shown);
+pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, [Silent], Shown);
+pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, [Silent], Shown);
 
 /// Checks when the budget holds. Returns its window if that can be read.
 pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Window> {

@@ -1,9 +1,9 @@
 //! `spec.disruption.consolidateAfter`. In v1 a missing one is not reported: if Karpenter requires it, admission
 //! writes it.
 
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::{ApiVersion, Disruption, Field, TemplateOwner};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::lifetime;
 
@@ -13,119 +13,11 @@ const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
 const WHEN_EMPTY: &str = "WhenEmpty";
 
-pub const RULES: &[&Rule] = &[
-    &CONSOLIDATE_AFTER,
-    &CONSOLIDATE_AFTER_PAIR,
-    &CONSOLIDATE_AFTER_CONVERSION,
-    &CONSOLIDATE_AFTER_NEVER,
-];
-
-static CONSOLIDATE_AFTER: Rule = Rule {
-    id: RuleId::new("consolidate-after"),
-    title: "`consolidateAfter` is a duration that Karpenter can read, or `Never`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
-    evidence: Some(Evidence::Shown),
-    why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD rejects most other strings, \
-          but before Karpenter 1.4, and in v1beta1, its pattern allows anything after a duration, such as \
-          `1hr`; and every CRD accepts `99999999h`, which is too long for Go's duration. Karpenter then \
-          cannot read this NodePool, and because it reads all NodePools as one list, it cannot read any.",
-    seen_in: &["2055"],
-    bad: "\
-apiVersion: karpenter.sh/v1beta1
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 1hr
-",
-    good: "\
-apiVersion: karpenter.sh/v1beta1
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 1h
-",
-};
-
-static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
-    id: RuleId::new("consolidate-after-pair"),
-    title: "In v1beta1, `consolidateAfter` goes with the policy `WhenEmpty` and with no other",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "v1beta1 requires a duration with `WhenEmpty` and rejects one with `WhenUnderutilized`, which is \
-          also the default policy and allows only `Never`. v1 has no such rule.",
-    seen_in: &[],
-    bad: "\
-apiVersion: karpenter.sh/v1beta1
-spec:
-  disruption:
-    consolidationPolicy: WhenUnderutilized
-    consolidateAfter: 30s
-",
-    good: "\
-apiVersion: karpenter.sh/v1beta1
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 30s
-",
-};
-
-static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
-    id: RuleId::new("consolidate-after-conversion"),
-    title: "In v1beta1, `consolidateAfter: Never` goes with the policy `WhenEmpty`",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "Karpenter 1.0.8, `pkg/apis/v1/nodepool_conversion.go`, `convertFrom`",
-    )),
-    why: "With `WhenUnderutilized`, Karpenter's conversion to v1 replaces every value by `0s`. So a `Never` \
-          that switched consolidation off becomes consolidation without delay.",
-    seen_in: &[
-        "aws/karpenter-provider-aws#7319",
-        "aws/karpenter-provider-aws#7347",
-    ],
-    bad: "\
-apiVersion: karpenter.sh/v1beta1
-spec:
-  disruption:
-    consolidationPolicy: WhenUnderutilized
-    consolidateAfter: Never
-",
-    good: "\
-apiVersion: karpenter.sh/v1beta1
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: Never
-",
-};
-
-static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
-    id: RuleId::new("consolidate-after-never"),
-    title: "A `consolidationPolicy` is written only if consolidation is on",
-    severity: Some(Severity::Info),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/disruption/emptiness.go` and `consolidation.go`, `ShouldDisrupt`",
-    )),
-    why: "`consolidateAfter: Never` switches consolidation off completely: not even empty nodes are removed. \
-          `consolidationPolicy` then has no effect.",
-    seen_in: &[],
-    bad: "\
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: Never
-",
-    good: "\
-spec:
-  disruption:
-    consolidationPolicy: WhenEmpty
-    consolidateAfter: 30s
-",
-};
+pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, [Silent, Poolgate, Schema], Shown);
+pub static CONSOLIDATE_AFTER_PAIR: Rule = rule!("consolidate-after-pair", Error, [Schema]);
+pub static CONSOLIDATE_AFTER_CONVERSION: Rule =
+    rule!("consolidate-after-conversion", Warning, [Silent], Read);
+pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Info, [Silent], Read);
 
 pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if let Some(text) = disruption.consolidate_after.present() {

@@ -1,6 +1,6 @@
 //! `spec.disruption.consolidationPolicy`.
 
-use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
+use crate::diagnostic::Suggestion;
 use crate::karpenter::{ApiVersion, Availability, Disruption, EnumValues};
 use crate::rule::Rule;
 
@@ -11,31 +11,7 @@ const BALANCED: &str = "Balanced";
 /// The policy whose name differs between the versions: the name in v1beta1, then the name in v1.
 const RENAMED: (&str, &str) = ("WhenUnderutilized", "WhenEmptyOrUnderutilized");
 
-pub const RULES: &[&Rule] = &[&CONSOLIDATION_POLICY];
-
-static CONSOLIDATION_POLICY: Rule = Rule {
-    id: RuleId::new("consolidation-policy"),
-    title: "The API version and the Karpenter release know the `consolidationPolicy`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "In v1 it is `WhenEmpty`, `WhenEmptyOrUnderutilized` or, since Karpenter 1.14, `Balanced`. In \
-          v1beta1 it is `WhenEmpty` or `WhenUnderutilized`, the old name of `WhenEmptyOrUnderutilized`. Many \
-          manifests still have the old name because only their `apiVersion` was changed. Case matters.",
-    seen_in: &[],
-    bad: "\
-spec:
-  disruption:
-    consolidationPolicy: WhenUnderutilized
-    consolidateAfter: 1m
-",
-    good: "\
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 1m
-",
-};
+pub static CONSOLIDATION_POLICY: Rule = rule!("consolidation-policy", Error, [Schema]);
 
 pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     let karpenter = findings.context.karpenter;

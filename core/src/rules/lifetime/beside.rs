@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Problem, Severity};
 use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, TemplateOwner};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::duration::NillableDuration;
 
@@ -14,66 +14,8 @@ const MOST_IN_AUTO_MODE: Duration = Duration::from_hours(21 * 24);
 /// `terminationGracePeriod` if a pool of EKS Auto Mode sets none.
 const GRACE_IN_AUTO_MODE: Duration = Duration::from_hours(24);
 
-pub const RULES: &[&Rule] = &[&EKS_AUTO_MODE_LIFETIME, &HARD_LIMIT_DRAIN];
-
-static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
-    id: RuleId::new("eks-auto-mode-lifetime"),
-    title: "In EKS Auto Mode, nodes live at most 21 days",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Reported),
-    why: "EKS Auto Mode rejects a NodePool whose `expireAfter` and `terminationGracePeriod` add up to more \
-          than 21 days. If `terminationGracePeriod` is left out, it counts as 24 hours, so Karpenter's \
-          default `expireAfter` of `720h` is too long.",
-    seen_in: &["aws-controllers-k8s/test-infra#1000"],
-    bad: "\
-spec:
-  template:
-    spec:
-      nodeClassRef: { group: eks.amazonaws.com, kind: NodeClass, name: default }
-      expireAfter: 720h
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef: { group: eks.amazonaws.com, kind: NodeClass, name: default }
-      expireAfter: 336h
-",
-};
-
-static HARD_LIMIT_DRAIN: Rule = Rule {
-    id: RuleId::new("hard-limit-drain"),
-    title: "Nodes that expire under a hard node limit have a `terminationGracePeriod`",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Poolgate],
-    evidence: None,
-    why: "Under `nodeLimitMode: Hard` a node counts until its machine is gone. One that expires drains \
-          first, and a PodDisruptionBudget can block the drain forever: the node then keeps its place under \
-          the limit, and no other node can be launched for it. `terminationGracePeriod` ends such a drain. \
-          EKS Auto Mode sets it to 24 hours by itself. If the object does not set the mode and no gate is \
-          known, this is an info.",
-    seen_in: &[],
-    bad: r#"spec:
-  disruption:
-    nodeLimitMode: Hard
-  limits:
-    nodes: "10"
-  template:
-    spec:
-      expireAfter: 720h
-"#,
-    good: r#"spec:
-  disruption:
-    nodeLimitMode: Hard
-  limits:
-    nodes: "10"
-  template:
-    spec:
-      expireAfter: 720h
-      terminationGracePeriod: 48h
-"#,
-};
+pub static EKS_AUTO_MODE_LIFETIME: Rule = rule!("eks-auto-mode-lifetime", Warning, [Silent], Reported);
+pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, [Poolgate]);
 
 /// Checks a pool with its parsed `expireAfter` and `terminationGracePeriod`: `None` if absent or wrong.
 pub fn check(

@@ -3,90 +3,18 @@
 use std::time::Duration;
 
 use super::read;
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::diagnostic::FieldPath;
 use crate::karpenter::{Field, NodePool, Template, TemplateOwner};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::duration::NillableDuration;
 
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
 const REGISTRATION: Duration = Duration::from_mins(15);
 
-pub const RULES: &[&Rule] = &[&EXPIRE_AFTER, &EXPIRE_AFTER_ZERO, &EXPIRE_AFTER_SHORT];
-
-static EXPIRE_AFTER: Rule = Rule {
-    id: RuleId::new("expire-after"),
-    title: "`expireAfter` is a duration that Karpenter can read, or `Never`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
-    evidence: Some(Evidence::Shown),
-    why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD does not limit \
-          the number, and before Karpenter 1.4, and in v1beta1, it accepts values like `1hr`. A value that \
-          Karpenter cannot decode makes the list of **all** NodePools unreadable.",
-    seen_in: &["2055"],
-    bad: "\
-spec:
-  template:
-    spec:
-      expireAfter: 99999999h
-",
-    good: "\
-spec:
-  template:
-    spec:
-      expireAfter: 720h
-",
-};
-
-static EXPIRE_AFTER_ZERO: Rule = Rule {
-    id: RuleId::new("expire-after-zero"),
-    title: "Nodes do not expire at once",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/nodeclaim/expiration/controller.go`, `Reconcile`",
-    )),
-    why: "With `expireAfter: 0s` every node has expired as soon as it is created. Karpenter terminates it \
-          and launches the next one, forever; no budget limits this.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      expireAfter: 0s
-",
-    good: "\
-spec:
-  template:
-    spec:
-      expireAfter: Never
-",
-};
-
-static EXPIRE_AFTER_SHORT: Rule = Rule {
-    id: RuleId::new("expire-after-short"),
-    title: "Nodes live at least as long as a machine may take to become a node",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/nodeclaim/expiration/controller.go`, `Reconcile`, and `pkg/controllers/nodeclaim/lifecycle/liveness.go`, `registrationTimeout`",
-    )),
-    why: "Karpenter gives a machine 15 minutes to become a node. One that expires sooner may be terminated \
-          before any pod has run on it. No budget limits expiration.",
-    seen_in: &["1750"],
-    bad: "\
-spec:
-  template:
-    spec:
-      expireAfter: 5m
-",
-    good: "\
-spec:
-  template:
-    spec:
-      expireAfter: 12h
-",
-};
+pub static EXPIRE_AFTER: Rule = rule!("expire-after", Error, [Schema, Silent, Poolgate], Shown);
+pub static EXPIRE_AFTER_ZERO: Rule = rule!("expire-after-zero", Error, [Silent], Read);
+pub static EXPIRE_AFTER_SHORT: Rule = rule!("expire-after-short", Warning, [Silent], Read);
 
 /// Checks the text, and returns the parsed duration.
 pub fn check(

@@ -3,64 +3,22 @@
 use std::time::Duration;
 
 use super::consequence;
-use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::diagnostic::Origin;
 use crate::karpenter::{ApiVersion, Template};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
 
-pub const RULES: &[&Rule] = &[&TERMINATION_GRACE_PERIOD, &TERMINATION_GRACE_PERIOD_ZERO];
-
-static TERMINATION_GRACE_PERIOD: Rule = Rule {
-    id: RuleId::new("termination-grace-period"),
-    title: "`terminationGracePeriod` is a duration that Karpenter can read",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
-    evidence: Some(Evidence::Shown),
-    why: "It is whole seconds, minutes and hours, such as `48h`; there are no days, and no `Never`: leave \
-          the field out instead. The CRD does not limit the number, and one that Karpenter cannot decode \
-          makes the list of **all** NodePools unreadable.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      terminationGracePeriod: 2562048h
-",
-    good: "\
-spec:
-  template:
-    spec:
-      terminationGracePeriod: 48h
-",
-};
-
-static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
-    id: RuleId::new("termination-grace-period-zero"),
-    title: "Pods get time to leave a node that is terminated",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/nodeclaim/lifecycle/controller.go`, `ensureTerminationGracePeriodTerminationTimeAnnotation`, and `pkg/controllers/node/termination/controller.go`, `hasTerminationGracePeriodElapsed`",
-    )),
-    why: "With `terminationGracePeriod: 0s` pods are killed as soon as their node is deleted, regardless of \
-          PodDisruptionBudgets and `karpenter.sh/do-not-disrupt`.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      terminationGracePeriod: 0s
-",
-    good: "\
-spec:
-  template:
-    spec:
-      terminationGracePeriod: 1h
-",
-};
+pub static TERMINATION_GRACE_PERIOD: Rule = rule!(
+    "termination-grace-period",
+    Error,
+    [Schema, Silent, Poolgate],
+    Shown
+);
+pub static TERMINATION_GRACE_PERIOD_ZERO: Rule =
+    rule!("termination-grace-period-zero", Warning, [Silent], Read);
 
 /// The CRD's pattern, except that the CRD does not accept `Never`.
 const PATTERN: DurationPattern = DurationPattern::Anchored;

@@ -2,130 +2,19 @@
 
 use super::path;
 use super::resource::PLAIN_RESOURCES;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Problem, Suggestion};
 use crate::json::Json;
 use crate::karpenter::NodePool;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_quantity;
 use crate::value::quantity::Quantity;
 
-pub const RULES: &[&Rule] = &[
-    &LIMIT_QUANTITY,
-    &LIMIT_NEGATIVE,
-    &LIMIT_ZERO,
-    &LIMIT_UNIT,
-    &LIMIT_UNQUOTED,
-];
-
-static LIMIT_QUANTITY: Rule = Rule {
-    id: RuleId::new("limit-quantity"),
-    title: "A limit is a quantity that Karpenter can read",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
-    evidence: Some(Evidence::Shown),
-    why: "The CRD's pattern accepts strings that Karpenter's parser rejects (`1e1.5`) or never returns from \
-          (`1e2147483648`). The first makes the list of **all** NodePools unreadable. The second hangs \
-          Karpenter: from then on no pool of the cluster gets a node, and deleting the NodePool does not \
-          help until Karpenter is restarted.",
-    seen_in: &[],
-    bad: r#"spec:
-  limits:
-    cpu: "1e1.5"
-"#,
-    good: r#"spec:
-  limits:
-    cpu: "1000"
-"#,
-};
-
-static LIMIT_NEGATIVE: Rule = Rule {
-    id: RuleId::new("limit-negative"),
-    title: "A limit is not negative",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Every instance type exceeds a negative limit, so the pool never launches a node. The only sign is \
-          a line in Karpenter's log for each pending pod.",
-    seen_in: &["3160"],
-    bad: r#"spec:
-  limits:
-    cpu: "-5"
-"#,
-    good: r#"spec:
-  limits:
-    cpu: "5"
-"#,
-};
-
-static LIMIT_ZERO: Rule = Rule {
-    id: RuleId::new("limit-zero"),
-    title: "A limit leaves room for a node",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Every node has cpu, memory, pods and storage, so a limit of 0 for one of them switches the pool \
-          off: it never launches a node, and Karpenter logs an error for each pending pod that the pool \
-          could serve. That is a way to switch a pool off, but it does not mean *no limit*. A limit of 0 for \
-          a device, such as `nvidia.com/gpu`, only excludes the machines that have it.",
-    seen_in: &["3160", "2711"],
-    bad: r#"spec:
-  limits:
-    cpu: "0"
-"#,
-    good: r#"spec:
-  limits:
-    cpu: "1000"
-    nvidia.com/gpu: "0"
-"#,
-};
-
-static LIMIT_UNQUOTED: Rule = Rule {
-    id: RuleId::new("limit-unquoted"),
-    title: "A limit is written in quotes",
-    severity: None,
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`k8s.io/apimachinery`, `pkg/api/resource/quantity.go`, `CanonicalizeBytes`",
-    )),
-    why: "The API server stores `1000`, `\"1000\"` and `1k` as they are written, and Karpenter reads them as the same \
-          amount. But a typed Go client that writes the object back turns `1000` into `\"1k\"`, and a GitOps tool then \
-          shows a difference although the amount is the same. Switch the rule on if such a client writes your \
-          NodePools; a quoted value in its shortest form stays as it is.",
-    seen_in: &["kubernetes/k8s.io#7084"],
-    bad: "\
-spec:
-  limits:
-    cpu: 1000
-",
-    good: r#"spec:
-  limits:
-    cpu: "1000"
-"#,
-};
-
-static LIMIT_UNIT: Rule = Rule {
-    id: RuleId::new("limit-unit"),
-    title: "A limit has the unit of its resource",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/apis/v1/nodepool.go`, `ExceededBy`: Karpenter compares the amounts as they are",
-    )),
-    why: "Memory is counted in bytes, so `memory: 1000` is less than any node has and the pool never launches one; `m` \
-          is a thousandth, also of a byte. Cpu is counted in cores: `cpu: 1000Gi` is more than a trillion of them and \
-          limits nothing, and `cpu: 100m` is less than any machine has.",
-    seen_in: &[],
-    bad: r#"spec:
-  limits:
-    memory: "1000"
-"#,
-    good: "\
-spec:
-  limits:
-    memory: 1000Gi
-",
-};
+pub static LIMIT_QUANTITY: Rule = rule!("limit-quantity", Error, [Schema, Silent, Poolgate], Shown);
+pub static LIMIT_NEGATIVE: Rule = rule!("limit-negative", Error, [Silent], Shown);
+pub static LIMIT_ZERO: Rule = rule!("limit-zero", Warning, [Silent], Shown);
+pub static LIMIT_UNQUOTED: Rule = rule!("limit-unquoted", Off, [Silent], Read);
+pub static LIMIT_UNIT: Rule = rule!("limit-unit", Warning, [Silent], Read);
 
 /// Less memory, in bytes, than any machine has: the smallest ones of the clouds have twice as much.
 const LEAST_MEMORY: i64 = 256 << 20;
@@ -234,6 +123,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::diagnostic::Severity;
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::policy::{Level, Policy};
     use crate::review::{Request, Subject, review};

@@ -1,94 +1,20 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
 use super::path;
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
 use crate::nodelimit::{ClaimCounts, NodeLimit};
 use crate::policy::OverLimit;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 
 /// The resource that counts nodes.
 const NODES: &str = "nodes";
 
-pub const RULES: &[&Rule] = &[&LIMIT_NODES_WHOLE, &LIMIT_NODES_RELEASE, &LIMIT_BELOW_NODES];
-
-static LIMIT_NODES_WHOLE: Rule = Rule {
-    id: RuleId::new("limit-nodes-whole"),
-    title: "`limits.nodes` is a whole number",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter compares the limit as it is written, so `1.5` acts as 2.",
-    seen_in: &[],
-    bad: r#"spec:
-  limits:
-    nodes: "1.5"
-"#,
-    good: r#"spec:
-  limits:
-    nodes: "2"
-"#,
-};
-
-static LIMIT_NODES_RELEASE: Rule = Rule {
-    id: RuleId::new("limit-nodes-release"),
-    title: "The Karpenter release enforces `limits.nodes`",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Reported),
-    why: "Before 1.8, Karpenter ignores this limit. From 1.8 to 1.10 it checks the limit only once the nodes \
-          exist, so one batch of pods can create any number of them. From 1.11 on it checks the limit before \
-          it launches nodes, but a batch of pods, draining nodes and replacements can still exceed it; only \
-          poolgate's node gate enforces the limit.",
-    seen_in: &["2657", "aws/karpenter-provider-aws#8925", "2915"],
-    bad: r#"apiVersion: karpenter.sh/v1beta1
-spec:
-  limits:
-    nodes: "10"
-"#,
-    good: r#"spec:
-  limits:
-    nodes: "10"
-"#,
-};
-
-static LIMIT_BELOW_NODES: Rule = Rule {
-    id: RuleId::new("limit-below-nodes"),
-    title: "A node limit is not lowered below the number of nodes that exist",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Reported),
-    why: "Karpenter removes no node because of a limit. The pool only launches none until enough nodes are \
-          removed for other reasons, and until then no replacement can be launched before its old node is \
-          removed. If poolgate's reconciler runs and the policy (`overLimit`) or the pool (annotation \
-          `poolgate.dev/over-limit`) chooses `Terminate`, it deletes the nodes above the limit, the cheapest \
-          first. With `serve --gate`, poolgate counts how many are above the limit; otherwise it uses \
-          `status.nodes`, which Karpenter writes seconds later.",
-    seen_in: &["1604", "3093", "aws/karpenter-provider-aws#5909"],
-    bad: r#"spec:
-  limits:
-    nodes: "20"
-status:
-  nodes: 12
----
-spec:
-  limits:
-    nodes: "10"
-"#,
-    good: r#"spec:
-  limits:
-    nodes: "20"
-status:
-  nodes: 12
----
-spec:
-  limits:
-    nodes: "12"
-"#,
-};
+pub static LIMIT_NODES_WHOLE: Rule = rule!("limit-nodes-whole", Error, [Silent], Shown);
+pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, [Silent], Reported);
+pub static LIMIT_BELOW_NODES: Rule = rule!("limit-below-nodes", Warning, [Silent], Reported);
 
 pub fn check(
     pool: &NodePool<'_>,

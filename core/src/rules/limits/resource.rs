@@ -1,9 +1,9 @@
 //! Which resources a limit may name.
 
 use super::path;
-use crate::diagnostic::{Origin, RuleId, Severity, Suggestion, nearest};
+use crate::diagnostic::{Suggestion, nearest};
 use crate::json::{Json, Object};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// Resources that Karpenter compares with what a pool uses and that have no domain in their name.
@@ -19,26 +19,7 @@ const WRONG_NAMES: &[(&str, &str)] = &[
     ("replicas", "nodes"),
 ];
 
-pub const RULES: &[&Rule] = &[&LIMIT_UNKNOWN];
-
-static LIMIT_UNKNOWN: Rule = Rule {
-    id: RuleId::new("limit-unknown"),
-    title: "A limit names a resource that nodes have",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared \
-          with nothing, so there is no limit, and nothing reports that.",
-    seen_in: &[],
-    bad: r#"spec:
-  limits:
-    CPU: "1000"
-"#,
-    good: r#"spec:
-  limits:
-    cpu: "1000"
-"#,
-};
+pub static LIMIT_UNKNOWN: Rule = rule!("limit-unknown", Warning, [Silent], Shown);
 
 pub fn check(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
     if is_plausible(resource) {

@@ -1,49 +1,13 @@
 //! Limits that leave no room for the smallest machine that the requirements allow.
 
 use super::path;
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
 use crate::karpenter::{NodePool, Requirement, Selection};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 
-pub const RULES: &[&Rule] = &[&LIMIT_TOO_SMALL];
-
-static LIMIT_TOO_SMALL: Rule = Rule {
-    id: RuleId::new("limit-too-small"),
-    title: "A limit has room for the smallest machine that the requirements allow",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/provisioning/scheduling/scheduler.go`, `filterByRemainingResources`",
-    )),
-    why: "Karpenter skips every instance type that has more of a resource than remains under the limit. If the \
-          requirements allow only machines larger than the whole limit, no type is left, and the pool never launches a \
-          node: Karpenter logs `all available instance types exceed limits for nodepool` for each pending pod. poolgate \
-          knows machines by the labels for their size (`karpenter.k8s.aws/instance-cpu`, \
-          `karpenter.azure.com/sku-memory` and the like). A node has less memory than its machine, so only a limit \
-          below half of the machine's memory is reported.",
-    seen_in: &[],
-    bad: r#"spec:
-  limits:
-    cpu: "8"
-  template:
-    spec:
-      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
-      requirements:
-        - { key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ["15"] }
-"#,
-    good: r#"spec:
-  limits:
-    cpu: "160"
-  template:
-    spec:
-      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
-      requirements:
-        - { key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ["15"] }
-"#,
-};
+pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, [Silent], Read);
 
 /// The labels with which instance types give their amount of a resource.
 struct Size {

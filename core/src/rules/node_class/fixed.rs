@@ -1,46 +1,13 @@
 //! The fields of `nodeClassRef` that an update may not change.
 
 use super::{path, text};
-use crate::diagnostic::{Origin, RuleId, Severity, quoted};
+use crate::diagnostic::quoted;
 use crate::json::Object;
 use crate::karpenter::TemplateOwner;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&NODE_CLASS_IMMUTABLE];
-
-static NODE_CLASS_IMMUTABLE: Rule = Rule {
-    id: RuleId::new("node-class-immutable"),
-    title: "Group and kind of `nodeClassRef` never change",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "Since Karpenter 1.1 the CRD rejects such a change: a pool cannot move to another provider. The \
-          name may change; Karpenter then replaces the nodes.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: default }
----
-spec:
-  template:
-    spec:
-      nodeClassRef: { group: karpenter.hetzner.cloud, kind: HCloudNodeClass, name: default }
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: default }
----
-spec:
-  template:
-    spec:
-      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: other }
-",
-};
+pub static NODE_CLASS_IMMUTABLE: Rule = rule!("node-class-immutable", Error, [Schema]);
 
 pub fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'_>) {
     for field in ["group", "kind"] {

@@ -1,73 +1,14 @@
 //! Whether group and kind of `nodeClassRef` are those of a provider's node class.
 
 use super::{group_field, path, text};
-use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
+use crate::diagnostic::Suggestion;
 use crate::json::Object;
 use crate::karpenter::{NodeClassKind, NodeClassMismatch, Template};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&NODE_CLASS_KIND, &NODE_CLASS_FORK];
-
-static NODE_CLASS_KIND: Rule = Rule {
-    id: RuleId::new("node-class-kind"),
-    title: "Group and kind of `nodeClassRef` belong together",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter ignores a NodePool if its provider has no node class of this group and kind. No event, \
-          condition or log line says so; the READY column stays empty. poolgate knows the node classes of \
-          the usual providers and accepts those of other providers.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: Ec2NodeClass
-        name: default
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-",
-};
-
-static NODE_CLASS_FORK: Rule = Rule {
-    id: RuleId::new("node-class-fork"),
-    title: "A provider's kind of node class is in the provider's group",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Forks and private providers use the usual kind in their own group, so this may be right. If it is \
-          not, Karpenter silently ignores the pool. To confirm that it is right, name group and kind in the \
-          policy under `bounds.template.nodeClasses`.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.example.com
-        kind: EC2NodeClass
-        name: default
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-",
-};
+pub static NODE_CLASS_KIND: Rule = rule!("node-class-kind", Error, [Silent], Shown);
+pub static NODE_CLASS_FORK: Rule = rule!("node-class-fork", Warning, [Silent], Shown);
 
 pub fn check(group: &str, reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(kind) = text(reference, "kind") else {

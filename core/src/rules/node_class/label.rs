@@ -1,79 +1,18 @@
 //! The label that Karpenter makes from `nodeClassRef` for every NodeClaim.
 
 use super::{group_field, path, text};
-use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
+use crate::diagnostic::Suggestion;
 use crate::json::Object;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, node_class_label};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::requirements::keys::LONGEST_KEY;
 use crate::value::label::{
     NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value, qualified_name,
 };
 
-pub const RULES: &[&Rule] = &[&NODE_CLASS_NAME, &NODE_CLASS_OBJECT_NAME];
-
-static NODE_CLASS_NAME: Rule = Rule {
-    id: RuleId::new("node-class-name"),
-    title: "Group, kind and name of the node class can form a label",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Since 1.1, Karpenter labels every NodeClaim with the node class: group and kind form the key, the \
-          name is the value. If the name has more than 63 characters, if the label is illegal for another \
-          reason, or if its key is too long for a requirement, the API server rejects every NodeClaim of the \
-          pool.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: the-node-class-of-the-team-that-always-gives-very-long-names-to-things
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-",
-};
-
-static NODE_CLASS_OBJECT_NAME: Rule = Rule {
-    id: RuleId::new("node-class-object-name"),
-    title: "`nodeClassRef` names an object that can exist",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`k8s.io/apimachinery`, `pkg/api/validation/generic.go`, `NameIsDNSSubdomain`: the API server rejects an object \
-         of such a name",
-    )),
-    why: "No node class can have this name, so the pool never becomes ready and launches nothing.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: My_Class
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: my-class
-",
-};
+pub static NODE_CLASS_NAME: Rule = rule!("node-class-name", Error, [Silent], Shown);
+pub static NODE_CLASS_OBJECT_NAME: Rule = rule!("node-class-object-name", Error, [Silent], Read);
 
 /// Checks the name: as that of an object, and as the value of the label.
 pub fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {

@@ -1,42 +1,12 @@
 //! The texts of `nodeClassRef`, each by itself.
 
 use super::{path, text};
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::Object;
 use crate::karpenter::{ApiVersion, Template};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&NODE_CLASS_REF];
-
-static NODE_CLASS_REF: Rule = Rule {
-    id: RuleId::new("node-class-ref"),
-    title: "`nodeClassRef` has a group without a version, a kind and a name",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The CRD rejects empty texts and a slash in the group. The slash is left over from v1beta1, where \
-          the field was an `apiVersion`.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws/v1
-        kind: EC2NodeClass
-        name: default
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-",
-};
+pub static NODE_CLASS_REF: Rule = rule!("node-class-ref", Error, [Schema]);
 
 /// Checks each text by itself. Returns whether group and kind can be checked together.
 pub fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) -> bool {

@@ -1,55 +1,14 @@
 //! Fields that a pool with `replicas` may not have.
 
 use super::path;
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::limits;
 
-pub const RULES: &[&Rule] = &[&REPLICAS_LIMITS, &REPLICAS_WEIGHT];
-
-static REPLICAS_LIMITS: Rule = Rule {
-    id: RuleId::new("replicas-limits"),
-    title: "A static pool has no limit except `limits.nodes`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "A static pool has as many nodes as `replicas` says, whatever pods request. Only the number of \
-          nodes can be limited.",
-    seen_in: &[],
-    bad: r#"spec:
-  replicas: 3
-  limits:
-    nodes: "5"
-    cpu: "1000"
-"#,
-    good: r#"spec:
-  replicas: 3
-  limits:
-    nodes: "5"
-"#,
-};
-
-static REPLICAS_WEIGHT: Rule = Rule {
-    id: RuleId::new("replicas-weight"),
-    title: "A static pool has no `weight`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "A weight orders the pools among which Karpenter chooses for a pod. Static pools are not among \
-          them.",
-    seen_in: &[],
-    bad: "\
-spec:
-  replicas: 3
-  weight: 10
-",
-    good: "\
-spec:
-  replicas: 3
-",
-};
+pub static REPLICAS_LIMITS: Rule = rule!("replicas-limits", Error, [Schema]);
+pub static REPLICAS_WEIGHT: Rule = rule!("replicas-weight", Error, [Schema]);
 
 pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     if pool.replicas.present().is_none() {

@@ -1,54 +1,12 @@
 //! `replicas` against `limits.nodes`, for NodePools and for `kubectl scale`.
 
 use super::path;
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, RuleId, Severity};
-use crate::rule::{Evidence, Rule};
+use crate::diagnostic::{Diagnostic, FieldPath};
+use crate::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub const RULES: &[&Rule] = &[&REPLICAS_ABOVE_LIMIT, &REPLICAS_AT_LIMIT];
-
-static REPLICAS_ABOVE_LIMIT: Rule = Rule {
-    id: RuleId::new("replicas-above-limit"),
-    title: "`replicas` is not above `limits.nodes`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter launches nodes up to the limit and then tries again every 30 seconds, forever. The only \
-          sign is a line in its log.",
-    seen_in: &[],
-    bad: r#"spec:
-  replicas: 10
-  limits:
-    nodes: "5"
-"#,
-    good: r#"spec:
-  replicas: 10
-  limits:
-    nodes: "12"
-"#,
-};
-
-static REPLICAS_AT_LIMIT: Rule = Rule {
-    id: RuleId::new("replicas-at-limit"),
-    title: "A static pool has room to replace a drifted node",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter launches the replacement of a drifted node before it removes the node. If \
-          `limits.nodes` equals `replicas`, there is no room for it, so drifted nodes are never replaced. \
-          From 1.15 on Karpenter removes the node first if its feature gate `TerminateFirstDrift` is on.",
-    seen_in: &["aws/karpenter-provider-aws#8873", "3203", "3312"],
-    bad: r#"spec:
-  replicas: 5
-  limits:
-    nodes: "5"
-"#,
-    good: r#"spec:
-  replicas: 5
-  limits:
-    nodes: "6"
-"#,
-};
+pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, [Silent], Shown);
+pub static REPLICAS_AT_LIMIT: Rule = rule!("replicas-at-limit", Warning, [Silent], Shown);
 
 /// What is wrong with this number of replicas under this limit.
 pub fn check(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {

@@ -1,87 +1,14 @@
 //! Whether a pool may be static: depends on the release of Karpenter and on the stored pool.
 
 use super::path;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::{Field, KarpenterVersion, NodePool};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&REPLICAS_RELEASE, &REPLICAS_MODE, &REPLICAS_GATE];
-
-static REPLICAS_RELEASE: Rule = Rule {
-    id: RuleId::new("replicas-release"),
-    title: "The Karpenter release knows `replicas`",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "Karpenter 1.7, `pkg/apis/crds/karpenter.sh_nodepools.yaml`, which has no `replicas`",
-    )),
-    why: "Static pools are new in Karpenter 1.8. With an older CRD, the API server drops the field unless the \
-          client asks for strict validation, and the pool follows the pods instead of keeping its number of \
-          nodes.",
-    seen_in: &[],
-    bad: "\
-# checked for Karpenter 1.7.0
-spec:
-  replicas: 3
-",
-    good: "\
-# checked for Karpenter 1.8.0
-spec:
-  replicas: 3
-",
-};
-
-static REPLICAS_MODE: Rule = Rule {
-    id: RuleId::new("replicas-mode"),
-    title: "A static pool stays static, and a dynamic pool dynamic",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "`replicas` cannot be added to a stored pool or removed from it. So `kubectl scale` does not work \
-          on a pool that was created without it. To change the kind, create a new pool under another name.",
-    seen_in: &["2734"],
-    bad: r#"spec:
-  limits:
-    nodes: "10"
----
-spec:
-  replicas: 3
-  limits:
-    nodes: "10"
-"#,
-    good: r#"spec:
-  replicas: 2
-  limits:
-    nodes: "10"
----
-spec:
-  replicas: 3
-  limits:
-    nodes: "10"
-"#,
-};
-
-static REPLICAS_GATE: Rule = Rule {
-    id: RuleId::new("replicas-gate"),
-    title: "Karpenter's feature gate `StaticCapacity` is on if a pool is static",
-    severity: Some(Severity::Info),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/controllers/controllers.go`, `NewControllers`",
-    )),
-    why: "The gate is off unless Karpenter is started with `FEATURE_GATES=StaticCapacity=true`. Without it, \
-          Karpenter launches no node for a static pool and says nothing. poolgate cannot see the gate.",
-    seen_in: &["2703", "2734"],
-    bad: "\
-spec:
-  replicas: 3
-",
-    good: r#"spec:
-  limits:
-    nodes: "3"
-"#,
-};
+pub static REPLICAS_RELEASE: Rule = rule!("replicas-release", Error, [Silent], Read);
+pub static REPLICAS_MODE: Rule = rule!("replicas-mode", Error, [Schema]);
+pub static REPLICAS_GATE: Rule = rule!("replicas-gate", Info, [Silent], Read);
 
 /// Reports `replicas` for a release without static pools.
 pub fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {

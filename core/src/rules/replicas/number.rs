@@ -1,33 +1,13 @@
 //! Which numbers `spec.replicas` may be.
 
 use super::path;
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// The largest number that fits into the scale subresource.
 const LARGEST: i64 = i32::MAX as i64;
 
-pub const RULES: &[&Rule] = &[&REPLICAS_RANGE];
-
-static REPLICAS_RANGE: Rule = Rule {
-    id: RuleId::new("replicas-range"),
-    title: "`replicas` is from 0 to 2147483647",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The CRD rejects a negative number. The API server rejects one beyond 32 bits, which does not fit \
-          into the scale subresource.",
-    seen_in: &[],
-    bad: "\
-spec:
-  replicas: -1
-",
-    good: "\
-spec:
-  replicas: 3
-",
-};
+pub static REPLICAS_RANGE: Rule = rule!("replicas-range", Error, [Schema]);
 
 /// Returns whether the number is legal.
 pub fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {

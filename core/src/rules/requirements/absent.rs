@@ -1,12 +1,11 @@
 //! `DoesNotExist` on a label that every instance type carries.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, Operator, Provider, REGION_LABEL,
     ZONE_LABEL,
 };
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// The labels that the providers with a list give all their instance types, in their own domain. Others, such as
@@ -18,35 +17,7 @@ const OWN_LABELS: &[&str] = &[
     "instance-size",
 ];
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_ABSENT];
-
-static REQUIREMENT_ABSENT: Rule = Rule {
-    id: RuleId::new("requirement-absent"),
-    title: "`DoesNotExist` is not about a label that every instance type carries",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter looks for machines without the label. Every instance type has an architecture, a system, \
-          a zone, a type and a capacity type, so none is left: the pool looks healthy and never launches a \
-          node.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: DoesNotExist
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: Exists
-",
-};
+pub static REQUIREMENT_ABSENT: Rule = rule!("requirement-absent", Error, [Silent], Shown);
 
 /// Returns whether instance types without the label may exist, if it is one that they must not have.
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

@@ -1,42 +1,11 @@
 //! Bounds at the ends of the range of 64-bit integers.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::karpenter::{KarpenterVersion, Operator, integer};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_BOUND];
-
-static REQUIREMENT_BOUND: Rule = Rule {
-    id: RuleId::new("requirement-bound"),
-    title: "A bound leaves numbers to choose from",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "No label has a value below 0 or above 9223372036854775807, so with `Lt` 0 or a bound at the upper \
-          end no instance type fits. For a custom label, Karpenter draws a random value between the bounds, \
-          and drawing from an empty range **crashes Karpenter**, again at each attempt to launch a node for \
-          the pool. The only exception is `Gt` 9223372036854775807 since Karpenter 1.9: it launches nodes \
-          without the label.",
-    seen_in: &["2674"],
-    bad: r#"spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-cpu
-          operator: Lt
-          values: ["0"]
-"#,
-    good: r#"spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-cpu
-          operator: Lt
-          values: ["64"]
-"#,
-};
+pub static REQUIREMENT_BOUND: Rule = rule!("requirement-bound", Error, [Silent], Shown);
 
 /// Returns whether the bound leaves a number.
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

@@ -1,74 +1,14 @@
 //! The values of `karpenter.sh/capacity-type`.
 
 use super::{Entry, Scope, min_values, so_others};
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator, Selection};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 
-pub const RULES: &[&Rule] = &[&CAPACITY_TYPE, &CAPACITY_TYPE_UNKNOWN];
-
-static CAPACITY_TYPE: Rule = Rule {
-    id: RuleId::new("capacity-type"),
-    title: "A NodePool allows at least one capacity type that exists",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Runtime, Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
-          none of them, or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; \
-          earlier releases silently never launch a node. If another operator leaves none, or fewer than \
-          `minValues`, every release silently never launches a node, nor does it if a template label is \
-          none of them.",
-    seen_in: &["2164"],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: [ondemand]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: [on-demand]
-",
-};
-
-static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
-    id: RuleId::new("capacity-type-unknown"),
-    title: "Every capacity type that a NodePool names exists",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter ignores a capacity type that it does not know. If `In` lists it next to others, the pool \
-          silently never uses it; in `NotIn`, it excludes nothing.",
-    seen_in: &["2164"],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: [Spot, on-demand]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: In
-          values: [spot, on-demand]
-",
-};
+pub static CAPACITY_TYPE: Rule = rule!("capacity-type", Error, [Runtime, Silent], Shown);
+pub static CAPACITY_TYPE_UNKNOWN: Rule = rule!("capacity-type-unknown", Warning, [Silent], Shown);
 
 /// Returns whether enough capacity types are left.
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

@@ -2,119 +2,20 @@
 
 use super::Scope;
 use super::groups::{Group, Source};
-use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, Problem};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// The most values that the entries of one label may have in all for every pair to be compared. If there are more,
 /// the message names the entry that leaves no value, but not the one that it contradicts.
 const MOST_COMPARED: usize = 10_000;
 
-pub const RULES: &[&Rule] = &[
-    &REQUIREMENT_CONTRADICTION,
-    &REQUIREMENT_CONTRADICTION_CUSTOM,
-    &REQUIREMENT_CONTRADICTION_DRIFT,
-];
-
-static REQUIREMENT_CONTRADICTION: Rule = Rule {
-    id: RuleId::new("requirement-contradiction"),
-    title: "Requirements and template labels leave a value for every label",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter combines all requirements on one label, template labels included; an old name of a label \
-          (`beta.kubernetes.io/arch`) counts as the new one. If no value satisfies them all, Karpenter looks \
-          for machines without the label. There are none, so the pool looks healthy and never launches a \
-          node.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    metadata:
-      labels:
-        kubernetes.io/arch: amd64
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [arm64]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [arm64]
-",
-};
-
-static REQUIREMENT_CONTRADICTION_CUSTOM: Rule = Rule {
-    id: RuleId::new("requirement-contradiction-custom"),
-    title: "Requirements and template labels leave a value for every custom label",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "If no value satisfies all requirements on a custom label, Karpenter launches nodes **without** \
-          that label. Pods that select it never run, and nodes that already have it count as drifted and are \
-          replaced.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/team
-          operator: In
-          values: [blue]
-        - key: example.com/team
-          operator: In
-          values: [green]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/team
-          operator: In
-          values: [blue]
-",
-};
-
-static REQUIREMENT_CONTRADICTION_DRIFT: Rule = Rule {
-    id: RuleId::new("requirement-contradiction-drift"),
-    title: "Nodes get no value of a custom label that the requirements rule out",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter gives each node the custom labels of the template, also those that contradict a \
-          requirement, and overlooks that `NotIn` excludes every number between two bounds. Then it compares \
-          the labels of the node with the requirements: every node has drifted as soon as it is launched, and \
-          is replaced by one that has drifted, too.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: blue
-    spec:
-      requirements:
-        - key: example.com/team
-          operator: NotIn
-          values: [blue]
-",
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: blue
-",
-};
+pub static REQUIREMENT_CONTRADICTION: Rule = rule!("requirement-contradiction", Error, [Silent], Shown);
+pub static REQUIREMENT_CONTRADICTION_CUSTOM: Rule =
+    rule!("requirement-contradiction-custom", Warning, [Silent], Shown);
+pub static REQUIREMENT_CONTRADICTION_DRIFT: Rule =
+    rule!("requirement-contradiction-drift", Error, [Silent], Shown);
 
 /// Returns whether the entries of one label can be satisfied together; reports those that contradict each other.
 pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

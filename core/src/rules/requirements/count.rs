@@ -1,63 +1,16 @@
 //! How many requirements a NodePool may have: in its own list, and in its NodeClaims.
 
 use super::{Findings, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::json::FewMap;
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool, Template,
     canonical_label, node_class_label,
 };
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 
-pub const RULES: &[&Rule] = &[&REQUIREMENTS_COUNT, &NODECLAIM_REQUIREMENTS];
-
-static REQUIREMENTS_COUNT: Rule = Rule {
-    id: RuleId::new("requirements-count"),
-    title: "A NodePool has at most 100 requirements",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The CRD rejects a longer list (before Karpenter 0.37.7, more than 30). Write several values of one \
-          key in one requirement with `operator: In`.",
-    seen_in: &["1344"],
-    bad: include_str!("../examples/requirements-count.yaml"),
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/team
-          operator: In
-          values: [blue, green]
-",
-};
-
-static NODECLAIM_REQUIREMENTS: Rule = Rule {
-    id: RuleId::new("nodeclaim-requirements"),
-    title: "Requirements and template labels together fit in a NodeClaim",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter turns each template label into a requirement and adds up to four of its own: NodePool and \
-          instance type, since 1.1 the node class, since 1.8.2 the capacity type (for a static pool, neither \
-          instance type nor capacity type). A key with a lower and an upper bound counts twice. A NodeClaim \
-          may have 100 in all. If there are more, the API server rejects every NodeClaim of the pool: the \
-          pool looks healthy and never launches a node. Keys that pods select are added to these.",
-    seen_in: &["aws/karpenter-provider-aws#6387", "1344"],
-    bad: include_str!("../examples/nodeclaim-requirements.yaml"),
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: blue
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-",
-};
+pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, [Schema]);
+pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, [Silent], Shown);
 
 /// Returns whether there are few enough entries to compare them with each other.
 pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

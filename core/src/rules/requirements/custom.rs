@@ -2,41 +2,12 @@
 
 use super::Scope;
 use super::groups::{Group, Source};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::Selection;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_RANDOM_LABEL];
-
-static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
-    id: RuleId::new("requirement-random-label"),
-    title: "A custom label gets its value from the NodePool, not by chance",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Instance types do not carry custom labels, so Karpenter writes one on each node. With `Exists`, \
-          `NotIn` or a bound it uses the value that the pods select; if they select none, it **invents a \
-          random number**, such as `example.com/team=4448439206956840427`. That is fine if every pod of \
-          the pool selects a value; otherwise give the label a value in `template.metadata.labels` or with \
-          `In`.",
-    seen_in: &["aws/karpenter-provider-aws#5521", "2444"],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/team
-          operator: Exists
-",
-    good: "\
-spec:
-  template:
-    metadata:
-      labels:
-        example.com/team: blue
-",
-};
+pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, [Silent], Shown);
 
 pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     if !group.is_custom() || !Selection::all(group.sources.iter().map(Source::selection)).is_open() {

@@ -1,9 +1,9 @@
 //! The syntax of a requirement's key.
 
 use super::{Scope, restricted};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::{Field, Requirement};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::{by_crd_or, by_runtime};
 use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
@@ -11,67 +11,9 @@ use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
 /// Longest key, in bytes, that the CRD accepts. A legal key may be one byte longer.
 pub const LONGEST_KEY: usize = 316;
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_KEY, &REQUIREMENT_KEY_LENGTH];
-
-static REQUIREMENT_KEY: Rule = Rule {
-    id: RuleId::new("requirement-key"),
-    title: "The key of a requirement is a label's key",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "A key is a name of letters, digits, `-`, `_` and `.`, optionally preceded by a domain in lower \
-          case and a slash.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: Example.com/team
-          operator: In
-          values: [blue]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/team
-          operator: In
-          values: [blue]
-",
-};
-
-static REQUIREMENT_KEY_LENGTH: Rule = Rule {
-    id: RuleId::new("requirement-key-length"),
-    title: "The name in a requirement's key has at most 63 characters",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Runtime, Origin::Silent, Origin::Schema],
-    evidence: Some(Evidence::Read(
-        "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
-    )),
-    why: "The name follows the slash; the domain before it may have 253 characters. The CRD limits only the \
-          length of the whole key.",
-    seen_in: &["aws/karpenter-provider-aws#6618"],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/the-team-that-pays-for-the-machines-on-which-its-own-pods-are-run
-          operator: In
-          values: [blue]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/paying-team
-          operator: In
-          values: [blue]
-",
-};
+pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, [Schema]);
+pub static REQUIREMENT_KEY_LENGTH: Rule =
+    rule!("requirement-key-length", Error, [Runtime, Silent, Schema], Read);
 
 /// The key of a requirement, if it is valid.
 pub fn check<'a>(

@@ -1,112 +1,17 @@
 //! Labels that the provider of the pool does not know.
 
 use super::Scope;
-use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, Severity, Suggestion};
 use crate::karpenter::{LabelKind, Provider, likely_label};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 
-pub const RULES: &[&Rule] = &[
-    &REQUIREMENT_LABEL_MISSPELT,
-    &REQUIREMENT_LABEL_UNKNOWN,
-    &REQUIREMENT_LABEL_FOREIGN,
-];
-
-static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
-    id: RuleId::new("requirement-label-misspelt"),
-    title: "A requirement spells a provider's label as the provider does",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Runtime, Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
-    )),
-    why: "A provider reserves its domain for its own labels and rejects any other: some in the CRD, all once \
-          the NodePool is stored. This key differs from a known label by a letter or two, or only by its \
-          domain.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-famly
-          operator: In
-          values: [c]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c]
-",
-};
-
-static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
-    id: RuleId::new("requirement-label-unknown"),
-    title: "A requirement in a provider's domain is about a label that the provider has",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Runtime, Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "A provider rejects labels in its domain that it does not know, and a Kubernetes label that is \
-          almost right selects nothing. The label is in none of poolgate's lists, but a newer provider may \
-          have added it, so this is only a warning. The policy can name the labels of your own provider.",
-    seen_in: &["2444"],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/chipset
-          operator: In
-          values: [b450]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-size
-          operator: In
-          values: [large]
-",
-};
-
-static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
-    id: RuleId::new("requirement-label-foreign"),
-    title: "A requirement is not about the label of another provider",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "The instance types of one provider do not carry the labels of another. The requirement selects \
-          nothing; Karpenter treats the label as a custom one and writes a value of it on every node.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: [c]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: karpenter.k8s.aws
-        kind: EC2NodeClass
-        name: default
-      requirements:
-        - key: karpenter.k8s.aws/instance-category
-          operator: In
-          values: [c]
-",
-};
+pub static REQUIREMENT_LABEL_MISSPELT: Rule =
+    rule!("requirement-label-misspelt", Error, [Runtime, Silent], Read);
+pub static REQUIREMENT_LABEL_UNKNOWN: Rule =
+    rule!("requirement-label-unknown", Warning, [Runtime, Silent], Shown);
+pub static REQUIREMENT_LABEL_FOREIGN: Rule = rule!("requirement-label-foreign", Warning, [Silent], Shown);
 
 /// Returns whether the provider may accept the label; reports a label that the provider does not know.
 pub fn check(

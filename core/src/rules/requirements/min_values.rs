@@ -1,114 +1,20 @@
 //! `minValues`: how many different values the instance types for one node must offer.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin};
 use crate::json::FewMap;
 use crate::karpenter::{Field, KarpenterVersion, Operator, Requirement, whole_number};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// The largest number that the CRD accepts.
 const LARGEST: i64 = 50;
 
-pub const RULES: &[&Rule] = &[
-    &REQUIREMENT_MIN_VALUES,
-    &REQUIREMENT_MIN_VALUES_DISTINCT,
-    &REQUIREMENT_MIN_VALUES_CUSTOM,
-];
-
-static REQUIREMENT_MIN_VALUES: Rule = Rule {
-    id: RuleId::new("requirement-min-values"),
-    title: "`minValues` is from 1 to 50, and the values can satisfy it",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema, Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "Karpenter 0.34, `pkg/apis/crds/karpenter.sh_nodepools.yaml`, which has no `minValues`",
-    )),
-    why: "With operator `In` there must be at least as many values as `minValues` says.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c, m]
-          minValues: 3
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c, m, r]
-          minValues: 3
-",
-};
-
-static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = Rule {
-    id: RuleId::new("requirement-min-values-distinct"),
-    title: "`minValues` counts different values",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "The CRD and Karpenter's validation count a repeated value twice, the scheduler counts it once. The \
-          scheduler then finds too few values and skips the NodePool.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: [c-4x-amd64-linux, c-4x-amd64-linux]
-          minValues: 2
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: In
-          values: [c-4x-amd64-linux, c-8x-amd64-linux]
-          minValues: 2
-",
-};
-
-static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = Rule {
-    id: RuleId::new("requirement-min-values-custom"),
-    title: "`minValues` is about a label that instance types carry",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter counts values among the instance types. None of them carries a custom label, so the \
-          count is always zero and the NodePool never launches a node, unless Karpenter runs with the \
-          best-effort policy for `minValues`, under which the field has no effect.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/team
-          operator: In
-          values: [blue]
-          minValues: 1
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: example.com/team
-          operator: In
-          values: [blue]
-",
-};
+pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, [Schema, Silent], Read);
+pub static REQUIREMENT_MIN_VALUES_DISTINCT: Rule =
+    rule!("requirement-min-values-distinct", Error, [Silent], Shown);
+pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule =
+    rule!("requirement-min-values-custom", Warning, [Silent], Shown);
 
 /// Checks the number by itself, even if the rest of its requirement is wrong. `None` if it is missing or wrong.
 pub fn check_range(

@@ -3,51 +3,13 @@
 use super::groups::{Group, Source};
 use super::min_values::{is_more_than, path};
 use super::{Entry, Scope};
-use crate::diagnostic::{Diagnostic, Origin, RuleId, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_MIN_VALUES_TOGETHER];
-
-static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
-    id: RuleId::new("requirement-min-values-together"),
-    title: "Requirements and template labels together leave as many values as `minValues` asks for",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter combines all requirements on one label, template labels included, and compares the \
-          largest `minValues` with the number of values that are left. If there are too few, it finds no \
-          instance types, or the API server rejects every NodeClaim of the pool, which looks healthy and \
-          never launches a node.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c, m, r]
-          minValues: 2
-        - key: karpenter.kwok.sh/instance-family
-          operator: NotIn
-          values: [m, r]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c, m, r]
-          minValues: 2
-        - key: karpenter.kwok.sh/instance-family
-          operator: NotIn
-          values: [m]
-",
-};
+pub static REQUIREMENT_MIN_VALUES_TOGETHER: Rule =
+    rule!("requirement-min-values-together", Error, [Silent], Shown);
 
 /// Checks the largest `minValues` on one label whose entries do not contradict each other.
 pub fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'_>) {

@@ -1,12 +1,12 @@
 //! The operator of a requirement, and whether it fits the label.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Problem, Suggestion};
 use crate::karpenter::{
     Availability, EnumValues, Field, LabelKind, LabelValues, Operator, REGION_LABEL, Requirement,
     WINDOWS_BUILD_LABEL,
 };
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// Common wrong names of operators in lower case, with the right ones.
@@ -33,64 +33,8 @@ const SYNONYMS: &[(&str, Operator)] = &[
     ("le", Operator::Lte),
 ];
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_OPERATOR, &REQUIREMENT_OPERATOR_NUMERIC];
-
-static REQUIREMENT_OPERATOR: Rule = Rule {
-    id: RuleId::new("requirement-operator"),
-    title: "The operator of a requirement is one that Karpenter knows",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The operators are `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` and `Lt`, and in v1, since \
-          Karpenter 1.9, also `Gte` and `Lte`. Case matters.",
-    seen_in: &["2674"],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: in
-          values: [amd64]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-",
-};
-
-static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
-    id: RuleId::new("requirement-operator-numeric"),
-    title: "`Gt`, `Lt`, `Gte` and `Lte` compare labels whose values are numbers",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "To Karpenter, a value that is not a whole number is outside of every bound. A zone or an instance \
-          type is never greater or less than anything, so no instance type fits and the pool never launches \
-          a node. The only sign is an event on the NodePool.",
-    seen_in: &[],
-    bad: r#"spec:
-  template:
-    spec:
-      requirements:
-        - key: node.kubernetes.io/instance-type
-          operator: Gt
-          values: ["4"]
-"#,
-    good: r#"spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-cpu
-          operator: Gt
-          values: ["4"]
-"#,
-};
+pub static REQUIREMENT_OPERATOR: Rule = rule!("requirement-operator", Error, [Schema]);
+pub static REQUIREMENT_OPERATOR_NUMERIC: Rule = rule!("requirement-operator-numeric", Error, [Silent], Shown);
 
 /// The operator of a requirement, if it is valid.
 pub fn check(

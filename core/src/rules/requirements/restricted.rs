@@ -1,43 +1,13 @@
 //! Labels that a requirement may not use: those of Karpenter itself and, before 1.9, those of Kubernetes.
 
 use super::Scope;
-use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
+use crate::diagnostic::Suggestion;
 use crate::karpenter::{Provider, TemplateOwner, likely_label};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_KEY_RESTRICTED];
-
-static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
-    id: RuleId::new("requirement-key-restricted"),
-    title: "The key of a requirement is not a label that Karpenter reserves",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "Of the labels in domains that end in `karpenter.sh`, a NodePool may require only \
-          `karpenter.sh/capacity-type`. It may never require `kubernetes.io/hostname`, which is different on \
-          each node. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and `k8s.io` are \
-          restricted, too, except `node.kubernetes.io`, `node-restriction.kubernetes.io`, `kops.k8s.io` and \
-          the labels that Karpenter knows.",
-    seen_in: &["2586"],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.sh/registered
-          operator: Exists
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.sh/capacity-type
-          operator: Exists
-",
-};
+pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted", Error, [Schema]);
 
 /// Says whether the label may be required, and if not, why.
 pub fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

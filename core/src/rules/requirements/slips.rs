@@ -3,11 +3,11 @@
 mod aws;
 
 use super::{Entry, Scope, absent, so_others};
-use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
+use crate::diagnostic::Suggestion;
 use crate::karpenter::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer,
 };
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// Common names of architectures in lower case, with the names in Kubernetes.
@@ -36,69 +36,8 @@ const SYSTEMS: &[(&str, &str)] = &[
     ("windows2022", "windows"),
 ];
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_NO_VALUE, &REQUIREMENT_VALUE_SLIP];
-
-static REQUIREMENT_NO_VALUE: Rule = Rule {
-    id: RuleId::new("requirement-no-value"),
-    title: "Operator `In` lists a value that nodes can have",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "No node has any of the listed values, so the pool never launches one. A template label is a list of \
-          one value. Architectures are `amd64` and `arm64`, operating systems `linux` and `windows`, in lower \
-          case. Labels that count something have whole numbers without a unit. An empty value often comes from \
-          a variable that is not set. An instance category of AWS has only letters, such as `c`; `c5` is a \
-          family.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [x86_64]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-",
-};
-
-static REQUIREMENT_VALUE_SLIP: Rule = Rule {
-    id: RuleId::new("requirement-value-slip"),
-    title: "A value is one that the label can have",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "No node has this value, so it matches nothing: it is written as in other systems, or belongs to \
-          another label. On AWS `nano` is a size, `m5` a family, `t3.micro` a type and `us-east-1` a region, and \
-          values are in lower case.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64, aarch64]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64, arm64]
-",
-};
+pub static REQUIREMENT_NO_VALUE: Rule = rule!("requirement-no-value", Error, [Silent], Shown);
+pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warning, [Silent], Shown);
 
 /// Why no node has a value.
 struct Slip {

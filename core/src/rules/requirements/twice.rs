@@ -4,74 +4,13 @@ use std::collections::HashMap;
 
 use super::groups::Group;
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::json::FewMap;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_TWICE, &REQUIREMENT_TWICE];
-
-static REQUIREMENT_VALUE_TWICE: Rule = Rule {
-    id: RuleId::new("requirement-value-twice"),
-    title: "A requirement lists each value once",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter makes a set of the values, so a repeated one changes nothing; it may be a typo for \
-          another one.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c, m, c]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c, m, r]
-",
-};
-
-static REQUIREMENT_TWICE: Rule = Rule {
-    id: RuleId::new("requirement-twice"),
-    title: "No requirement is repeated",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter combines all requirements on one label; of two that say the same, one changes nothing. \
-          It may be a typo for another label or other values. If their `minValues` differ, the larger one \
-          counts.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64, arm64]
-        - key: kubernetes.io/arch
-          operator: In
-          values: [arm64, amd64]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64, arm64]
-",
-};
+pub static REQUIREMENT_VALUE_TWICE: Rule = rule!("requirement-value-twice", Warning, [Silent], Shown);
+pub static REQUIREMENT_TWICE: Rule = rule!("requirement-twice", Warning, [Silent], Shown);
 
 /// Reports only the first repetition: a list that is pasted twice is one mistake.
 pub fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {

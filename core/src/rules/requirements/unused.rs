@@ -1,69 +1,13 @@
 //! Operators and values that do not belong together: legal, but probably a mistake.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::Problem;
 use crate::karpenter::Operator;
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_VALUES_IGNORED, &REQUIREMENT_NOT_IN_NOTHING];
-
-static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
-    id: RuleId::new("requirement-values-ignored"),
-    title: "`Exists` and `DoesNotExist` have no values",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Karpenter silently drops the values: `Exists` allows every value, `DoesNotExist` none. You \
-          probably want `In` or `NotIn`.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: Exists
-          values: [c]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c]
-",
-};
-
-static REQUIREMENT_NOT_IN_NOTHING: Rule = Rule {
-    id: RuleId::new("requirement-not-in-nothing"),
-    title: "`NotIn` excludes something",
-    severity: Some(Severity::Warning),
-    origins: &[Origin::Silent],
-    evidence: Some(Evidence::Shown),
-    why: "Without values, `NotIn` excludes nothing and acts as `Exists`.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-size
-          operator: NotIn
-          values: []
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-size
-          operator: NotIn
-          values: [nano]
-",
-};
+pub static REQUIREMENT_VALUES_IGNORED: Rule = rule!("requirement-values-ignored", Warning, [Silent], Shown);
+pub static REQUIREMENT_NOT_IN_NOTHING: Rule = rule!("requirement-not-in-nothing", Warning, [Silent], Shown);
 
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let path = || scope.field(entry.index, "values");

@@ -1,102 +1,17 @@
 //! The values of a requirement: how many its operator takes, and the syntax of each.
 
 use super::Scope;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion, quoted};
+use crate::diagnostic::{Problem, Suggestion, quoted};
 use crate::json::Json;
 use crate::karpenter::{Field, Operator, Requirement, integer};
-use crate::rule::{Evidence, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 use crate::value::label::{corrected_value, label_value};
 
-pub const RULES: &[&Rule] = &[&REQUIREMENT_VALUES, &REQUIREMENT_NUMBER, &REQUIREMENT_VALUE];
-
-static REQUIREMENT_VALUES: Rule = Rule {
-    id: RuleId::new("requirement-values"),
-    title: "A requirement has as many values as its operator takes",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "`In` takes at least one value; `Gt`, `Lt`, `Gte` and `Lte` take exactly one.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: []
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64]
-",
-};
-
-static REQUIREMENT_NUMBER: Rule = Rule {
-    id: RuleId::new("requirement-number"),
-    title: "`Gt`, `Lt`, `Gte` and `Lte` compare with a whole number of 0 or more",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
-    why: "The value is text: a whole number of at most 64 bits, without a unit. The API server's own message \
-          says *positive integer*, but 0 is accepted.",
-    seen_in: &[],
-    bad: r#"spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-cpu
-          operator: Gt
-          values: ["3.5"]
-"#,
-    good: r#"spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-cpu
-          operator: Gt
-          values: ["3"]
-"#,
-};
-
-static REQUIREMENT_VALUE: Rule = Rule {
-    id: RuleId::new("requirement-value"),
-    title: "Each value of a requirement can be the value of a label",
-    severity: Some(Severity::Error),
-    origins: &[Origin::Runtime, Origin::Silent],
-    evidence: Some(Evidence::Read(
-        "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
-    )),
-    why: "The value of a label has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a \
-          letter or digit. The CRD should check this, but its pattern is set on the list instead of on its \
-          elements and has no effect.",
-    seen_in: &["aws/karpenter-provider-aws#6618"],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: topology.kubernetes.io/zone
-          operator: In
-          values: [us east]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: topology.kubernetes.io/zone
-          operator: In
-          values: [us-east-1a]
-",
-};
+pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, [Schema]);
+pub static REQUIREMENT_NUMBER: Rule = rule!("requirement-number", Error, [Schema]);
+pub static REQUIREMENT_VALUE: Rule = rule!("requirement-value", Error, [Runtime, Silent], Read);
 
 /// Returns the values of a requirement if each is a legal label value and the operator takes so many.
 pub fn check<'a>(

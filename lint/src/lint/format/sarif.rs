@@ -99,8 +99,11 @@ fn configuration(severity: Option<Severity>) -> Value {
 
 fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
     let (title, why, severity) = match (rules::find(id), text_rules::find(id)) {
-        (Some(rule), _) => (rule.title, rule.why, rule.severity),
-        (None, Some(rule)) => (rule.title, rule.why, Some(rule.severity)),
+        (Some(rule), _) => {
+            let page = rule.page();
+            (page.title, page.why, rule.severity)
+        }
+        (None, Some(rule)) => (rule.title.to_owned(), rule.why.to_owned(), Some(rule.severity)),
         (None, None) => return json!({"id": id}),
     };
     without_empty(json!({

@@ -16,8 +16,8 @@ pub fn closing(tally: &Tally) -> String {
     let width = rows.iter().map(|(rule, _)| rule.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (rule, count) in rows {
-        let title = rules::find(rule).map(|rule| rule.title);
-        let title = title.or_else(|| text_rules::find(rule).map(|rule| rule.title));
+        let title = rules::find(rule).map(|rule| rule.page().title);
+        let title = title.or_else(|| text_rules::find(rule).map(|rule| rule.title.to_owned()));
         let title = title.unwrap_or_default().replace('`', "");
         let _ = writeln!(text, "{count:digits$}  {rule:width$}  {title}");
     }

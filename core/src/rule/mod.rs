@@ -1,25 +1,27 @@
-//! A rule: its name, severity, origin and documentation. The logic is in [`crate::rules`].
+//! A rule: its name, severity, origin and page. The logic is in [`crate::rules`].
+
+mod page;
 
 use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity, Suggestion, quoted};
+
+pub use page::Page;
 
 /// How it is known what a mistake does to Karpenter if nothing rejects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
     /// Karpenter's own code shows it on the bad example, linked into a test (`tests/oracle/symptoms.rs`).
     Shown,
-    /// From the sources, of Karpenter unless another project is named: where, as Markdown.
-    Read(&'static str),
-    /// Users reported it: see [`Rule::seen_in`].
+    /// The sources that its page names.
+    Read,
+    /// Users reported it: their issues are on its page.
     Reported,
 }
 
-/// One rule of the catalogue. Its documentation is part of it, so that the two cannot drift apart.
+/// One rule, declared with [`rule!`](crate::rule!) beside its check. Its documentation is on its [`Page`].
 #[derive(Debug)]
 pub struct Rule {
     /// The stable name.
     pub id: RuleId,
-    /// What it requires, as one sentence without a full stop.
-    pub title: &'static str,
     /// The severity of its findings unless the policy changes it. `None` for a rule that is off until the policy
     /// gives it a level.
     pub severity: Option<Severity>,
@@ -28,19 +30,47 @@ pub struct Rule {
     /// How it is known what follows from findings that are [`Origin::Silent`]; `None` if the rule has no such
     /// finding.
     pub evidence: Option<Evidence>,
-    /// Why it matters: a paragraph of Markdown.
-    pub why: &'static str,
-    /// Where users reported it: issues of `kubernetes-sigs/karpenter` unless another repository is named.
-    pub seen_in: &'static [&'static str],
-    /// The relevant fields of a NodePool, as YAML; they violate this rule and no other. In v1 unless an
-    /// `apiVersion` says otherwise, and a NodePool unless `kind` does. Of two documents, the first is the stored
-    /// object that the second replaces.
-    pub bad: &'static str,
-    /// The same fields fixed: no rule has findings.
-    pub good: &'static str,
+    /// Whether it shows only when all objects of a cluster are checked together.
+    pub is_across: bool,
+    /// The text of its page, see [`Rule::page`].
+    pub text: &'static str,
+}
+
+/// A [`Rule`]: its name, its severity (or `Off`), its origins and, if one of them is `Silent`, the
+/// evidence. Its page is `rules/NAME.md` in the package that declares it; without it, this does not compile.
+#[macro_export]
+macro_rules! rule {
+    ($id:literal, $severity:ident, [$($origin:ident),+] $(, $evidence:ident)?) => {
+        $crate::rule::Rule {
+            id: $crate::diagnostic::RuleId::new($id),
+            severity: $crate::rule!(@severity $severity),
+            origins: &[$($crate::diagnostic::Origin::$origin),+],
+            evidence: $crate::rule!(@evidence $($evidence)?),
+            is_across: false,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/", $id, ".md")),
+        }
+    };
+    (@severity Off) => { None };
+    (@severity $severity:ident) => { Some($crate::diagnostic::Severity::$severity) };
+    (@evidence) => { None };
+    (@evidence $evidence:ident) => { Some($crate::rule::Evidence::$evidence) };
 }
 
 impl Rule {
+    /// The same, of a rule that shows only when all objects of a cluster are checked together.
+    #[must_use]
+    pub(crate) const fn across(self) -> Self {
+        Self {
+            is_across: true,
+            ..self
+        }
+    }
+
+    /// Its documentation, parsed on each call: for what prints it.
+    pub fn page(&self) -> Page {
+        Page::parse(self.text)
+    }
+
     /// A finding of this rule, of its first origin. An illegal value is a problem by itself; `reason` is a clause
     /// without a full stop.
     pub fn finding(
@@ -52,7 +82,7 @@ impl Rule {
         Diagnostic {
             rule: self.id,
             severity: self.severity.unwrap_or(Severity::Info),
-            // No list of origins is empty; a test of the catalogue checks that.
+            // `rule!` takes no empty list.
             origin: self.origins.first().copied().unwrap_or(Origin::Poolgate),
             path,
             problem: problem.into(),
