@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use poolgate_core::diagnostic::{Origin, Severity};
 use poolgate_core::rule::Rule;
-use poolgate_core::rules::{CATALOGUE, find};
 
 use crate::files;
 use crate::text_rules;
@@ -68,31 +67,27 @@ fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
 
 /// Name, severity and title of every rule; lint's own rules are last.
 fn lines() -> impl Iterator<Item = (&'static str, &'static str, String)> {
-    let catalogue = CATALOGUE.iter();
-    let catalogue = catalogue.map(|rule| (rule.id.as_str(), severity(rule), rule.page().title));
-    let own = text_rules::RULES.iter();
-    catalogue.chain(own.map(|rule| (rule.id, rule.severity.as_str(), rule.title.to_owned())))
+    text_rules::all().map(|rule| (rule.id.as_str(), severity(rule), rule.page().title))
 }
 
 /// Explains one rule.
 fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
-    if let Some(own) = text_rules::find(id) {
-        let (title, why) = (plain(own.title), wrapped(own.why));
-        return writeln!(output, "{id} ({})\n\n{title}.\n\n{why}\n\n{OWN}", own.severity);
-    }
-    let Some(rule) = find(id) else {
+    let Some(rule) = text_rules::find_any(id) else {
         return Ok(());
     };
     let page = rule.page();
     let (title, why) = (plain(&page.title), wrapped(&page.why));
     writeln!(output, "{id} ({})\n\n{title}.\n", severity(rule))?;
-    writeln!(output, "{why}\n\n{}\n", wrapped(&origins(rule)))?;
+    writeln!(output, "{why}\n\n{}", wrapped(&origins(rule)))?;
     if !page.seen_in.is_empty() {
-        writeln!(output, "Seen in: {}\n", page.seen_in.join(", "))?;
+        writeln!(output, "\nSeen in: {}", page.seen_in.join(", "))?;
+    }
+    if page.bad.is_empty() {
+        return Ok(());
     }
     writeln!(
         output,
-        "Breaks the rule:\n\n{}\nFine:\n\n{}",
+        "\nBreaks the rule:\n\n{}\nFine:\n\n{}",
         indented(page.bad),
         indented(page.good)
     )
@@ -134,17 +129,8 @@ fn page(output: &mut impl Write) -> io::Result<()> {
     for (id, severity, title) in lines() {
         writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |")?;
     }
-    for rule in CATALOGUE {
+    for rule in text_rules::all() {
         section(rule, output)?;
-    }
-    for rule in &text_rules::RULES {
-        let text_rules::TextRule {
-            id,
-            severity,
-            title,
-            why,
-        } = rule;
-        writeln!(output, "\n## {id}\n\n**{title}.** ({severity})\n\n{why}\n\n{OWN}")?;
     }
     Ok(())
 }
@@ -156,6 +142,9 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     if !page.seen_in.is_empty() {
         let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
+    }
+    if page.bad.is_empty() {
+        return Ok(());
     }
     let word = match rule.severity {
         _ if rule.is_across => "Found",
@@ -174,6 +163,9 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
 
 /// What else rejects objects that break the rule, as a sentence.
 fn origins(rule: &Rule) -> String {
+    if text_rules::find(rule.id.as_str()).is_some() {
+        return OWN.to_owned();
+    }
     if rule.is_across {
         return ACROSS.to_owned();
     }

@@ -2,188 +2,80 @@
 //! accepts, comments without effect, files that cannot be read. Their names are listed with those of the rules.
 
 use clap::builder::PossibleValue;
-use poolgate_core::diagnostic::{Severity, nearest};
+use poolgate_core::diagnostic::nearest;
+use poolgate_core::rule;
+use poolgate_core::rule::Rule;
 use poolgate_core::rules::CATALOGUE;
 
 use crate::listed::Listed;
 
-/// A rule of lint itself.
-#[derive(Debug)]
-pub struct TextRule {
-    /// The stable name.
-    pub id: &'static str,
-    /// The severity of a finding.
-    pub severity: Severity,
-    /// What it requires, as one sentence without final stop.
-    pub title: &'static str,
-    /// Why it matters: a paragraph of Markdown.
-    pub why: &'static str,
+/// Declares a constant for the name of each rule, and the list of them.
+macro_rules! text_rules {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $severity:ident;)+) => {
+        $($(#[$doc])* pub const $name: &str = $id;)+
+
+        /// All of them, in the order of the documentation.
+        pub static RULES: &[Rule] = &[$(rule!($id, $severity, [Poolgate])),+];
+    };
 }
 
-/// The text is not YAML.
-pub const SYNTAX: &str = "manifest-syntax";
-/// A template that was not rendered.
-pub const TEMPLATE: &str = "manifest-template";
-/// A key that is written twice.
-pub const DUPLICATE_KEY: &str = "manifest-duplicate-key";
-/// A key that is not text.
-pub const KEY: &str = "manifest-key";
-/// A value that JSON does not have.
-pub const VALUE: &str = "manifest-value";
-/// A merge of something other than mappings, or after what it replaces.
-pub const MERGE: &str = "manifest-merge";
-/// An alias without its anchor.
-pub const ALIAS: &str = "manifest-alias";
-/// A bound of the parser was exceeded.
-pub const LIMIT: &str = "manifest-limit";
-/// An object that the cluster does not serve.
-pub const KIND: &str = "manifest-kind";
-/// An object without a name.
-pub const NAME: &str = "manifest-name";
-/// A missing field that only the webhook would add: without the webhook the cluster rejects the object.
-pub const DEFAULT: &str = "manifest-default";
-/// A file named as JSON that is only YAML.
-pub const JSON: &str = "manifest-json";
-/// Values that are variables, to be filled in by another program.
-pub const VARIABLE: &str = "manifest-variable";
-/// A version whose release is not known.
-pub const RELEASE: &str = "manifest-release";
-/// A file that could not be read, or not be written.
-pub const UNREADABLE: &str = "file-unreadable";
-/// A comment for poolgate that cannot be read, or gives no reason.
-pub const IGNORE_SYNTAX: &str = "ignore-syntax";
-/// A comment that names no rule that exists.
-pub const IGNORE_UNKNOWN: &str = "ignore-unknown";
-/// A comment that ignores nothing.
-pub const IGNORE_UNUSED: &str = "ignore-unused";
-
-/// All of them, in the order of the documentation.
-pub static RULES: [TextRule; 18] = [
-    TextRule {
-        id: SYNTAX,
-        severity: Severity::Error,
-        title: "The text is YAML",
-        why: "What cannot be parsed reaches no cluster. The other documents of the file are still checked.",
-    },
-    TextRule {
-        id: TEMPLATE,
-        severity: Severity::Error,
-        title: "Templates are rendered before they are checked",
-        why: "A line of a Helm template is not YAML yet. Lint the output of `helm template` instead.",
-    },
-    TextRule {
-        id: DUPLICATE_KEY,
-        severity: Severity::Error,
-        title: "A key is written once",
-        why: "kubectl keeps the last of the values and says nothing; kustomize rejects the file.",
-    },
-    TextRule {
-        id: KEY,
-        severity: Severity::Error,
-        title: "Keys are text",
-        why: "kubectl reads a number, `on` or null as a key, but as another string than the one in the file. A list \
-              or mapping is not a string.",
-    },
-    TextRule {
-        id: VALUE,
-        severity: Severity::Error,
-        title: "Every value can be written in JSON",
-        why: "kubectl turns YAML into JSON, which has no infinity and no `NaN`; and a value has to match its tag.",
-    },
-    TextRule {
-        id: MERGE,
-        severity: Severity::Error,
-        title: "`<<` is before the keys that it fills in, and merges mappings",
-        why: "Programs do not agree on any other use: after a key, some let it replace the value.",
-    },
-    TextRule {
-        id: ALIAS,
-        severity: Severity::Error,
-        title: "An alias refers to an anchor before it in the same document",
-        why: "Without its anchor, or inside it, an alias has no value, and kubectl rejects the document.",
-    },
-    TextRule {
-        id: LIMIT,
-        severity: Severity::Error,
-        title: "A file is no larger than poolgate reads",
-        why: "The limits are 16 MiB and 100,000 documents per file, and a million keys and values and 255 levels per \
-              document. What is beyond them was not checked, so the exit code is 2.",
-    },
-    TextRule {
-        id: KIND,
-        severity: Severity::Error,
-        title: "An object is of a kind and version that the release serves",
-        why: "No cluster accepts `Nodepool`, `karpenter.sh/v2` or an object without `kind`. Objects in a YAML list \
-              need a `List` around them.",
-    },
-    TextRule {
-        id: NAME,
-        severity: Severity::Error,
-        title: "An object has a name",
-        why: "No cluster accepts an object with neither `metadata.name` nor `metadata.generateName`.",
-    },
-    TextRule {
-        id: DEFAULT,
-        severity: Severity::Info,
-        title: "A `disruption` has `consolidateAfter`",
-        why: "Up to 1.14, Karpenter's CRD rejects a `disruption` without it, unless poolgate's webhook writes it first. \
-              `poolgate default --write` writes it into the file.",
-    },
-    TextRule {
-        id: JSON,
-        severity: Severity::Warning,
-        title: "A file that ends in `.json` is JSON",
-        why: "kubectl reads it as YAML and accepts an extra comma or a comment. Programs that go by the name of the \
-              file, such as Argo CD, do not.",
-    },
-    TextRule {
-        id: VARIABLE,
-        severity: Severity::Info,
-        title: "Variables are filled in before a manifest is checked",
-        why: "What depends on a `${NAME}` without a value is not checked. `--envsubst FILE` gives the values.",
-    },
-    TextRule {
-        id: RELEASE,
-        severity: Severity::Info,
-        title: "For v1beta1, the release of Karpenter is given",
-        why: "Without `--karpenter-version`, v1beta1 is checked for the last line of releases that serves it.",
-    },
-    TextRule {
-        id: UNREADABLE,
-        severity: Severity::Error,
-        title: "Every path can be read, and with `--fix` also written",
-        why: "What was not read was not checked, so the exit code is 2. No comment and no baseline hides this \
-              finding.",
-    },
-    TextRule {
-        id: IGNORE_SYNTAX,
-        severity: Severity::Warning,
-        title: "A comment for poolgate reads `# poolgate: ignore RULE -- why`",
-        why: "A comment that cannot be read ignores nothing, and one without a reason leaves the next reader to guess.",
-    },
-    TextRule {
-        id: IGNORE_UNKNOWN,
-        severity: Severity::Error,
-        title: "A comment for poolgate names rules that exist",
-        why: "A misspelt name ignores nothing.",
-    },
-    TextRule {
-        id: IGNORE_UNUSED,
-        severity: Severity::Warning,
-        title: "A comment for poolgate ignores something",
-        why: "The mistake that it ignored is gone; if the comment stays, it hides the next one.",
-    },
-];
+text_rules! {
+    /// The text is not YAML.
+    SYNTAX = "manifest-syntax", Error;
+    /// A template that was not rendered.
+    TEMPLATE = "manifest-template", Error;
+    /// A key that is written twice.
+    DUPLICATE_KEY = "manifest-duplicate-key", Error;
+    /// A key that is not text.
+    KEY = "manifest-key", Error;
+    /// A value that JSON does not have.
+    VALUE = "manifest-value", Error;
+    /// A merge of something other than mappings, or after what it replaces.
+    MERGE = "manifest-merge", Error;
+    /// An alias without its anchor.
+    ALIAS = "manifest-alias", Error;
+    /// A bound of the parser was exceeded.
+    LIMIT = "manifest-limit", Error;
+    /// An object that the cluster does not serve.
+    KIND = "manifest-kind", Error;
+    /// An object without a name.
+    NAME = "manifest-name", Error;
+    /// A missing field that only the webhook would add: without the webhook the cluster rejects the object.
+    DEFAULT = "manifest-default", Info;
+    /// A file named as JSON that is only YAML.
+    JSON = "manifest-json", Warning;
+    /// Values that are variables, to be filled in by another program.
+    VARIABLE = "manifest-variable", Info;
+    /// A version whose release is not known.
+    RELEASE = "manifest-release", Info;
+    /// A file that could not be read, or not be written.
+    UNREADABLE = "file-unreadable", Error;
+    /// A comment for poolgate that cannot be read, or gives no reason.
+    IGNORE_SYNTAX = "ignore-syntax", Warning;
+    /// A comment that names no rule that exists.
+    IGNORE_UNKNOWN = "ignore-unknown", Error;
+    /// A comment that ignores nothing.
+    IGNORE_UNUSED = "ignore-unused", Warning;
+}
 
 /// The rule of this name.
-pub fn find(id: &str) -> Option<&'static TextRule> {
-    RULES.iter().find(|rule| rule.id == id)
+pub fn find(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id.as_str() == id)
 }
 
-/// Every name that lint can print: those of the catalogue, then those above.
+/// Every rule that lint can report: those of the catalogue, then those above.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    CATALOGUE.iter().copied().chain(RULES)
+}
+
+/// The rule of this name, whichever it is.
+pub fn find_any(id: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.id.as_str() == id)
+}
+
+/// The names of all of them.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    let catalogue = CATALOGUE.iter().map(|rule| rule.id.as_str());
-    catalogue.chain(RULES.iter().map(|rule| rule.id))
+    all().map(|rule| rule.id.as_str())
 }
 
 /// The name in the list of rules; the error suggests a similar one.
@@ -248,6 +140,16 @@ mod tests {
         for id in ids() {
             assert!(seen.insert(id), "{id} is twice");
             assert_eq!(known(id), Ok(id));
+        }
+    }
+
+    #[test]
+    fn every_page_belongs_to_a_rule_and_says_what_it_requires_and_why() {
+        let pages = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/rules")).unwrap();
+        assert_eq!(pages.count(), RULES.len());
+        for rule in RULES {
+            let page = rule.page();
+            assert!(!page.title.is_empty() && !page.why.is_empty(), "{}", rule.id);
         }
     }
 

@@ -163,7 +163,8 @@ impl FileCheck<'_, '_> {
             Place::Comment(span) => (span, None, Origin::Poolgate),
         };
         let place = self.located(span);
-        let severity = text_rules::find(note.rule).map_or(Severity::Error, |rule| rule.severity);
+        let severity = text_rules::find(note.rule).and_then(|rule| rule.severity);
+        let severity = severity.unwrap_or(Severity::Error);
         self.keep(severity, || Finding {
             origin,
             object: object.cloned(),

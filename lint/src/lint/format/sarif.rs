@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, as code scanning reads it: one log with one run.
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
-use poolgate_core::rules;
+use poolgate_core::rule::Page;
 use serde_json::{Value, json};
 
 use super::super::finding::Finding;
@@ -98,14 +98,10 @@ fn configuration(severity: Option<Severity>) -> Value {
 }
 
 fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
-    let (title, why, severity) = match (rules::find(id), text_rules::find(id)) {
-        (Some(rule), _) => {
-            let page = rule.page();
-            (page.title, page.why, rule.severity)
-        }
-        (None, Some(rule)) => (rule.title.to_owned(), rule.why.to_owned(), Some(rule.severity)),
-        (None, None) => return json!({"id": id}),
+    let Some(rule) = text_rules::find_any(id) else {
+        return json!({"id": id});
     };
+    let Page { title, why, .. } = rule.page();
     without_empty(json!({
         "id": id,
         "shortDescription": {"text": title},
@@ -113,7 +109,7 @@ fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
             "text": format!("{why}\n\nMore: poolgate rules {id}"),
             "markdown": format!("{why}\n\nMore: `poolgate rules {id}`"),
         },
-        "defaultConfiguration": configuration(severity),
+        "defaultConfiguration": configuration(rule.severity),
         "helpUri": pages.of(id),
     }))
 }

@@ -3,8 +3,6 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use poolgate_core::rules;
-
 use super::super::tally::Tally;
 use crate::text_rules;
 
@@ -16,8 +14,7 @@ pub fn closing(tally: &Tally) -> String {
     let width = rows.iter().map(|(rule, _)| rule.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (rule, count) in rows {
-        let title = rules::find(rule).map(|rule| rule.page().title);
-        let title = title.or_else(|| text_rules::find(rule).map(|rule| rule.title.to_owned()));
+        let title = text_rules::find_any(rule).map(|rule| rule.page().title);
         let title = title.unwrap_or_default().replace('`', "");
         let _ = writeln!(text, "{count:digits$}  {rule:width$}  {title}");
     }
