@@ -119,22 +119,22 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
         Subject::NodePool(version) => {
             let pool = NodePool::view(version, request.object);
             let old = request.old.map(|old| NodePool::view(version, old));
-            let findings = rules::check(&pool, old.as_ref(), context);
+            let (report, needs_all_of_old) = rules::check(&pool, old.as_ref(), context).into_report();
             Review {
                 defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),
-                needs_all_of_old: findings.were_compared(),
-                report: findings.into_report(),
+                report,
+                needs_all_of_old,
             }
         }
         // NodeClaims are Karpenter's: nothing is written into them.
         Subject::NodeClaim(version) => {
             let claim = NodeClaim::view(version, request.object);
             let old = request.old.map(|old| NodeClaim::view(version, old));
-            let findings = rules::check_claim(&claim, old.as_ref(), context);
+            let (report, _) = rules::check_claim(&claim, old.as_ref(), context).into_report();
             Review {
                 defaults: Vec::new(),
+                report,
                 needs_all_of_old: true,
-                report: findings.into_report(),
             }
         }
     }

@@ -93,35 +93,32 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Sets its severity, if that is not the rule's own.
-    #[must_use]
-    pub fn severity(mut self, severity: Severity) -> Self {
+    pub fn severity(&mut self, severity: Severity) -> &mut Self {
         self.severity = severity;
         self
     }
 
     /// Sets its origin, if the rule has more than one.
-    #[must_use]
-    pub fn origin(mut self, origin: Origin) -> Self {
+    pub fn origin(&mut self, origin: Origin) -> &mut Self {
         self.origin = origin;
         self
     }
 
     /// Adds what to write instead.
-    #[must_use]
-    pub fn suggest(self, suggestion: impl Into<Suggestion>) -> Self {
+    pub fn suggest(&mut self, suggestion: impl Into<Suggestion>) -> &mut Self {
         self.suggest_if_known(Some(suggestion))
     }
 
     /// Adds what to write instead, if that is known.
-    #[must_use]
-    pub(crate) fn suggest_if_known(mut self, suggestion: Option<impl Into<Suggestion>>) -> Self {
-        self.suggestion = suggestion.map(Into::into);
+    pub(crate) fn suggest_if_known(&mut self, suggestion: Option<impl Into<Suggestion>>) -> &mut Self {
+        if let Some(suggestion) = suggestion {
+            self.suggestion = Some(suggestion.into());
+        }
         self
     }
 
     /// Adds another field that the finding is based on.
-    #[must_use]
-    pub fn related(mut self, path: FieldPath) -> Self {
+    pub fn related(&mut self, path: FieldPath) -> &mut Self {
         self.related.push(path);
         self
     }
@@ -164,10 +161,9 @@ mod tests {
                 value: quoted("101%"),
             },
             reason: "a percentage goes from 0% to 100%".into(),
-            suggestion: None,
+            suggestion: Some("write 100%".into()),
             related: Vec::new(),
-        }
-        .suggest("write 100%");
+        };
         assert_eq!(
             diagnostic.to_string(),
             r#"spec.budgets[1].nodes: Invalid value: "101%": a percentage goes from 0% to 100%; write 100% [budget-nodes]"#

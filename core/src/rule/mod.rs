@@ -2,7 +2,7 @@
 
 mod page;
 
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity, Suggestion, quoted};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
 
 pub use page::Page;
 
@@ -73,7 +73,7 @@ impl Rule {
 
     /// A finding of this rule, of its first origin. An illegal value is a problem by itself; `reason` is a clause
     /// without a full stop.
-    pub fn finding(
+    pub(crate) fn finding(
         &self,
         path: FieldPath,
         problem: impl Into<Problem>,
@@ -90,18 +90,5 @@ impl Rule {
             suggestion: None,
             related: Vec::new(),
         }
-    }
-
-    /// A finding on a word that is not in an enumeration, with the word that was probably intended.
-    pub(crate) fn unsupported(
-        &self,
-        path: FieldPath,
-        text: &str,
-        supported: &'static [&'static str],
-        reason: impl Into<String>,
-    ) -> Diagnostic {
-        let value = quoted(text);
-        self.finding(path, Problem::Unsupported { value, supported }, reason)
-            .suggest_if_known(Suggestion::spelling(text, supported))
     }
 }

@@ -35,15 +35,14 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
     check_size(annotations, findings);
     if annotations.get(DO_NOT_DISRUPT).and_then(Json::as_str) == Some("true") {
-        findings.push(
-            DO_NOT_DISRUPT_TEMPLATE
-                .finding(
-                    path().key(DO_NOT_DISRUPT),
-                    "true",
-                    "every node gets it, so none is ever consolidated or replaced after a drift",
-                )
-                .suggest("write a disruption budget of nodes: \"0\" instead"),
-        );
+        findings
+            .report(
+                &DO_NOT_DISRUPT_TEMPLATE,
+                path().key(DO_NOT_DISRUPT),
+                "true",
+                "every node gets it, so none is ever consolidated or replaced after a drift",
+            )
+            .suggest("write a disruption budget of nodes: \"0\" instead");
     }
 }
 
@@ -63,15 +62,14 @@ fn check_key(key: &str, findings: &mut Findings<'_>) {
         return;
     }
     if let Err(error) = qualified_name(&key.to_ascii_lowercase()) {
-        findings.push(
-            TEMPLATE_ANNOTATIONS
-                .finding(
-                    path().key(key.to_owned()),
-                    key,
-                    format!("{error}, so the API server would reject every NodeClaim of this pool"),
-                )
-                .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
-        );
+        findings
+            .report(
+                &TEMPLATE_ANNOTATIONS,
+                path().key(key.to_owned()),
+                key,
+                format!("{error}, so the API server would reject every NodeClaim of this pool"),
+            )
+            .suggest_if_known(corrected_key(key).map(|key| format!("write {key}")));
     }
 }
 
@@ -83,7 +81,7 @@ fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
             "keys and values are {size} bytes long together and may have {MOST_IN_TEMPLATE}, or the API server \
              rejects every NodeClaim of this pool"
         );
-        findings.push(TEMPLATE_ANNOTATIONS.finding(path(), Problem::showing("{…}"), reason));
+        findings.report(&TEMPLATE_ANNOTATIONS, path(), Problem::showing("{…}"), reason);
     }
 }
 

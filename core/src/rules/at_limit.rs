@@ -38,13 +38,16 @@ fn check_replace(pool: &NodePool<'_>, written: &Json<'_>, findings: &mut Finding
         (false, false) => "the annotation poolgate.dev/node-limit and a terminationGracePeriod",
     };
     let reason = format!("no drifted node is replaced at the limit without {missing}");
-    findings.push(
-        AT_LIMIT_REPLACE
-            .finding(path(AT_LIMIT_ANNOTATION), Problem::legal(written), reason)
-            .related(path(NODE_LIMIT_ANNOTATION))
-            .related(TemplateOwner::Pool.path("terminationGracePeriod"))
-            .suggest("add what is missing, or write Repair"),
-    );
+    findings
+        .report(
+            &AT_LIMIT_REPLACE,
+            path(AT_LIMIT_ANNOTATION),
+            Problem::legal(written),
+            reason,
+        )
+        .related(path(NODE_LIMIT_ANNOTATION))
+        .related(TemplateOwner::Pool.path("terminationGracePeriod"))
+        .suggest("add what is missing, or write Repair");
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub fn is_set(pool: &NodePool<'_>, key: &'static str) -> bool {
 
 /// Reports an annotation that is none of these words, ignoring case.
 pub fn check_word(
-    rule: &Rule,
+    rule: &'static Rule,
     pool: &NodePool<'_>,
     key: &'static str,
     words: &'static [&'static str],
@@ -32,16 +32,15 @@ pub fn check_word(
         return;
     };
     if !words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
-        findings.push(
-            rule.unsupported(path(key), word, words, REASON)
-                .suggest(suggestion),
-        );
+        findings
+            .unsupported(rule, path(key), word, words, REASON)
+            .suggest(suggestion);
     }
 }
 
 /// The number in an annotation; reports one that is not a whole number in digits.
 pub fn check_number(
-    rule: &Rule,
+    rule: &'static Rule,
     pool: &NodePool<'_>,
     key: &'static str,
     example: &str,
@@ -51,7 +50,7 @@ pub fn check_number(
     let text = pool.annotation(key).and_then(Json::as_str);
     if let (None, Some(text)) = (number, text) {
         let suggestion = format!("write a whole number in digits, such as \"{example}\"");
-        findings.push(rule.finding(path(key), text, REASON).suggest(suggestion));
+        findings.report(rule, path(key), text, REASON).suggest(suggestion);
     }
     number
 }

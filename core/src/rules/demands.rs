@@ -2,12 +2,13 @@
 //! are data of [`crate::karpenter::shape`]; rule and words are here, by the path of the field.
 
 use super::budgets::list::BUDGETS_COUNT;
+use super::findings::Findings;
 use super::kubelet::KUBELET;
 use super::labels::LABELS_COUNT;
 use super::required::{FIELD_REQUIRED, group_of_v1beta1};
 use super::taints::TAINT_EFFECT;
 use super::weight::{self, WEIGHT};
-use crate::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Suggestion};
+use crate::diagnostic::{FieldPath, Problem, Segment, Suggestion};
 use crate::json::Json;
 use crate::karpenter::shape::{Legal, entries};
 use crate::karpenter::{TemplateOwner, whole_number};
@@ -148,30 +149,38 @@ fn text(field: &str, legal: &Legal) -> Option<&'static Text> {
     texts.find(|text| (text.rule.id == FIELD_REQUIRED.id) == must_be_present)
 }
 
-/// What is reported about a value that a constraint does not allow. A test shows that each constraint has a text.
-pub fn finding(
+/// Reports a value that a constraint does not allow. A test shows that each constraint has a text.
+pub fn report(
     object: &Json<'_>,
     owner: TemplateOwner,
     path: FieldPath,
     value: &Json<'_>,
     legal: &Legal,
-) -> Option<Diagnostic> {
-    let text = text(&field(owner, &path), legal)?;
+    findings: &mut Findings<'_>,
+) {
+    let Some(text) = text(&field(owner, &path), legal) else {
+        return;
+    };
     let problem = match (legal, value) {
         (Legal::Present, _) => Problem::Required,
-        (Legal::Within(_), Json::Number(number)) => whole_number(number)?.into(),
+        (Legal::Within(_), Json::Number(number)) => match whole_number(number) {
+            Some(number) => number.into(),
+            None => return,
+        },
         (Legal::AtMost(_), _) => Problem::TooMany {
             actual: entries(value),
         },
         (Legal::OneOf(words), Json::String(word)) => {
-            return Some(text.rule.unsupported(path, word, words, text.reason));
+            findings.unsupported(text.rule, path, word, words, text.reason);
+            return;
         }
-        _ => return None,
+        _ => return,
     };
     let suggestion =
         group_of_v1beta1(object, &path).or_else(|| (text.suggestion)(value).map(Suggestion::from));
-    let finding = text.rule.finding(path, problem, text.reason);
-    Some(finding.suggest_if_known(suggestion))
+    findings
+        .report(text.rule, path, problem, text.reason)
+        .suggest_if_known(suggestion);
 }
 
 #[cfg(test)]

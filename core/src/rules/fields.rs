@@ -21,10 +21,8 @@ pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings
             unknown::report(path, name, known, &mut spelling, findings);
         }
         SchemaViolation::Unmet { path, value, demand } => {
-            if release.has(demand.since)
-                && let Some(finding) = demands::finding(object, template.owner, path, value, &demand.legal)
-            {
-                findings.push(finding);
+            if release.has(demand.since) {
+                demands::report(object, template.owner, path, value, &demand.legal, findings);
             }
         }
     });

@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::ratchet::{Ratchet, forgiven};
-use crate::diagnostic::{Diagnostic, Origin, Report, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Report, Severity, Suggestion, quoted};
 use crate::json::Json;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rule::Rule;
@@ -26,6 +26,8 @@ pub(crate) struct Findings<'a> {
     pub context: Context<'a>,
     /// The exemptions that cover the object; `None` until the first finding, because most objects have none.
     exemptions: Option<Vec<&'a Exemption>>,
+    /// The last finding, to which its check may still add.
+    last: Option<(&'static Rule, Diagnostic)>,
     report: Report,
 }
 
@@ -37,21 +39,58 @@ impl<'a> Findings<'a> {
             ratchet: Ratchet::new(object, old),
             context,
             exemptions: None,
+            last: None,
             report: Report::default(),
         }
     }
 
-    /// Whether a rule is on by default, or the policy switches it on.
+    /// Reports a finding of a rule, in the words of [`Rule::finding`]. The check may add to it until the next is reported:
+    /// only then it is weighed, and dropped if its rule is off.
+    pub fn report(
+        &mut self,
+        rule: &'static Rule,
+        path: FieldPath,
+        problem: impl Into<Problem>,
+        reason: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.weigh_last();
+        &mut self.last.insert((rule, rule.finding(path, problem, reason))).1
+    }
+
+    /// Reports a word that is not in an enumeration, with the word that was probably intended.
+    pub fn unsupported(
+        &mut self,
+        rule: &'static Rule,
+        path: FieldPath,
+        text: &str,
+        supported: &'static [&'static str],
+        reason: impl Into<String>,
+    ) -> &mut Diagnostic {
+        let value = quoted(text);
+        self.report(rule, path, Problem::Unsupported { value, supported }, reason)
+            .suggest_if_known(Suggestion::spelling(text, supported))
+    }
+
+    /// Whether a rule is on by default, or the policy switches it on. Nothing depends on asking; it only saves work that
+    /// would be dropped.
     pub fn wants(&self, rule: &Rule) -> bool {
         rule.severity.is_some() || self.context.policy.levels.of(rule.id, Origin::Silent).is_some()
     }
 
-    /// Adds a finding, with the severity that policy and ratchet give it.
-    pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
+    /// Weighs the last finding.
+    fn weigh_last(&mut self) {
+        if let Some((rule, diagnostic)) = self.last.take() {
+            self.weigh(rule, diagnostic);
+        }
+    }
+
+    /// Keeps a finding, with the severity that policy and ratchet give it, unless its rule is off.
+    pub fn weigh(&mut self, rule: &Rule, mut diagnostic: Diagnostic) {
         let is_denied = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
         match self.context.policy.levels.of(diagnostic.rule, diagnostic.origin) {
             Some(Level::Off) => return,
             Some(Level::Severity(severity)) => diagnostic.severity = severity,
+            None if rule.severity.is_none() => return,
             None => {}
         }
         if is_denied && diagnostic.severity < Severity::Error {
@@ -94,14 +133,10 @@ impl<'a> Findings<'a> {
         diagnostic.reason.push(')');
     }
 
-    /// Whether a finding was compared with the stored object.
-    pub(crate) fn were_compared(&self) -> bool {
-        self.ratchet.has_compared()
-    }
-
-    /// All findings.
-    pub(crate) fn into_report(self) -> Report {
-        self.report
+    /// All findings, and whether one was compared with the stored object.
+    pub(crate) fn into_report(mut self) -> (Report, bool) {
+        self.weigh_last();
+        (self.report, self.ratchet.has_compared())
     }
 }
 
@@ -132,6 +167,7 @@ mod tests {
     use crate::diagnostic::RuleId;
     use crate::karpenter::Karpenter;
     use crate::policy::Policy;
+    use crate::rules::limits::amount::{LIMIT_UNQUOTED, LIMIT_ZERO};
 
     const BOTH_HALVES: RuleId = RuleId::new("budget-schedule-duration");
     const MODE: RuleId = RuleId::new("node-limit-mode");
@@ -218,6 +254,32 @@ mod tests {
         );
         policy.levels.set(RuleId::new("budget-nodes"), Level::Off);
         assert_eq!(heard(&policy), [(denied, Severity::Warning)]);
+    }
+
+    #[test]
+    fn a_finding_of_a_rule_that_is_off_is_dropped_until_the_policy_gives_the_rule_a_level() {
+        let (object, karpenter) = (json!({}), Karpenter::default());
+        let kept = |policy: &Policy| {
+            let context = Context {
+                claims: None,
+                policy,
+                karpenter: &karpenter,
+                release: karpenter.release(),
+                labels: &policy.labels,
+            };
+            let object = Json::from(&object);
+            let mut findings = Findings::new(&object, None, context);
+            findings.report(&LIMIT_UNQUOTED, FieldPath::root(), Problem::Required, "");
+            findings.report(&LIMIT_ZERO, FieldPath::root(), Problem::Required, "");
+            let (report, _) = findings.into_report();
+            report.into_iter().map(|kept| kept.rule).collect::<Vec<_>>()
+        };
+        let mut policy = Policy::default();
+        assert_eq!(kept(&policy), [LIMIT_ZERO.id]);
+        policy
+            .levels
+            .set(LIMIT_UNQUOTED.id, Level::Severity(Severity::Info));
+        assert_eq!(kept(&policy), [LIMIT_UNQUOTED.id, LIMIT_ZERO.id]);
     }
 
     #[test]

@@ -44,15 +44,14 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
             .present()
             .is_some_and(|resources| !resources.is_empty())
     {
-        findings.push(
-            TEMPLATE_RESOURCES
-                .finding(
-                    TemplateOwner::Pool.path("resources"),
-                    Problem::showing("{…}"),
-                    "Karpenter adds up what pods request",
-                )
-                .suggest("leave it out"),
-        );
+        findings
+            .report(
+                &TEMPLATE_RESOURCES,
+                TemplateOwner::Pool.path("resources"),
+                Problem::showing("{…}"),
+                "Karpenter adds up what pods request",
+            )
+            .suggest("leave it out");
     }
 }
 
@@ -103,18 +102,21 @@ impl<'a> Kubelet<'a> {
             && most <= least
         {
             let reason = format!("must be greater than {low}, which is {least}");
-            findings.push(
-                KUBELET
-                    .finding(self.path(high), Problem::showing(most.to_string()), reason)
-                    .related(self.path(low)),
-            );
+            findings
+                .report(
+                    &KUBELET,
+                    self.path(high),
+                    Problem::showing(most.to_string()),
+                    reason,
+                )
+                .related(self.path(low));
         }
     }
 
     fn check_keys(&self, field: &'static str, known: &'static [&'static str], findings: &mut Findings<'_>) {
         for (key, _) in self.texts(field).filter(|(key, _)| !known.contains(key)) {
             let path = self.path(field).key(key.to_owned());
-            findings.push(KUBELET.unsupported(path, key, known, "the kubelet knows no other key here"));
+            findings.unsupported(&KUBELET, path, key, known, "the kubelet knows no other key here");
         }
     }
 
@@ -127,7 +129,7 @@ impl<'a> Kubelet<'a> {
         for (key, text) in self.texts(field) {
             if let Err((origin, reason)) = check(text) {
                 let path = self.path(field).key(key.to_owned());
-                findings.push(KUBELET.finding(path, text, reason).origin(origin));
+                findings.report(&KUBELET, path, text, reason).origin(origin);
             }
         }
     }
@@ -135,11 +137,9 @@ impl<'a> Kubelet<'a> {
     fn check_pairs(&self, field: &'static str, other: &'static str, findings: &mut Findings<'_>) {
         for (key, text) in self.texts(field).filter(|(key, _)| !self.has(other, key)) {
             let reason = format!("{other} has no value for it, and the two go together");
-            findings.push(
-                KUBELET
-                    .finding(self.path(field).key(key.to_owned()), text, reason)
-                    .related(self.path(other)),
-            );
+            findings
+                .report(&KUBELET, self.path(field).key(key.to_owned()), text, reason)
+                .related(self.path(other));
         }
     }
 }

@@ -14,27 +14,29 @@ pub static LABEL_PROVIDER_UNKNOWN: Rule = rule!("label-provider-unknown", Warnin
 pub fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
     let (version, context) = (template.version, findings.context);
     let path = || template.labels_path().key(key.to_owned());
-    let found = |rule: &Rule, reason: &str| rule.finding(path(), key, reason);
     if let Some(reserved) = Reserved::of(key, version, context.release) {
         let (reason, suggestion) = reason_and_suggestion(reserved);
-        findings.push(found(&LABEL_RESTRICTED, reason).suggest(suggestion));
+        findings
+            .report(&LABEL_RESTRICTED, path(), key, reason)
+            .suggest(suggestion);
         return;
     }
     if let Some(present) = present_name(key, version, context.release) {
         let reason = "before Karpenter 1.9, and in v1beta1, a template label must have its present name";
-        let finding = found(&LABEL_RESTRICTED, reason).origin(Origin::Runtime);
-        findings.push(finding.suggest(format!("write {present}")));
+        findings
+            .report(&LABEL_RESTRICTED, path(), key, reason)
+            .origin(Origin::Runtime)
+            .suggest(format!("write {present}"));
         return;
     }
     let kind = context.labels.kind_of(key, template.node_class_group());
     if let LabelKind::Unknown { domain, likely } = kind {
         let reason = format!("the provider reserves {domain} for its own labels, and has none of this name");
-        findings.push(match likely {
-            Some(likely) => {
-                found(&LABEL_PROVIDER_MISSPELT, &reason).suggest(Suggestion::did_you_mean(likely))
-            }
-            None => found(&LABEL_PROVIDER_UNKNOWN, &reason).suggest(OWN_DOMAIN),
-        });
+        let (rule, suggestion) = match likely {
+            Some(likely) => (&LABEL_PROVIDER_MISSPELT, Suggestion::did_you_mean(likely)),
+            None => (&LABEL_PROVIDER_UNKNOWN, OWN_DOMAIN.into()),
+        };
+        findings.report(rule, path(), key, reason).suggest(suggestion);
     }
 }
 

@@ -33,27 +33,23 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
             let release = findings.context.release;
             let is_let_through = template.owner == TemplateOwner::Pool
                 && Reserved::of(key, template.version, release).is_none();
-            findings.push(
-                LABEL_KEY
-                    .finding(path(), key, error.to_string())
-                    .origin(by_crd_or(Origin::Runtime, is_let_through))
-                    .suggest_if_known(
-                        corrected_key(key)
-                            .filter(|key| Reserved::of(key, template.version, release).is_none())
-                            .map(|key| format!("write {key}")),
-                    ),
-            );
+            findings
+                .report(&LABEL_KEY, path(), key, error.to_string())
+                .origin(by_crd_or(Origin::Runtime, is_let_through))
+                .suggest_if_known(
+                    corrected_key(key)
+                        .filter(|key| Reserved::of(key, template.version, release).is_none())
+                        .map(|key| format!("write {key}")),
+                );
         }
         Ok(()) if template.owner == TemplateOwner::Pool && key.len() > LONGEST_KEY => {
             let reason = format!(
                 "is {} bytes long and may have {LONGEST_KEY} in a NodeClaim, so no node would ever launch",
                 key.len()
             );
-            findings.push(
-                LABEL_KEY_LENGTH
-                    .finding(path(), key, reason)
-                    .suggest("shorten it by a character"),
-            );
+            findings
+                .report(&LABEL_KEY_LENGTH, path(), key, reason)
+                .suggest("shorten it by a character");
         }
         Ok(()) if template.owner == TemplateOwner::Pool => {
             super::label_domains::check(template, key, findings);
@@ -62,11 +58,9 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
     }
     let Some(text) = value.as_str() else { return };
     if let Err(error) = label_value(text) {
-        findings.push(
-            LABEL_VALUE
-                .finding(path(), value, error.to_string())
-                .suggest_if_known(corrected_value(text).map(|value| format!("write {value}"))),
-        );
+        findings
+            .report(&LABEL_VALUE, path(), value, error.to_string())
+            .suggest_if_known(corrected_value(text).map(|value| format!("write {value}")));
     }
 }
 

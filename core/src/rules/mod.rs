@@ -220,7 +220,7 @@ pub(crate) fn check<'a>(
 
 /// What is wrong with scaling a pool from `current` to `replicas`. Only a warning if the two are equal.
 pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) -> Option<Diagnostic> {
-    let finding = replicas::limit::check(replicas, pool.node_limit().as_ref())?;
+    let finding = replicas::limit::of_scale(replicas, pool.node_limit().as_ref())?;
     Some(if current == replicas {
         ratchet::forgiven(finding)
     } else {

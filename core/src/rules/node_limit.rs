@@ -27,12 +27,15 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
         return;
     }
     let reason = format!("{NODE_LIMIT_ANNOTATION} says {limit}, and poolgate overwrites this");
-    findings.push(
-        NODE_LIMIT_TWICE
-            .finding(FieldPath::of(&["spec", "limits", "nodes"]), given, reason)
-            .related(path(NODE_LIMIT_ANNOTATION))
-            .suggest("leave it out"),
-    );
+    findings
+        .report(
+            &NODE_LIMIT_TWICE,
+            FieldPath::of(&["spec", "limits", "nodes"]),
+            given,
+            reason,
+        )
+        .related(path(NODE_LIMIT_ANNOTATION))
+        .suggest("leave it out");
 }
 
 #[cfg(test)]

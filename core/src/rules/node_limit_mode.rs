@@ -26,12 +26,10 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
         && !is_the_newer
     {
         let reason = format!("spec.disruption.nodeLimitMode says {}", field.as_str());
-        findings.push(
-            NODE_LIMIT_MODE
-                .finding(annotation_path(), annotation.as_str(), reason)
-                .suggest("write one of them, or the same mode in both")
-                .related(Disruption::path("nodeLimitMode")),
-        );
+        findings
+            .report(&NODE_LIMIT_MODE, annotation_path(), annotation.as_str(), reason)
+            .suggest("write one of them, or the same mode in both")
+            .related(Disruption::path("nodeLimitMode"));
     }
 }
 
@@ -43,16 +41,11 @@ fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findi
     if NodeLimitMode::parse(text).is_some() {
         return;
     }
-    let mut finding = NODE_LIMIT_MODE.unsupported(
-        path(),
-        text,
-        NodeLimitMode::VALUES,
-        "the node limit would have no meaning",
-    );
-    finding
+    let reason = "the node limit would have no meaning";
+    findings
+        .unsupported(&NODE_LIMIT_MODE, path(), text, NodeLimitMode::VALUES, reason)
         .suggestion
         .get_or_insert_with(|| "write Hard, or Soft if replacements may exceed the limit for a while".into());
-    findings.push(finding);
 }
 
 #[cfg(test)]

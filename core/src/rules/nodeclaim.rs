@@ -29,15 +29,14 @@ fn check_immutable(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings:
             continue;
         }
         let problem = value.map_or(Problem::Required, Problem::from);
-        findings.push(
-            NODECLAIM_IMMUTABLE
-                .finding(
-                    FieldPath::of(&["spec"]).key(field.to_owned()),
-                    problem,
-                    "the spec of a NodeClaim cannot be changed",
-                )
-                .suggest("change the NodePool, and Karpenter replaces the node"),
-        );
+        findings
+            .report(
+                &NODECLAIM_IMMUTABLE,
+                FieldPath::of(&["spec"]).key(field.to_owned()),
+                problem,
+                "the spec of a NodeClaim cannot be changed",
+            )
+            .suggest("change the NodePool, and Karpenter replaces the node");
     }
 }
 
@@ -57,12 +56,10 @@ fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
         let Some(text) = value.as_str() else { continue };
         if let Err(error) = Quantity::parse(text) {
             let path = NodeClaim::request_path(resource);
-            findings.push(
-                NODECLAIM_REQUEST
-                    .finding(path, value, error.to_string())
-                    .origin(by_quantity(&error))
-                    .suggest_if_known(error.suggestion()),
-            );
+            findings
+                .report(&NODECLAIM_REQUEST, path, value, error.to_string())
+                .origin(by_quantity(&error))
+                .suggest_if_known(error.suggestion());
         }
     }
 }

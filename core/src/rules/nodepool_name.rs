@@ -20,13 +20,13 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
     };
     let path = || FieldPath::of(&["metadata", "name"]);
     if !is_object_name(text) {
-        let finding = NODEPOOL_NAME
-            .finding(path(), text, NO_OBJECT_NAME)
-            .origin(Origin::Schema);
-        findings.push(finding.suggest_if_known(corrected_object_name(text).map(Suggestion::did_you_mean)));
+        findings
+            .report(&NODEPOOL_NAME, path(), text, NO_OBJECT_NAME)
+            .origin(Origin::Schema)
+            .suggest_if_known(corrected_object_name(text).map(Suggestion::did_you_mean));
     } else if let Err(error) = label_value(text) {
         let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
-        findings.push(NODEPOOL_NAME.finding(path(), text, reason));
+        findings.report(&NODEPOOL_NAME, path(), text, reason);
     }
 }
 

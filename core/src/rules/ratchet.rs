@@ -98,11 +98,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::diagnostic::{Origin, Problem, RuleId};
+    use crate::diagnostic::Problem;
     use crate::karpenter::{Karpenter, LabelSets};
     use crate::policy::Policy;
     use crate::rules::context::Context;
     use crate::rules::findings::Findings;
+    use crate::rules::types::FIELD_TYPE;
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
         let policy = Policy::default();
@@ -116,17 +117,9 @@ mod tests {
         };
         let (object, old) = (Json::from(object), old.map(Json::from));
         let mut findings = Findings::new(&object, old.as_ref(), context);
-        findings.push(Diagnostic {
-            rule: RuleId::new("test"),
-            severity: Severity::Error,
-            origin: Origin::Silent,
-            path,
-            problem: Problem::Required,
-            reason: String::new(),
-            suggestion: None,
-            related: related.to_vec(),
-        });
-        findings.into_report().diagnostics()[0].severity
+        findings.report(&FIELD_TYPE, path, Problem::Required, "").related = related.to_vec();
+        let (report, _) = findings.into_report();
+        report.diagnostics()[0].severity
     }
 
     #[test]

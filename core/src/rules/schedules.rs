@@ -23,10 +23,11 @@ pub fn check(
     findings: &mut Findings<'_>,
 ) -> Option<Schedule> {
     let text = budget.schedule.present()?;
-    let found = |rule: &Rule, reason: &str| rule.finding(budget.path("schedule"), text, reason);
+    let path = || budget.path("schedule");
     if let Some(reason) = too_long(text) {
-        let origin = by_crd_or(Origin::Poolgate, crd_accepts(text));
-        findings.push(found(&SCHEDULE_SYNTAX, &reason).origin(origin));
+        findings
+            .report(&SCHEDULE_SYNTAX, path(), text, reason)
+            .origin(by_crd_or(Origin::Poolgate, crd_accepts(text)));
         return None;
     }
     let schedule = match Schedule::parse(text) {
@@ -38,27 +39,29 @@ pub fn check(
             } else {
                 ""
             };
-            let reason = format!("{error}{consequence}");
-            findings.push(
-                found(&SCHEDULE_SYNTAX, &reason)
-                    .origin(by_crd_or(Origin::Silent, is_let_through))
-                    .suggest_if_known(error.suggestion_for(text)),
-            );
+            findings
+                .report(&SCHEDULE_SYNTAX, path(), text, format!("{error}{consequence}"))
+                .origin(by_crd_or(Origin::Silent, is_let_through))
+                .suggest_if_known(error.suggestion_for(text));
             return None;
         }
     };
     if !crd_accepts(text) {
         let reason =
             "Karpenter's CRD takes five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
-        findings.push(found(&SCHEDULE_SYNTAX, reason).origin(Origin::Schema));
+        findings
+            .report(&SCHEDULE_SYNTAX, path(), text, reason)
+            .origin(Origin::Schema);
         return None;
     }
     if schedule.never_fires() {
         let reason =
             "this never happens, and Karpenter treats never as always: the budget would always be active";
-        findings.push(found(&SCHEDULE_NEVER_FIRES, reason).suggest(
-            "write a time that exists, or remove schedule and duration if it should always be active",
-        ));
+        findings
+            .report(&SCHEDULE_NEVER_FIRES, path(), text, reason)
+            .suggest(
+                "write a time that exists, or remove schedule and duration if it should always be active",
+            );
         return None;
     }
     if let Some(interval) = schedule.every() {
@@ -69,7 +72,9 @@ pub fn check(
         };
         let reason =
             format!("an interval counts from the moment Karpenter looks, so this budget is {state} active");
-        findings.push(found(&SCHEDULE_EVERY, &reason).suggest("write five fields"));
+        findings
+            .report(&SCHEDULE_EVERY, path(), text, reason)
+            .suggest("write five fields");
         return None;
     }
     let reason = if schedule.fires_on_either_day() {
@@ -80,10 +85,9 @@ pub fn check(
         None
     };
     if let Some(reason) = reason {
-        findings.push(
-            found(&SCHEDULE_EITHER_DAY, reason)
-                .suggest("write * in one of them, or a budget for each if either should match"),
-        );
+        findings
+            .report(&SCHEDULE_EITHER_DAY, path(), text, reason)
+            .suggest("write * in one of them, or a budget for each if either should match");
     }
     Some(schedule)
 }

@@ -14,8 +14,9 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let number = check_number(&SURGE, pool, SURGE_ANNOTATION, "1", findings);
     if let Some(number) = number.filter(|number| *number > MAX_SURGE) {
         let why = format!("no surge is larger than {MAX_SURGE}, so this counts as {MAX_SURGE}");
-        let finding = SURGE.finding(path(SURGE_ANNOTATION), number.to_string().as_str(), why);
-        findings.push(finding.suggest(format!("write {MAX_SURGE} or less")));
+        findings
+            .report(&SURGE, path(SURGE_ANNOTATION), number.to_string().as_str(), why)
+            .suggest(format!("write {MAX_SURGE} or less"));
     }
     let Some(written) = pool.annotation(SURGE_ANNOTATION).filter(|_| pool.surge() > 0) else {
         return;
@@ -26,15 +27,14 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         None if sets_no_limit(pool) => "the pool has no node limit",
         _ => return,
     };
-    findings.push(
-        SURGE_UNUSED
-            .finding(
-                path(SURGE_ANNOTATION),
-                Problem::legal(written),
-                format!("{why}, so this has no effect"),
-            )
-            .suggest("leave it out"),
-    );
+    findings
+        .report(
+            &SURGE_UNUSED,
+            path(SURGE_ANNOTATION),
+            Problem::legal(written),
+            format!("{why}, so this has no effect"),
+        )
+        .suggest("leave it out");
 }
 
 /// Whether there is no limit at all: one that cannot be read is another rule's.

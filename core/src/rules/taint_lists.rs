@@ -48,14 +48,12 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
             "{} has this key and effect already, and Karpenter accepts the pair only once, startup taints included, whatever the value",
             earlier.here()
         );
-        let finding = TAINT_REPEATED
-            .finding(taint.path("key"), key, reason)
+        let finding = findings
+            .report(&TAINT_REPEATED, taint.path("key"), key, reason)
             .suggest("remove one of them");
-        findings.push(if earlier.list == taint.list {
-            finding
-        } else {
-            finding.related(earlier.here())
-        });
+        if earlier.list != taint.list {
+            finding.related(earlier.here());
+        }
     }
 }
 
@@ -66,11 +64,9 @@ fn check_reserved(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         || (key == REBOOTING && findings.context.release.has(KarpenterVersion::UNHEALTHY));
     if is_reserved {
         let reason = "Karpenter sets and removes this taint itself, so here it keeps pods away or vanishes";
-        findings.push(
-            TAINT_RESERVED
-                .finding(taint.path("key"), key, reason)
-                .suggest("use a key of your own"),
-        );
+        findings
+            .report(&TAINT_RESERVED, taint.path("key"), key, reason)
+            .suggest("use a key of your own");
     }
 }
 
@@ -82,11 +78,9 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         let reason = format!(
             "{agent} removes it, but Karpenter expects it to stay and launches nothing for other pods"
         );
-        findings.push(
-            TAINT_STARTUP
-                .finding(taint.path("key"), key, reason)
-                .suggest("move it to startupTaints"),
-        );
+        findings
+            .report(&TAINT_STARTUP, taint.path("key"), key, reason)
+            .suggest("move it to startupTaints");
     }
 }
 

@@ -24,12 +24,10 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 fn check_key(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
     if let Err(error) = qualified_name(key) {
-        findings.push(
-            TAINT_KEY
-                .finding(taint.path("key"), key, error.to_string())
-                .origin(by_crd_or(by_runtime(owner), matches_crd_key(key)))
-                .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
-        );
+        findings
+            .report(&TAINT_KEY, taint.path("key"), key, error.to_string())
+            .origin(by_crd_or(by_runtime(owner), matches_crd_key(key)))
+            .suggest_if_known(corrected_key(key).map(|key| format!("write {key}")));
     }
 }
 
@@ -59,12 +57,10 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
         Ok(()) => Origin::Silent,
         Err(_) => by_runtime(owner),
     };
-    findings.push(
-        TAINT_VALUE
-            .finding(taint.path("value"), value, reason)
-            .origin(by_crd_or(otherwise, is_let_through))
-            .suggest_if_known(suggestion),
-    );
+    findings
+        .report(&TAINT_VALUE, taint.path("value"), value, reason)
+        .origin(by_crd_or(otherwise, is_let_through))
+        .suggest_if_known(suggestion);
 }
 
 fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
@@ -73,15 +69,18 @@ fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     };
     if let Err(error) = check_timestamp(time) {
         let suggestion = corrected_timestamp(time);
-        findings.push(
-            TAINT_TIME_ADDED
-                .finding(taint.path("timeAdded"), time, error.to_string())
-                .origin(by_crd_or(Origin::Silent, crd_accepts_timestamp(time)))
-                .suggest(suggestion.map_or_else(
-                    || "leave it out".to_owned(),
-                    |time| format!("leave it out, or write {time}"),
-                )),
-        );
+        findings
+            .report(
+                &TAINT_TIME_ADDED,
+                taint.path("timeAdded"),
+                time,
+                error.to_string(),
+            )
+            .origin(by_crd_or(Origin::Silent, crd_accepts_timestamp(time)))
+            .suggest(suggestion.map_or_else(
+                || "leave it out".to_owned(),
+                |time| format!("leave it out, or write {time}"),
+            ));
     }
 }
 

@@ -12,8 +12,9 @@ pub static FIELD_TYPE: Rule = rule!("field-type", Error, [Schema, Silent], Read)
 
 /// Reports one value of the wrong type.
 pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
-    let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
-    findings.push(match (value, expected) {
+    let reason = format!("must be {expected}");
+    let finding = findings.report(&FIELD_TYPE, path, Problem::mistyped(value), reason);
+    match (value, expected) {
         (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::FormattedText | Shape::IntegerOrText) => {
             finding.suggest(Suggestion::quote(&value.to_string()))
         }
@@ -23,8 +24,7 @@ pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mu
             }))
         }
         (Json::Array(_), Shape::FormattedText) => {
-            let mut finding = finding.origin(Origin::Silent);
-            finding.reason.push_str(
+            finding.origin(Origin::Silent).reason.push_str(
                 ": the API server takes a list, but Karpenter then fails to list every object of this kind",
             );
             finding
@@ -34,7 +34,7 @@ pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mu
             finding.suggest(format!("write [{}]", text.trim()))
         }
         _ => finding,
-    });
+    };
 }
 
 /// Whether a string can be in a YAML list without quotes.

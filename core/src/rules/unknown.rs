@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::moved;
-use crate::diagnostic::{Diagnostic, Edit, FieldPath, MAX_KEPT, Problem, Segment, Suggestion, nearest};
+use crate::diagnostic::{Edit, FieldPath, MAX_KEPT, Problem, Segment, Suggestion, nearest};
 use crate::karpenter::shape::{self, Fields, Shape};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::Rule;
@@ -73,15 +73,13 @@ pub fn report(
     findings: &mut Findings<'_>,
 ) {
     let suggestion = spelling.suggest(&path, name, known);
-    findings.push(finding(path, spelling.version).suggest_if_known(suggestion));
-}
-
-fn finding(path: FieldPath, version: ApiVersion) -> Diagnostic {
     let reason = format!(
         "karpenter.sh/{} has no such field; kubectl rejects it and other clients lose it",
-        version.as_str()
+        spelling.version.as_str()
     );
-    FIELD_UNKNOWN.finding(path, Problem::Unknown, reason)
+    findings
+        .report(&FIELD_UNKNOWN, path, Problem::Unknown, reason)
+        .suggest_if_known(suggestion);
 }
 
 /// Collects every path at which there is a field of this name. Lists and maps are left out: the field belongs in

@@ -36,14 +36,15 @@ pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
          reaches a node {until}",
         all.len()
     );
-    findings.push(AcrossFinding {
-        pool: *first,
-        diagnostic: NODEPOOLS_FROZEN
-            .finding(Disruption::path("budgets"), problem, reason)
-            .severity(severity)
-            .suggest("leave some hours in which a pool may replace drifted nodes"),
-        others: others.to_vec(),
-    });
+    findings
+        .push_mut(AcrossFinding {
+            pool: *first,
+            diagnostic: NODEPOOLS_FROZEN.finding(Disruption::path("budgets"), problem, reason),
+            others: others.to_vec(),
+        })
+        .diagnostic
+        .severity(severity)
+        .suggest("leave some hours in which a pool may replace drifted nodes");
 }
 
 #[cfg(test)]

@@ -39,14 +39,15 @@ pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         };
         let path = FieldPath::of(&["spec", "template", "spec", "nodeClassRef", "name"]);
         let likely = nearest(name, names.iter().map(String::as_str));
-        findings.push(AcrossFinding {
-            pool: index,
-            diagnostic: NODE_CLASS_MISSING
-                .finding(path, name, reason)
-                .severity(severity)
-                .suggest_if_known(likely.map(Suggestion::did_you_mean)),
-            others: Vec::new(),
-        });
+        findings
+            .push_mut(AcrossFinding {
+                pool: index,
+                diagnostic: NODE_CLASS_MISSING.finding(path, name, reason),
+                others: Vec::new(),
+            })
+            .diagnostic
+            .severity(severity)
+            .suggest_if_known(likely.map(Suggestion::did_you_mean));
     }
 }
 

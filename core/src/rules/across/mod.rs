@@ -10,6 +10,7 @@ pub(crate) mod repeated;
 mod testing;
 
 use super::context::Context;
+use super::find;
 use super::findings::Findings;
 use crate::diagnostic::{Diagnostic, FieldPath};
 use crate::json::Json;
@@ -72,8 +73,9 @@ pub fn weighed(
         labels: &policy.labels,
     };
     let mut findings = Findings::new(object, None, context);
-    findings.push(diagnostic);
-    findings.into_report().into_iter().next()
+    findings.weigh(find(diagnostic.rule.as_str())?, diagnostic);
+    let (report, _) = findings.into_report();
+    report.into_iter().next()
 }
 
 fn stays(pools: &[NodePool<'_>], index: usize) -> bool {

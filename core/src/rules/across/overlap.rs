@@ -74,15 +74,14 @@ fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> Acr
         );
         (reason, Severity::Info)
     };
+    let path = FieldPath::of(&["spec", "weight"]);
+    let mut diagnostic = NODEPOOL_OVERLAP.finding(path, Problem::legal(&weight.into()), reason);
+    diagnostic.severity(severity).suggest(
+        "give the pool that is to come first a higher weight, or tell them apart by a taint or a label that pods select",
+    );
     AcrossFinding {
         pool: contender.index,
-        diagnostic: NODEPOOL_OVERLAP
-            .finding(FieldPath::of(&["spec", "weight"]), Problem::legal(&weight.into()), reason)
-            .severity(severity)
-            .suggest(
-                "give the pool that is to come first a higher weight, or tell them apart by a taint or a label that pods \
-                 select",
-            ),
+        diagnostic,
         others: vec![other.index],
     }
 }

@@ -22,17 +22,16 @@ pub(crate) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -
         if let Some(is_overwritten) = is_overwritten.get_mut(earlier) {
             *is_overwritten = true;
         }
-        findings.push(AcrossFinding {
-            pool: index,
-            diagnostic: NODEPOOL_REPEATED
-                .finding(
-                    FieldPath::of(&["metadata", "name"]),
-                    name,
-                    "another NodePool has this name already, and the one that is applied last overwrites it",
-                )
-                .suggest("rename one of them, or remove it"),
-            others: vec![earlier],
-        });
+        let path = FieldPath::of(&["metadata", "name"]);
+        let reason = "another NodePool has this name already, and the one that is applied last overwrites it";
+        findings
+            .push_mut(AcrossFinding {
+                pool: index,
+                diagnostic: NODEPOOL_REPEATED.finding(path, name, reason),
+                others: vec![earlier],
+            })
+            .diagnostic
+            .suggest("rename one of them, or remove it");
     }
     let indexes = is_overwritten.iter().enumerate();
     indexes

@@ -22,14 +22,21 @@ pub fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findi
             actual: budgets.len(),
         };
         let reason = format!("the policy allows at most {most} budgets");
-        let finding = BUDGET_COUNT.finding(Disruption::path("budgets"), problem, reason);
-        findings.push(finding.suggest("remove those that are never the lowest"));
+        findings
+            .report(&BUDGET_COUNT, Disruption::path("budgets"), problem, reason)
+            .suggest("remove those that are never the lowest");
     }
     if bounds.require_always && !budgets.iter().any(holds_always) {
         let reason = "the policy requires one that always holds, and for every reason: while none holds, Karpenter \
                       may disrupt all nodes at once";
-        let finding = BUDGET_ALWAYS.finding(Disruption::path("budgets"), Problem::Required, reason);
-        findings.push(finding.suggest("add a budget with nodes alone, such as nodes: 10%"));
+        findings
+            .report(
+                &BUDGET_ALWAYS,
+                Disruption::path("budgets"),
+                Problem::Required,
+                reason,
+            )
+            .suggest("add a budget with nodes alone, such as nodes: 10%");
     }
 }
 
@@ -54,8 +61,9 @@ fn check_nodes(budget: &Budget<'_>, bounds: &BudgetBounds, findings: &mut Findin
         ),
         _ => return,
     };
-    let finding = rule.finding(budget.path("nodes"), text, reason);
-    findings.push(finding.suggest(suggestion));
+    findings
+        .report(rule, budget.path("nodes"), text, reason)
+        .suggest(suggestion);
 }
 
 #[cfg(test)]

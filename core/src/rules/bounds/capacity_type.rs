@@ -49,12 +49,10 @@ pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_
     } else {
         format!("without a requirement on {CAPACITY_TYPE_LABEL} every capacity type is used, and {reason}")
     };
-    findings.push(
-        CAPACITY_TYPE
-            .finding(path, problem, reason)
-            .suggest(suggestion)
-            .related(related),
-    );
+    findings
+        .report(&CAPACITY_TYPE, path, problem, reason)
+        .suggest(suggestion)
+        .related(related);
 }
 
 /// The first few of the words, in quotes: an object can hold any number of them.

@@ -35,7 +35,7 @@ pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findin
 
 /// Checks one field. `otherwise` is the value of an absent field; `None` means no end.
 fn check_duration(
-    rule: &Rule,
+    rule: &'static Rule,
     path: impl FnOnce() -> FieldPath,
     found: Field<&str>,
     otherwise: Option<&str>,
@@ -79,8 +79,9 @@ fn check_duration(
         ),
     };
     let problem = found.present().map_or(Problem::Required, Problem::from);
-    let finding = rule.finding(path(), problem, reason);
-    findings.push(finding.suggest(format!("write {} {suggestion}", bound.text)));
+    findings
+        .report(rule, path(), problem, reason)
+        .suggest(format!("write {} {suggestion}", bound.text));
 }
 
 #[cfg(test)]

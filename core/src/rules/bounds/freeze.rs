@@ -27,11 +27,14 @@ pub fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: &mut Fi
         );
         let suggestion =
             format!("add a budget with nodes: \"0\", schedule: \"{schedule}\" and duration: {duration}");
-        findings.push(
-            FREEZE_WINDOW
-                .finding(Disruption::path("budgets"), Problem::Required, reason)
-                .suggest(suggestion),
-        );
+        findings
+            .report(
+                &FREEZE_WINDOW,
+                Disruption::path("budgets"),
+                Problem::Required,
+                reason,
+            )
+            .suggest(suggestion);
     }
 }
 

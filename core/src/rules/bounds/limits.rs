@@ -39,11 +39,9 @@ pub fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<
             |most| format!("add {resource}: \"{}\" or less", most.text),
         );
         let reason = format!("the policy requires a limit of {resource}");
-        findings.push(
-            LIMIT_REQUIRED
-                .finding(limits::path(resource), Problem::Required, reason)
-                .suggest(suggestion),
-        );
+        findings
+            .report(&LIMIT_REQUIRED, limits::path(resource), Problem::Required, reason)
+            .suggest(suggestion);
     }
     for (resource, most) in &bounds.max {
         let path = || match annotated {
@@ -60,11 +58,9 @@ pub fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<
                     most.text
                 );
                 let suggestion = format!("add {resource}: \"{}\" or less", most.text);
-                findings.push(
-                    LIMIT_MAX
-                        .finding(path(), Problem::Required, reason)
-                        .suggest(suggestion),
-                );
+                findings
+                    .report(&LIMIT_MAX, path(), Problem::Required, reason)
+                    .suggest(suggestion);
             }
             None => {}
         }
@@ -79,11 +75,9 @@ fn check_limit(
 ) {
     if NodePool::limit_value(limit).is_some_and(|quantity| quantity > most.value) {
         let reason = format!("the policy allows at most {}", most.text);
-        findings.push(
-            LIMIT_MAX
-                .finding(path(), limit, reason)
-                .suggest(format!("write \"{}\" or less", most.text)),
-        );
+        findings
+            .report(&LIMIT_MAX, path(), limit, reason)
+            .suggest(format!("write \"{}\" or less", most.text));
     }
 }
 

@@ -30,11 +30,12 @@ pub fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings: &mut F
     let described: Vec<String> = allowed.iter().map(described).collect();
     let class = format!("{kind}.{group}/{name}");
     let reason = format!("the policy allows only {}", described.join(", "));
-    findings.push(NODE_CLASS.finding(
+    findings.report(
+        &NODE_CLASS,
         FieldPath::of(&["spec", "template", "spec", "nodeClassRef"]),
         class.as_str(),
         reason,
-    ));
+    );
 }
 
 /// A pattern as messages show it, in kubectl's form for objects: `KIND.GROUP/NAME`.

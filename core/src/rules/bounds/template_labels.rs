@@ -19,12 +19,10 @@ pub fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'
         }
         let path = pool.template.labels_path().key(key.clone());
         let reason = "the policy requires this label on every node";
-        findings.push(
-            TEMPLATE_LABELS
-                .finding(path, Problem::Required, reason)
-                .suggest(format!("add the label {key} with its value"))
-                .related(pool.template.requirements_path()),
-        );
+        findings
+            .report(&TEMPLATE_LABELS, path, Problem::Required, reason)
+            .suggest(format!("add the label {key} with its value"))
+            .related(pool.template.requirements_path());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::reading::ReadBudget;
 use crate::budget::{Reason, Reasons, Window};
-use crate::diagnostic::{Diagnostic, Problem};
+use crate::diagnostic::Problem;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::cron::WeekMinutes;
@@ -27,10 +27,10 @@ pub fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Fin
     let mut freezes_only = true;
     for opening in windows().filter(|window| !window.nodes.is_zero()) {
         freezes_only = false;
-        findings.push(allow_window(opening));
+        report_opening(opening, findings);
     }
     if let Some(freeze) = windows().next().filter(|_| freezes_only) {
-        findings.push(uncovered_hours(freeze));
+        report_freeze(freeze, findings);
     }
 }
 
@@ -112,27 +112,30 @@ fn reasons_with_gap(at_times: Reasons, readings: &[ReadBudget<'_>]) -> Reasons {
         })
 }
 
-fn allow_window(reading: &ReadBudget<'_>) -> Diagnostic {
+fn report_opening(reading: &ReadBudget<'_>, findings: &mut Findings<'_>) {
     let text = reading.budget.schedule.present().unwrap_or_default();
-    BUDGET_ALLOW_WINDOW
-        .finding(
+    let reason = "budgets only restrict: outside its window all nodes may go at once";
+    findings
+        .report(
+            &BUDGET_ALLOW_WINDOW,
             reading.budget.path("schedule"),
             text,
-            "budgets only restrict: outside its window all nodes may go at once",
+            reason,
         )
         .suggest("add a budget without schedule, or one of 0 for the other hours")
-        .related(reading.budget.path("nodes"))
+        .related(reading.budget.path("nodes"));
 }
 
-fn uncovered_hours(reading: &ReadBudget<'_>) -> Diagnostic {
+fn report_freeze(reading: &ReadBudget<'_>, findings: &mut Findings<'_>) {
     let text = reading.budget.schedule.present().unwrap_or_default();
-    BUDGET_UNCOVERED_HOURS
-        .finding(
+    findings
+        .report(
+            &BUDGET_UNCOVERED_HOURS,
             reading.budget.path("schedule"),
             Problem::legal(&text.into()),
             "outside this freeze no budget holds, and all nodes may go at once",
         )
-        .suggest("add a budget without schedule, such as nodes: 10%")
+        .suggest("add a budget without schedule, such as nodes: 10%");
 }
 
 #[cfg(test)]

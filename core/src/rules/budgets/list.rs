@@ -15,15 +15,14 @@ pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, [Silen
 /// Returns whether the list has a legal length.
 pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
     if budgets.is_empty() {
-        findings.push(
-            BUDGETS_EMPTY
-                .finding(
-                    path(),
-                    Problem::showing("[]"),
-                    "without a budget nothing limits disruption, so all nodes may go at once",
-                )
-                .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit"),
-        );
+        findings
+            .report(
+                &BUDGETS_EMPTY,
+                path(),
+                Problem::showing("[]"),
+                "without a budget nothing limits disruption, so all nodes may go at once",
+            )
+            .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
     }
     budgets.len() <= MOST_BUDGETS
 }
@@ -44,15 +43,14 @@ pub fn check_blocked(pool: &NodePool<'_>, readings: &[ReadBudget<'_>], findings:
         return;
     };
     let text = blocking.budget.nodes.present().unwrap_or_default();
-    findings.push(
-        BUDGET_BLOCKS_DRIFT
-            .finding(
-                blocking.budget.path("nodes"),
-                Problem::legal(&text.into()),
-                "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
-            )
-            .suggest("write 1 to replace them one by one, or add the schedule of a freeze"),
-    );
+    findings
+        .report(
+            &BUDGET_BLOCKS_DRIFT,
+            blocking.budget.path("nodes"),
+            Problem::legal(&text.into()),
+            "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
+        )
+        .suggest("write 1 to replace them one by one, or add the schedule of a freeze");
 }
 
 /// Reports budgets whose windows leave no minute of the week.
@@ -63,16 +61,11 @@ fn check_blocked_together(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let shown = Problem::Legal {
         value: "[…]".into()
     };
-    findings.push(
-        BUDGET_BLOCKS_DRIFT
-            .finding(
-                path(),
-                shown,
-                "the budgets of 0 together cover the whole week, so drifted nodes are never replaced, and no new image or \
-                 fix reaches them before they expire",
-            )
-            .suggest("leave some hours open"),
-    );
+    let reason = "the budgets of 0 together cover the whole week, so drifted nodes are never replaced, and no new image or \
+                  fix reaches them before they expire";
+    findings
+        .report(&BUDGET_BLOCKS_DRIFT, path(), shown, reason)
+        .suggest("leave some hours open");
 }
 
 pub fn path() -> FieldPath {

@@ -20,12 +20,10 @@ pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<BudgetN
     match BudgetNodes::parse(text) {
         Ok(nodes) => Some(nodes),
         Err(error) => {
-            findings.push(
-                BUDGET_NODES
-                    .finding(budget.path("nodes"), text, error.to_string())
-                    .origin(by_crd_or(Origin::Silent, error.is_let_through))
-                    .suggest_if_known(error.suggestion),
-            );
+            findings
+                .report(&BUDGET_NODES, budget.path("nodes"), text, error.to_string())
+                .origin(by_crd_or(Origin::Silent, error.is_let_through))
+                .suggest_if_known(error.suggestion);
             None
         }
     }

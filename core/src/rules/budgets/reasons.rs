@@ -1,7 +1,7 @@
 //! Which disruptions a budget limits: its `reasons`.
 
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::{Diagnostic, FieldPath, Problem};
+use crate::diagnostic::{FieldPath, Problem};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, KarpenterVersion};
 use crate::rule::Rule;
@@ -22,23 +22,23 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
         return;
     };
     if reasons.is_empty() {
-        findings.push(
-            BUDGET_REASONS_EMPTY
-                .finding(
-                    budget.path("reasons"),
-                    Problem::showing("[]"),
-                    "an empty list is for no reason, so this budget limits nothing",
-                )
-                .suggest("leave it out for all reasons"),
-        );
+        findings
+            .report(
+                &BUDGET_REASONS_EMPTY,
+                budget.path("reasons"),
+                Problem::showing("[]"),
+                "an empty list is for no reason, so this budget limits nothing",
+            )
+            .suggest("leave it out for all reasons");
     }
     if reasons.len() > MOST_REASONS && findings.context.release.has(KarpenterVersion::REASONS_LIMITED) {
         let problem = Problem::TooMany {
             actual: reasons.len(),
         };
         let reason = format!("must have at most {MOST_REASONS} items");
-        let finding = BUDGET_REASON_REPEATED.finding(budget.path("reasons"), problem, reason);
-        findings.push(finding.suggest("name each reason once"));
+        findings
+            .report(&BUDGET_REASON_REPEATED, budget.path("reasons"), problem, reason)
+            .suggest("name each reason once");
         return;
     }
     check_each(budget, reasons, findings);
@@ -46,44 +46,43 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
 
 fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings<'_>) {
     let karpenter = findings.context.karpenter;
-    let supported = karpenter.words(EnumValues::Reason, ApiVersion::V1);
     let mut seen = Reasons::NONE;
     for (index, text) in reasons.iter().enumerate() {
         let Some(text) = text.as_str() else { continue };
         let path = || budget.path("reasons").index(index);
         let known = karpenter.knows(EnumValues::Reason, ApiVersion::V1, text);
         if known != Availability::Yes {
-            findings.push(unknown(path(), text, known, supported));
+            report_unknown(path(), text, known, findings);
         }
         let Some(reason) = Reason::parse(text) else {
             continue;
         };
         if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
-            findings.push(
-                BUDGET_REASON_REPEATED
-                    .finding(path(), text, "the list names it already")
-                    .suggest("remove it"),
-            );
+            findings
+                .report(&BUDGET_REASON_REPEATED, path(), text, "the list names it already")
+                .suggest("remove it");
         }
         seen = seen.with(Reasons::only(reason));
     }
 }
 
-fn unknown(
-    path: FieldPath,
-    text: &str,
-    known: Availability,
-    supported: &'static [&'static str],
-) -> Diagnostic {
-    let found = |reason: &str| BUDGET_REASON.unsupported(path, text, supported, reason);
-    if let Availability::Since(release) = known {
-        return found(&format!("{text} needs Karpenter {release} or newer"));
+fn report_unknown(path: FieldPath, text: &str, known: Availability, findings: &mut Findings<'_>) {
+    let supported = findings
+        .context
+        .karpenter
+        .words(EnumValues::Reason, ApiVersion::V1);
+    let is_expiration = EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word));
+    let reason = match known {
+        Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),
+        _ if is_expiration => {
+            "no budget limits expiration, which Karpenter does at once when expireAfter is over".into()
+        }
+        _ => "Karpenter has no such reason".into(),
+    };
+    let finding = findings.unsupported(&BUDGET_REASON, path, text, supported, reason);
+    if is_expiration {
+        finding.suggest("remove it");
     }
-    if EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word)) {
-        return found("no budget limits expiration, which Karpenter does at once when expireAfter is over")
-            .suggest("remove it");
-    }
-    found("Karpenter has no such reason")
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::reading::ReadBudget;
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::Diagnostic;
 use crate::karpenter::KarpenterVersion;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -18,7 +17,7 @@ pub fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     };
     for reading in readings {
         if let Some(lower) = lower_for_all_reasons(reading, readings, known) {
-            findings.push(finding(reading, lower));
+            report(reading, lower, findings);
         }
     }
 }
@@ -63,7 +62,7 @@ fn never_above(one: BudgetNodes, other: BudgetNodes) -> bool {
     }
 }
 
-fn finding(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>) -> Diagnostic {
+fn report(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>, findings: &mut Findings<'_>) {
     let text = reading.budget.nodes.present().unwrap_or("10%");
     let allowed = lower.budget.nodes.present().unwrap_or("10%");
     let index = lower.budget.index;
@@ -75,10 +74,10 @@ fn finding(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>) -> Diagnostic {
     } else {
         "remove it, or write a lower number".to_owned()
     };
-    BUDGET_REDUNDANT
-        .finding(reading.budget.path("nodes"), text, reason)
+    findings
+        .report(&BUDGET_REDUNDANT, reading.budget.path("nodes"), text, reason)
         .suggest(suggestion)
-        .related(lower.budget.path("nodes"))
+        .related(lower.budget.path("nodes"));
 }
 
 #[cfg(test)]

@@ -24,11 +24,14 @@ pub fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Fin
         "no budget is for {}, which may then take all nodes of the pool at once",
         names.join(" or ")
     );
-    findings.push(
-        BUDGET_UNCOVERED_REASON
-            .finding(list::path(), Problem::showing("[…]"), reason)
-            .suggest("add one, or one without reasons, such as nodes: 10%"),
-    );
+    findings
+        .report(
+            &BUDGET_UNCOVERED_REASON,
+            list::path(),
+            Problem::showing("[…]"),
+            reason,
+        )
+        .suggest("add one, or one without reasons, such as nodes: 10%");
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::budget::Window;
-use crate::diagnostic::{Diagnostic, Origin, Problem};
+use crate::diagnostic::{Origin, Problem};
 use crate::karpenter::{Budget, Field};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -28,7 +28,12 @@ pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Window>
     let (schedule, duration) = (schedule?, duration?);
     let window = Window::of(schedule, duration);
     if window == Window::Always {
-        findings.push(always_active(budget));
+        let text = budget.duration.present().unwrap_or_default();
+        let reason = "the window begins again before it ends, so the budget always holds";
+        findings
+            .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, reason)
+            .suggest("shorten it, or remove schedule and duration if it should always be active")
+            .related(budget.path("schedule"));
     }
     Some(window)
 }
@@ -49,50 +54,43 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
         _ => return,
     };
     let reason = format!("{beside} is set, and one has no meaning without the other");
-    findings.push(
-        BUDGET_SCHEDULE_DURATION
-            .finding(budget.path(missing), Problem::Required, reason)
-            .suggest(suggestion),
-    );
+    findings
+        .report(
+            &BUDGET_SCHEDULE_DURATION,
+            budget.path(missing),
+            Problem::Required,
+            reason,
+        )
+        .suggest(suggestion);
 }
 
 /// Returns the duration if it can be read and is not zero.
 fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
     let text = budget.duration.present()?;
-    let found = |rule: &Rule, reason: &str| rule.finding(budget.path("duration"), text, reason);
+    let path = || budget.path("duration");
     if let Some(reason) = too_long(text) {
-        let origin = by_crd_or(Origin::Poolgate, BudgetDuration::fits_pattern(text));
-        findings.push(found(&BUDGET_DURATION, &reason).origin(origin));
+        findings
+            .report(&BUDGET_DURATION, path(), text, reason)
+            .origin(by_crd_or(Origin::Poolgate, BudgetDuration::fits_pattern(text)));
         return None;
     }
     match BudgetDuration::parse(text) {
         Ok(duration) if duration.is_zero() => {
             let reason = "the window has no length, so the budget never holds";
-            findings.push(found(&BUDGET_EMPTY_WINDOW, reason).suggest("write how long it is, such as 30m"));
+            findings
+                .report(&BUDGET_EMPTY_WINDOW, path(), text, reason)
+                .suggest("write how long it is, such as 30m");
             None
         }
         Ok(duration) => Some(duration.as_duration()),
         Err(error) => {
-            findings.push(
-                found(&BUDGET_DURATION, &error.to_string())
-                    .origin(by_crd_or(Origin::Silent, error.is_let_through))
-                    .suggest_if_known(error.suggestion),
-            );
+            findings
+                .report(&BUDGET_DURATION, path(), text, error.to_string())
+                .origin(by_crd_or(Origin::Silent, error.is_let_through))
+                .suggest_if_known(error.suggestion);
             None
         }
     }
-}
-
-fn always_active(budget: &Budget<'_>) -> Diagnostic {
-    let text = budget.duration.present().unwrap_or_default();
-    BUDGET_ALWAYS_ACTIVE
-        .finding(
-            budget.path("duration"),
-            text,
-            "the window begins again before it ends, so the budget always holds",
-        )
-        .suggest("shorten it, or remove schedule and duration if it should always be active")
-        .related(budget.path("schedule"))
 }
 
 #[cfg(test)]

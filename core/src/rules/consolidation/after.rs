@@ -45,16 +45,15 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if disruption.consolidate_after != Field::Present("Never") || policy == V1_DEFAULT_POLICY {
         return;
     }
-    findings.push(
-        CONSOLIDATE_AFTER_NEVER
-            .finding(
-                Disruption::path("consolidationPolicy"),
-                Problem::legal(&policy.into()),
-                "consolidateAfter is Never, so the policy has no effect: not even empty nodes are removed",
-            )
-            .suggest("write a duration such as 30s if nodes should go, or leave the policy out")
-            .related(Disruption::path("consolidateAfter")),
-    );
+    findings
+        .report(
+            &CONSOLIDATE_AFTER_NEVER,
+            Disruption::path("consolidationPolicy"),
+            Problem::legal(&policy.into()),
+            "consolidateAfter is Never, so the policy has no effect: not even empty nodes are removed",
+        )
+        .suggest("write a duration such as 30s if nodes should go, or leave the policy out")
+        .related(Disruption::path("consolidateAfter"));
 }
 
 /// Checks the CEL rules of v1beta1 about policy and duration, and the result of the conversion to v1.
@@ -66,22 +65,25 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     };
     let path = || Disruption::path("consolidateAfter");
     let finding = match (policy, disruption.consolidate_after) {
-        (WHEN_EMPTY, Field::Absent) => CONSOLIDATE_AFTER_PAIR
-            .finding(
+        (WHEN_EMPTY, Field::Absent) => findings
+            .report(
+                &CONSOLIDATE_AFTER_PAIR,
                 path(),
                 Problem::Required,
                 "v1beta1 requires it with the policy WhenEmpty",
             )
             .suggest("say how long a node stays empty before it goes, such as consolidateAfter: 30s"),
-        (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => CONSOLIDATE_AFTER_CONVERSION
-            .finding(
+        (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => findings
+            .report(
+                &CONSOLIDATE_AFTER_CONVERSION,
                 path(),
                 "Never",
                 "on the way to v1 it becomes 0s, which switches consolidation on again",
             )
             .suggest("write the policy WhenEmpty, or move to v1, before Karpenter converts it"),
-        (V1BETA1_DEFAULT_POLICY, Field::Present(text)) => CONSOLIDATE_AFTER_PAIR
-            .finding(
+        (V1BETA1_DEFAULT_POLICY, Field::Present(text)) => findings
+            .report(
+                &CONSOLIDATE_AFTER_PAIR,
                 path(),
                 text,
                 "v1beta1 takes no duration with the policy WhenUnderutilized, which is also the default",
@@ -89,7 +91,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
             .suggest("remove it, or write consolidationPolicy: WhenEmpty"),
         _ => return,
     };
-    findings.push(finding.related(Disruption::path("consolidationPolicy")));
+    finding.related(Disruption::path("consolidationPolicy"));
 }
 
 #[cfg(test)]

@@ -24,20 +24,25 @@ pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Fi
         return;
     }
     let supported = karpenter.words(vocabulary, version);
-    let found = |reason: &str| {
-        CONSOLIDATION_POLICY.unsupported(Disruption::path("consolidationPolicy"), policy, supported, reason)
-    };
-    findings.push(if let Some((name, version)) = renamed(policy, version) {
-        found(&format!("{version} calls it {name}")).suggest(Suggestion::write(name))
+    let (reason, suggestion) = if let Some((name, version)) = renamed(policy, version) {
+        (
+            format!("{version} calls it {name}"),
+            Some(Suggestion::write(name)),
+        )
     } else if let Availability::Since(release) = known {
-        found(&format!("{policy} needs Karpenter {release} or newer"))
+        (format!("{policy} needs Karpenter {release} or newer"), None)
     } else if policy == BALANCED && version == ApiVersion::V1Beta1 {
-        found("v1beta1 has no such policy")
+        ("v1beta1 has no such policy".into(), None)
     } else if policy.contains('|') {
-        found("it names alternatives, of which only one can be here").suggest("choose one")
+        let reason = "it names alternatives, of which only one can be here";
+        (reason.into(), Some("choose one".into()))
     } else {
-        found("Karpenter has no such policy")
-    });
+        ("Karpenter has no such policy".into(), None)
+    };
+    let path = Disruption::path("consolidationPolicy");
+    findings
+        .unsupported(&CONSOLIDATION_POLICY, path, policy, supported, reason)
+        .suggest_if_known(suggestion);
 }
 
 /// The policy's name in this version, if its name is the one of the other version; and the name of this version.

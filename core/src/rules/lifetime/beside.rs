@@ -60,16 +60,15 @@ fn check_auto_mode(
         } else {
             format!("write at most {}h", hours(most))
         };
-        findings.push(
-            EKS_AUTO_MODE_LIFETIME
-                .finding(
-                    NodePool::expire_after_path(pool.version),
-                    pool.expire_after.present().unwrap_or_default(),
-                    reason,
-                )
-                .related(TemplateOwner::Pool.path("terminationGracePeriod"))
-                .suggest(suggestion),
-        );
+        findings
+            .report(
+                &EKS_AUTO_MODE_LIFETIME,
+                NodePool::expire_after_path(pool.version),
+                pool.expire_after.present().unwrap_or_default(),
+                reason,
+            )
+            .related(TemplateOwner::Pool.path("terminationGracePeriod"))
+            .suggest(suggestion);
     }
 }
 
@@ -107,17 +106,16 @@ fn check_hard_limit(
         };
         let reason = "a node that expires, and whose drain a PodDisruptionBudget holds up, keeps its place under \
                       limits.nodes for ever";
-        findings.push(
-            HARD_LIMIT_DRAIN
-                .finding(
-                    TemplateOwner::Pool.path("terminationGracePeriod"),
-                    Problem::Required,
-                    reason,
-                )
-                .related(FieldPath::of(&["spec", "limits", "nodes"]))
-                .severity(severity)
-                .suggest("write the longest that a drain may take"),
-        );
+        findings
+            .report(
+                &HARD_LIMIT_DRAIN,
+                TemplateOwner::Pool.path("terminationGracePeriod"),
+                Problem::Required,
+                reason,
+            )
+            .related(FieldPath::of(&["spec", "limits", "nodes"]))
+            .severity(severity)
+            .suggest("write the longest that a drain may take");
     }
 }
 

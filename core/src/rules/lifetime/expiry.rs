@@ -56,7 +56,7 @@ fn check_short(
         let reason = "a machine has 15 minutes to become a node, so this one may be gone before it is of use";
         (&EXPIRE_AFTER_SHORT, reason, "write hours, or Never")
     };
-    findings.push(rule.finding(path, text, reason).suggest(suggestion));
+    findings.report(rule, path, text, reason).suggest(suggestion);
 }
 
 #[cfg(test)]

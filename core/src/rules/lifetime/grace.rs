@@ -36,24 +36,20 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
         .filter(|_| template.version == ApiVersion::V1)?;
     let owner = template.owner;
     let path = || owner.path("terminationGracePeriod");
-    let found = |reason: String, otherwise| {
-        TERMINATION_GRACE_PERIOD
-            .finding(path(), text, reason)
-            .origin(by_crd_or(otherwise, text != NEVER && PATTERN.accepts(text)))
-    };
+    let is_let_through = text != NEVER && PATTERN.accepts(text);
     if let Some(reason) = too_long(text) {
-        findings.push(found(reason, Origin::Poolgate));
+        findings
+            .report(&TERMINATION_GRACE_PERIOD, path(), text, reason)
+            .origin(by_crd_or(Origin::Poolgate, is_let_through));
         return None;
     }
     let (reason, suggestion) = match NillableDuration::parse(text, PATTERN) {
         Ok(NillableDuration::After(length)) => {
             if length.is_zero() {
                 let reason = "pods would be killed at once, whatever PodDisruptionBudgets say";
-                findings.push(
-                    TERMINATION_GRACE_PERIOD_ZERO
-                        .finding(path(), text, reason)
-                        .suggest("write how long pods may take, or leave it out for as long as they take"),
-                );
+                findings
+                    .report(&TERMINATION_GRACE_PERIOD_ZERO, path(), text, reason)
+                    .suggest("write how long pods may take, or leave it out for as long as they take");
             }
             return Some(length);
         }
@@ -69,7 +65,10 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
         }
         Err(error) => (error.to_string(), error.suggestion()),
     };
-    findings.push(found(reason, Origin::Silent).suggest_if_known(suggestion));
+    findings
+        .report(&TERMINATION_GRACE_PERIOD, path(), text, reason)
+        .origin(by_crd_or(Origin::Silent, is_let_through))
+        .suggest_if_known(suggestion);
     None
 }
 

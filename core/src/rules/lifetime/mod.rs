@@ -30,7 +30,7 @@ pub fn check_claim(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
 /// Returns a duration that may be `Never`; reports one that the CRD or Karpenter cannot read.
 pub fn read(
     text: &str,
-    rule: &Rule,
+    rule: &'static Rule,
     path: impl FnOnce() -> FieldPath,
     owner: TemplateOwner,
     version: ApiVersion,
@@ -38,20 +38,20 @@ pub fn read(
 ) -> Option<NillableDuration> {
     let pattern = crd_pattern(version, findings.context.release);
     let is_let_through = pattern.accepts(text);
-    let found = |reason: String, otherwise| {
-        let origin = by_crd_or(otherwise, is_let_through);
-        rule.finding(path(), text, reason).origin(origin)
-    };
     if let Some(reason) = too_long(text) {
-        findings.push(found(reason, Origin::Poolgate));
+        findings
+            .report(rule, path(), text, reason)
+            .origin(by_crd_or(Origin::Poolgate, is_let_through));
         return None;
     }
     match NillableDuration::parse(text, pattern) {
         Ok(duration) => Some(duration),
         Err(error) => {
             let consequence = if is_let_through { consequence(owner) } else { "" };
-            let finding = found(format!("{error}{consequence}"), Origin::Silent);
-            findings.push(finding.suggest_if_known(error.suggestion()));
+            findings
+                .report(rule, path(), text, format!("{error}{consequence}"))
+                .origin(by_crd_or(Origin::Silent, is_let_through))
+                .suggest_if_known(error.suggestion());
             None
         }
     }

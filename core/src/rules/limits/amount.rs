@@ -69,16 +69,14 @@ fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(
 }
 
 pub fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
-    let found = |rule: &Rule, reason: String| rule.finding(path(resource), value, reason);
     let quantity = match value {
         Json::String(text) => match Quantity::parse(text) {
             Ok(quantity) => quantity,
             Err(error) => {
-                findings.push(
-                    found(&LIMIT_QUANTITY, error.to_string())
-                        .origin(by_quantity(&error))
-                        .suggest_if_known(error.suggestion()),
-                );
+                findings
+                    .report(&LIMIT_QUANTITY, path(resource), value, error.to_string())
+                    .origin(by_quantity(&error))
+                    .suggest_if_known(error.suggestion());
                 return;
             }
         },
@@ -86,35 +84,33 @@ pub fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findings: &m
             let Some(quantity) = NodePool::limit_value(value) else {
                 return;
             };
+            // Many manifests have numbers here.
             if findings.wants(&LIMIT_UNQUOTED) {
                 let reason = "tools that write the object back turn the number into text";
-                let finding = LIMIT_UNQUOTED.finding(path(resource), Problem::legal(value), reason);
-                findings.push(finding.suggest(Suggestion::write(value.to_string())));
+                findings
+                    .report(&LIMIT_UNQUOTED, path(resource), Problem::legal(value), reason)
+                    .suggest(Suggestion::write(value.to_string()));
             }
             quantity
         }
         _ => return,
     };
     if quantity.is_negative() {
-        findings.push(
-            found(
-                &LIMIT_NEGATIVE,
-                "below zero, so this pool could never launch a node".into(),
-            )
-            .suggest("write a limit of 0 or more, or leave it out for none"),
-        );
+        let reason = "below zero, so this pool could never launch a node";
+        findings
+            .report(&LIMIT_NEGATIVE, path(resource), value, reason)
+            .suggest("write a limit of 0 or more, or leave it out for none");
     } else if quantity.is_zero() && pool.replicas.is_absent() && PLAIN_RESOURCES.contains(&resource) {
-        findings.push(
-            found(
-                &LIMIT_ZERO,
-                "every node has some, so this pool never launches one".into(),
-            )
-            .suggest("leave it out for no limit, or keep it to switch the pool off"),
-        );
+        let reason = "every node has some, so this pool never launches one";
+        findings
+            .report(&LIMIT_ZERO, path(resource), value, reason)
+            .suggest("leave it out for no limit, or keep it to switch the pool off");
     } else if !quantity.is_zero()
         && let Some((reason, suggestion)) = other_unit(resource, value, &quantity)
     {
-        findings.push(found(&LIMIT_UNIT, reason).suggest(suggestion));
+        findings
+            .report(&LIMIT_UNIT, path(resource), value, reason)
+            .suggest(suggestion);
     }
 }
 

@@ -29,11 +29,9 @@ pub fn check(
         return;
     };
     if !limit.is_whole() && !limit.is_negative() {
-        findings.push(
-            LIMIT_NODES_WHOLE
-                .finding(path(NODES), value, "nodes are counted whole")
-                .suggest("write a whole number"),
-        );
+        findings
+            .report(&LIMIT_NODES_WHOLE, path(NODES), value, "nodes are counted whole")
+            .suggest("write a whole number");
     }
     check_release(pool, value, findings);
     if let Some(old) = old {
@@ -52,14 +50,12 @@ fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<
     } else {
         return;
     };
-    findings.push(
-        LIMIT_NODES_RELEASE
-            .finding(path(NODES), value, reason)
-            .suggest(format!(
-                "upgrade to Karpenter {} or newer, or have poolgate's node gate",
-                KarpenterVersion::NODE_LIMIT
-            )),
-    );
+    findings
+        .report(&LIMIT_NODES_RELEASE, path(NODES), value, reason)
+        .suggest(format!(
+            "upgrade to Karpenter {} or newer, or have poolgate's node gate",
+            KarpenterVersion::NODE_LIMIT
+        ));
 }
 
 /// Compares a limit that this update lowers or sets with the existing nodes.
@@ -96,7 +92,7 @@ fn check_lowered(
         described(counts, mode, claims.is_some()),
         fate(pool, excess, limit.over_limit)
     );
-    let mut finding = LIMIT_BELOW_NODES.finding(path(NODES), value, reason);
+    let finding = findings.report(&LIMIT_BELOW_NODES, path(NODES), value, reason);
     if excess > 0 {
         let stay = counts.standing(mode);
         let which = if stay == counts.existing {
@@ -104,9 +100,8 @@ fn check_lowered(
         } else {
             "the others"
         };
-        finding = finding.suggest(format!("write {stay} or more if {which} should stay"));
+        finding.suggest(format!("write {stay} or more if {which} should stay"));
     }
-    findings.push(finding);
 }
 
 /// What will happen to the nodes above the limit that are not on their way out yet.

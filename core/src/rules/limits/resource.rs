@@ -25,13 +25,11 @@ pub fn check(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &m
     if is_plausible(resource) {
         return;
     }
-    let finding = LIMIT_UNKNOWN.finding(
-        path(resource),
-        value,
-        "nodes have no resource of this name, so this limits nothing",
-    );
+    let reason = "nodes have no resource of this name, so this limits nothing";
     let likely = likely_resource(resource).filter(|likely| !limits.contains_key(likely));
-    findings.push(finding.suggest_if_known(likely.map(Suggestion::did_you_mean)));
+    findings
+        .report(&LIMIT_UNKNOWN, path(resource), value, reason)
+        .suggest_if_known(likely.map(Suggestion::did_you_mean));
 }
 
 /// Whether a node may have a resource of this name: one of Kubernetes' own, or an extended one, which always

@@ -83,12 +83,10 @@ fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut
             "the smallest machine that the requirements allow has {least} {unit}, so no node fits into this limit and the \
              pool never launches one"
         );
-        findings.push(
-            LIMIT_TOO_SMALL
-                .finding(path(resource), value, reason)
-                .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
-                .related(pool.template.requirements_path().index(first)),
-        );
+        findings
+            .report(&LIMIT_TOO_SMALL, path(resource), value, reason)
+            .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
+            .related(pool.template.requirements_path().index(first));
     }
 }
 

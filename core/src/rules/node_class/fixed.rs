@@ -15,15 +15,14 @@ pub fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'
             continue;
         };
         if before != now {
-            findings.push(
-                NODE_CLASS_IMMUTABLE
-                    .finding(
-                        path(TemplateOwner::Pool, field),
-                        now,
-                        format!("it is {} and cannot be changed", quoted(before)),
-                    )
-                    .suggest("make a new NodePool and delete this one"),
-            );
+            findings
+                .report(
+                    &NODE_CLASS_IMMUTABLE,
+                    path(TemplateOwner::Pool, field),
+                    now,
+                    format!("it is {} and cannot be changed", quoted(before)),
+                )
+                .suggest("make a new NodePool and delete this one");
         }
     }
 }

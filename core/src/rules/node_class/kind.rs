@@ -41,14 +41,13 @@ pub fn check(group: &str, reference: &Object<'_>, template: &Template<'_>, findi
         (group_field, group, "kind")
     };
     let owner = template.owner;
-    findings.push(
-        rule.finding(path(owner, field), value, reason)
-            .related(path(owner, other))
-            .suggest(Suggestion::did_you_mean(format_args!(
-                "{} of {}",
-                likely.kind, likely.group
-            ))),
-    );
+    findings
+        .report(rule, path(owner, field), value, reason)
+        .related(path(owner, other))
+        .suggest(Suggestion::did_you_mean(format_args!(
+            "{} of {}",
+            likely.kind, likely.group
+        )));
 }
 
 #[cfg(test)]

@@ -19,14 +19,16 @@ pub fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mu
     let Some(name) = text(reference, "name") else {
         return;
     };
-    let found = |rule: &Rule, reason: &str| rule.finding(path(template.owner, "name"), name, reason);
-    let finding = match label_value(name) {
+    let (rule, reason, suggestion) = match label_value(name) {
         // The CRD of v1 requires a name, which another rule checks.
         Ok(()) if name.is_empty() && template.version == ApiVersion::V1 => return,
-        Ok(()) if name.is_empty() => found(&NODE_CLASS_NAME, "no node class has this name"),
+        Ok(()) if name.is_empty() => (&NODE_CLASS_NAME, "no node class has this name".into(), None),
         Ok(()) if is_object_name(name) => return,
-        Ok(()) => found(&NODE_CLASS_OBJECT_NAME, NO_OBJECT_NAME)
-            .suggest_if_known(corrected_object_name(name).map(Suggestion::did_you_mean)),
+        Ok(()) => (
+            &NODE_CLASS_OBJECT_NAME,
+            NO_OBJECT_NAME.into(),
+            corrected_object_name(name).map(Suggestion::did_you_mean),
+        ),
         Err(error)
             if findings
                 .context
@@ -34,11 +36,13 @@ pub fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mu
                 .has(KarpenterVersion::NODE_CLASS_LABELLED) =>
         {
             let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
-            found(&NODE_CLASS_NAME, &reason)
+            (&NODE_CLASS_NAME, reason, None)
         }
         Err(_) => return,
     };
-    findings.push(finding);
+    findings
+        .report(rule, path(template.owner, "name"), name, reason)
+        .suggest_if_known(suggestion);
 }
 
 /// Checks group and kind as the key of the label.
@@ -57,11 +61,14 @@ pub fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
         Ok(()) => return,
     };
     let group = template.node_class_group().unwrap_or_default();
-    findings.push(
-        NODE_CLASS_NAME
-            .finding(path(template.owner, group_field(template.version)), group, reason)
-            .related(path(template.owner, "kind")),
-    );
+    findings
+        .report(
+            &NODE_CLASS_NAME,
+            path(template.owner, group_field(template.version)),
+            group,
+            reason,
+        )
+        .related(path(template.owner, "kind"));
 }
 
 #[cfg(test)]

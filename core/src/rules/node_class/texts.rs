@@ -13,11 +13,9 @@ pub fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Fin
     let mut is_valid = true;
     let mut found = |field, value: &str, reason: &str, suggestion: Option<String>| {
         is_valid = false;
-        findings.push(
-            NODE_CLASS_REF
-                .finding(path(template.owner, field), value, reason)
-                .suggest_if_known(suggestion),
-        );
+        findings
+            .report(&NODE_CLASS_REF, path(template.owner, field), value, reason)
+            .suggest_if_known(suggestion);
     };
     // In v1beta1 an empty text is the same as a missing one.
     let demanded: &[&'static str] = match template.version {

@@ -16,28 +16,26 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     }
     let limits = pool.limits.present().into_iter().flatten();
     for (resource, value) in limits.filter(|(resource, value)| !value.is_null() && *resource != "nodes") {
-        findings.push(
-            REPLICAS_LIMITS
-                .finding(
-                    limits::path(resource),
-                    value,
-                    "a static pool takes no limit but nodes",
-                )
-                .suggest("remove it")
-                .related(path()),
-        );
+        findings
+            .report(
+                &REPLICAS_LIMITS,
+                limits::path(resource),
+                value,
+                "a static pool takes no limit but nodes",
+            )
+            .suggest("remove it")
+            .related(path());
     }
     if let Some(weight) = pool.weight.present() {
-        findings.push(
-            REPLICAS_WEIGHT
-                .finding(
-                    FieldPath::of(&["spec", "weight"]),
-                    weight,
-                    "a static pool takes no weight",
-                )
-                .suggest("remove it")
-                .related(path()),
-        );
+        findings
+            .report(
+                &REPLICAS_WEIGHT,
+                FieldPath::of(&["spec", "weight"]),
+                weight,
+                "a static pool takes no weight",
+            )
+            .suggest("remove it")
+            .related(path());
     }
 }
 

@@ -3,31 +3,49 @@
 use super::path;
 use crate::diagnostic::{Diagnostic, FieldPath};
 use crate::rule::Rule;
+use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 
 pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, [Silent], Shown);
 pub static REPLICAS_AT_LIMIT: Rule = rule!("replicas-at-limit", Warning, [Silent], Shown);
 
-/// What is wrong with this number of replicas under this limit.
-pub fn check(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
+pub fn check(replicas: i64, limit: Option<&Quantity>, findings: &mut Findings<'_>) {
+    if let Some((rule, reason, suggestion)) = wrong(replicas, limit) {
+        findings
+            .report(rule, path(), replicas, reason)
+            .suggest(suggestion)
+            .related(FieldPath::of(&["spec", "limits", "nodes"]));
+    }
+}
+
+/// The finding on a number that only replaces that of a stored pool.
+pub fn of_scale(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
+    let (rule, reason, suggestion) = wrong(replicas, limit)?;
+    let mut finding = rule.finding(path(), replicas, reason);
+    finding.suggest(suggestion);
+    Some(finding)
+}
+
+/// The rule that this number of replicas breaks under this limit, why, and what to write instead.
+fn wrong(replicas: i64, limit: Option<&Quantity>) -> Option<(&'static Rule, String, String)> {
     let limit = limit.filter(|limit| !limit.is_negative())?.rounded_up();
-    let finding = if replicas > limit {
+    if replicas > limit {
         let reason = format!("limits.nodes is {limit}, so the pool never has more nodes than that");
-        REPLICAS_ABOVE_LIMIT
-            .finding(path(), replicas, reason)
-            .suggest(match limit {
-                0 => "raise the limit, or write 0".to_owned(),
-                _ => format!("write {limit} or less, or raise the limit"),
-            })
+        let suggestion = match limit {
+            0 => "raise the limit, or write 0".to_owned(),
+            _ => format!("write {limit} or less, or raise the limit"),
+        };
+        Some((&REPLICAS_ABOVE_LIMIT, reason, suggestion))
     } else if replicas == limit && replicas > 0 {
         let reason = format!("limits.nodes is {limit} too, so there is no room to replace a drifted node");
-        REPLICAS_AT_LIMIT
-            .finding(path(), replicas, reason)
-            .suggest("raise the limit by one at least")
+        Some((
+            &REPLICAS_AT_LIMIT,
+            reason,
+            "raise the limit by one at least".into(),
+        ))
     } else {
-        return None;
-    };
-    Some(finding.related(FieldPath::of(&["spec", "limits", "nodes"])))
+        None
+    }
 }
 
 #[cfg(test)]

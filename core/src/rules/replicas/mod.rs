@@ -26,9 +26,7 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
         return;
     }
     mode::note_gate(replicas, findings);
-    if let Some(finding) = limit::check(replicas, pool.node_limit().as_ref()) {
-        findings.push(finding);
-    }
+    limit::check(replicas, pool.node_limit().as_ref(), findings);
 }
 
 fn path() -> FieldPath {

@@ -19,38 +19,34 @@ pub fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         "Karpenter {} has no static pools and drops the field",
         findings.context.release
     );
-    findings.push(
-        REPLICAS_RELEASE
-            .finding(path(), replicas, reason)
-            .suggest(format!(
-                "upgrade to Karpenter {} or newer, or remove it",
-                KarpenterVersion::STATIC_CAPACITY
-            )),
-    );
+    findings
+        .report(&REPLICAS_RELEASE, path(), replicas, reason)
+        .suggest(format!(
+            "upgrade to Karpenter {} or newer, or remove it",
+            KarpenterVersion::STATIC_CAPACITY
+        ));
 }
 
 /// Reports an update that makes a dynamic pool static, or a static pool dynamic.
 pub fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(old) = old else { return };
     let was_static = !old.replicas.is_absent();
-    let finding = match (&pool.replicas, was_static) {
-        (Field::Present(replicas), false) => REPLICAS_MODE
-            .finding(
-                path(),
-                *replicas,
-                "a stored pool cannot turn from dynamic to static",
-            )
-            .suggest("remove it, or make a new NodePool"),
-        (Field::Absent, true) => REPLICAS_MODE
-            .finding(
-                path(),
-                Problem::Required,
-                "a stored pool cannot turn from static to dynamic",
-            )
-            .suggest("keep it, or make a new NodePool"),
+    let (problem, reason, suggestion) = match (&pool.replicas, was_static) {
+        (Field::Present(replicas), false) => (
+            Problem::from(*replicas),
+            "a stored pool cannot turn from dynamic to static",
+            "remove it, or make a new NodePool",
+        ),
+        (Field::Absent, true) => (
+            Problem::Required,
+            "a stored pool cannot turn from static to dynamic",
+            "keep it, or make a new NodePool",
+        ),
         _ => return,
     };
-    findings.push(finding);
+    findings
+        .report(&REPLICAS_MODE, path(), problem, reason)
+        .suggest(suggestion);
 }
 
 /// Reports the feature gate if there is a node to launch.
@@ -58,15 +54,14 @@ pub fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
     if replicas == 0 {
         return;
     }
-    findings.push(
-        REPLICAS_GATE
-            .finding(
-                path(),
-                Problem::legal(&replicas.into()),
-                "nothing launches unless Karpenter's gate StaticCapacity is on, which is not the default",
-            )
-            .suggest("start Karpenter with FEATURE_GATES=StaticCapacity=true"),
-    );
+    findings
+        .report(
+            &REPLICAS_GATE,
+            path(),
+            Problem::legal(&replicas.into()),
+            "nothing launches unless Karpenter's gate StaticCapacity is on, which is not the default",
+        )
+        .suggest("start Karpenter with FEATURE_GATES=StaticCapacity=true");
 }
 
 #[cfg(test)]

@@ -19,11 +19,9 @@ pub fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
             "write 2147483647 or less",
         ),
     };
-    findings.push(
-        REPLICAS_RANGE
-            .finding(path(), replicas, reason)
-            .suggest(suggestion),
-    );
+    findings
+        .report(&REPLICAS_RANGE, path(), replicas, reason)
+        .suggest(suggestion);
     false
 }
 

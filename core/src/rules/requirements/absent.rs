@@ -28,15 +28,14 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             "every instance type carries {}, so no node is ever launched",
             entry.key
         );
-        findings.push(
-            REQUIREMENT_ABSENT
-                .finding(
-                    scope.field(entry.index, "operator"),
-                    entry.operator.as_str(),
-                    reason,
-                )
-                .suggest("remove it, or name the values that you do not want with operator NotIn"),
-        );
+        findings
+            .report(
+                &REQUIREMENT_ABSENT,
+                scope.field(entry.index, "operator"),
+                entry.operator.as_str(),
+                reason,
+            )
+            .suggest("remove it, or name the values that you do not want with operator NotIn");
     }
     may_be_absent
 }

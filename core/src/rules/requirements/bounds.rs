@@ -33,11 +33,12 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     } else {
         "and Karpenter crashes when it draws a value for this label"
     };
-    findings.push(REQUIREMENT_BOUND.finding(
+    findings.report(
+        &REQUIREMENT_BOUND,
         scope.value(entry.index, 0),
         *text,
         format!("{reason}, {effect}"),
-    ));
+    );
     false
 }
 

@@ -1,7 +1,7 @@
 //! The values of `karpenter.sh/capacity-type`.
 
 use super::{Entry, Scope, min_values, so_others};
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem};
+use crate::diagnostic::{Origin, Problem};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator, Selection};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -40,7 +40,16 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         Origin::Silent
     };
     if good == 0 && !is_list {
-        findings.push(excludes_all(scope.field(entry.index, "values")));
+        let reason = "this excludes every capacity type, so no node is ever launched";
+        findings
+            .report(
+                &CAPACITY_TYPE,
+                scope.field(entry.index, "values"),
+                Problem::showing("[…]"),
+                reason,
+            )
+            .origin(Origin::Silent)
+            .suggest("leave out the one that you want");
     } else if is_dead && good > 0 && !is_filled_up() {
         let problem = Problem::showing(least.to_string());
         let (reason, origin, suggestion) = if is_list {
@@ -50,12 +59,15 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             let reason = format!("there are only {good} capacity types that this allows");
             (reason, Origin::Silent, "lower it")
         };
-        findings.push(
-            CAPACITY_TYPE
-                .finding(scope.field(entry.index, "minValues"), problem, reason)
-                .origin(origin)
-                .suggest(suggestion),
-        );
+        findings
+            .report(
+                &CAPACITY_TYPE,
+                scope.field(entry.index, "minValues"),
+                problem,
+                reason,
+            )
+            .origin(origin)
+            .suggest(suggestion);
     }
     let (rule, origin) = if is_list && good == 0 {
         (&CAPACITY_TYPE, origin)
@@ -71,20 +83,11 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             "there is no such capacity type"
         };
         let reason = format!("{reason}{}", so_others(unknown.map(|(_, value)| value)));
-        findings.push(
-            rule.unsupported(entry.value_path(position, scope), value, known, reason)
-                .origin(origin),
-        );
+        findings
+            .unsupported(rule, entry.value_path(position, scope), value, known, reason)
+            .origin(origin);
     }
     !is_dead
-}
-
-fn excludes_all(path: FieldPath) -> Diagnostic {
-    let reason = "this excludes every capacity type, so no node is ever launched";
-    CAPACITY_TYPE
-        .finding(path, Problem::showing("[…]"), reason)
-        .origin(Origin::Silent)
-        .suggest("leave out the one that you want")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::Scope;
 use super::groups::{Group, Source};
-use crate::diagnostic::{Diagnostic, Problem};
+use crate::diagnostic::Problem;
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -34,7 +34,7 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         let partner = before
             .iter()
             .find(|source| values <= MOST_COMPARED && contradict(&[**source, *culprit], existing));
-        findings.push(finding(group, culprit, before, partner, scope));
+        report(group, culprit, before, partner, scope, findings);
     }
     false
 }
@@ -52,13 +52,14 @@ fn contradict(sources: &[Source<'_>], existing: Option<&[&str]>) -> bool {
     is_demanded && Selection::all(sources.iter().map(Source::selection).chain(existing)).is_empty()
 }
 
-fn finding(
+fn report(
     group: &Group<'_>,
     culprit: &Source<'_>,
     before: &[Source<'_>],
     partner: Option<&Source<'_>>,
     scope: &Scope<'_>,
-) -> Diagnostic {
+    findings: &mut Findings<'_>,
+) {
     // The mistake is shown at a requirement if there is one: a label is only the other half of it.
     let (at, other) = match (culprit, partner.or(before.first())) {
         (Source::Label { .. }, Some(other @ Source::Entry(_))) => (other, culprit),
@@ -75,9 +76,10 @@ fn finding(
             before.len()
         )
     };
-    rule.finding(at.path(scope), Problem::showing(at.to_string()), reason)
+    findings
+        .report(rule, at.path(scope), Problem::showing(at.to_string()), reason)
         .related(place)
-        .suggest("remove one, or allow a common value")
+        .suggest("remove one, or allow a common value");
 }
 
 /// The rule that the contradiction breaks, and what comes of it.

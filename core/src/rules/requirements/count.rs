@@ -17,15 +17,14 @@ pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let most = scope.context.karpenter.max_requirements(scope.template.version);
     let actual = scope.template.requirements().len();
     if actual > most {
-        findings.push(
-            REQUIREMENTS_COUNT
-                .finding(
-                    scope.template.requirements_path(),
-                    Problem::TooMany { actual },
-                    format!("must have at most {most} items"),
-                )
-                .suggest("join entries of one key with operator In"),
-        );
+        findings
+            .report(
+                &REQUIREMENTS_COUNT,
+                scope.template.requirements_path(),
+                Problem::TooMany { actual },
+                format!("must have at most {most} items"),
+            )
+            .suggest("join entries of one key with operator In");
         return false;
     }
     true
@@ -43,12 +42,15 @@ pub fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
             "with the template labels and what Karpenter adds, a NodeClaim of this pool has {actual} \
              requirements and may have {most}, so no node would ever launch"
         );
-        findings.push(
-            NODECLAIM_REQUIREMENTS
-                .finding(template.requirements_path(), Problem::TooMany { actual }, reason)
-                .related(template.labels_path())
-                .suggest("remove labels or requirements"),
-        );
+        findings
+            .report(
+                &NODECLAIM_REQUIREMENTS,
+                template.requirements_path(),
+                Problem::TooMany { actual },
+                reason,
+            )
+            .related(template.labels_path())
+            .suggest("remove labels or requirements");
     }
 }
 

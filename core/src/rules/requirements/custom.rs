@@ -16,15 +16,14 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     let Some(entry) = group.entries().next() else {
         return;
     };
-    findings.push(
-        REQUIREMENT_RANDOM_LABEL
-            .finding(
-                scope.entry(entry.index),
-                Problem::showing(entry.to_string()),
-                "where pods select no value, it gets a random number",
-            )
-            .suggest("give it a value in template.metadata.labels, or list values with operator In"),
-    );
+    findings
+        .report(
+            &REQUIREMENT_RANDOM_LABEL,
+            scope.entry(entry.index),
+            Problem::showing(entry.to_string()),
+            "where pods select no value, it gets a random number",
+        )
+        .suggest("give it a value in template.metadata.labels, or list values with operator In");
 }
 
 #[cfg(test)]

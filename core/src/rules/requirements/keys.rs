@@ -25,32 +25,32 @@ pub fn check<'a>(
         Field::Present(key) => key,
         Field::Mistyped => return None,
         Field::Absent => {
-            findings.push(REQUIREMENT_KEY.finding(
+            findings.report(
+                &REQUIREMENT_KEY,
                 scope.field(requirement.index, "key"),
                 Problem::Required,
                 "must name the label that the requirement is about",
-            ));
+            );
             return None;
         }
     };
-    let read = qualified_name(key);
-    let found =
-        |rule: &Rule, reason: String| rule.finding(scope.field(requirement.index, "key"), key, reason);
-    let finding = match read {
+    let path = || scope.field(requirement.index, "key");
+    let finding = match qualified_name(key) {
         Err(error) if matches_crd_key(key) && key.len() <= LONGEST_KEY => {
             let is_let_through = restricted::reserved(key, scope).is_none();
-            found(&REQUIREMENT_KEY_LENGTH, error.to_string())
+            findings
+                .report(&REQUIREMENT_KEY_LENGTH, path(), key, error.to_string())
                 .origin(by_crd_or(by_runtime(scope.template.owner), is_let_through))
         }
-        Err(error) => found(&REQUIREMENT_KEY, error.to_string()),
+        Err(error) => findings.report(&REQUIREMENT_KEY, path(), key, error.to_string()),
         Ok(()) if key.len() > LONGEST_KEY => {
             let reason = format!("is {} bytes long and may have {LONGEST_KEY}", key.len());
-            found(&REQUIREMENT_KEY, reason)
+            findings.report(&REQUIREMENT_KEY, path(), key, reason)
         }
         Ok(()) => return Some(key),
     };
     let fixed = corrected_key(key).filter(|fixed| restricted::reserved(fixed, scope).is_none());
-    findings.push(finding.suggest_if_known(fixed.map(|fixed| format!("write {fixed}"))));
+    finding.suggest_if_known(fixed.map(|fixed| format!("write {fixed}")));
     None
 }
 

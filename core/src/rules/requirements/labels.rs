@@ -59,11 +59,10 @@ pub fn check(
         },
         LabelKind::WellKnown(_) | LabelKind::Unlisted => return true,
     };
-    findings.push(
-        rule.finding(scope.field(index, "key"), key, reason)
-            .origin(origin)
-            .suggest(suggestion),
-    );
+    findings
+        .report(rule, scope.field(index, "key"), key, reason)
+        .origin(origin)
+        .suggest(suggestion);
     rule.severity != Some(Severity::Error)
 }
 

@@ -27,16 +27,19 @@ pub fn check_range(
     };
     // A fraction has the wrong type, which the type check reports.
     let least = whole_number(number)?;
-    let found = |reason| REQUIREMENT_MIN_VALUES.finding(path(requirement.index, scope), least, reason);
-    findings.push(if !scope.context.release.has(KarpenterVersion::MIN_VALUES) {
-        found("needs Karpenter 0.35 or newer; the API server drops it before".to_owned())
+    let path = || path(requirement.index, scope);
+    if !scope.context.release.has(KarpenterVersion::MIN_VALUES) {
+        let reason = "needs Karpenter 0.35 or newer; the API server drops it before";
+        findings
+            .report(&REQUIREMENT_MIN_VALUES, path(), least, reason)
             .origin(Origin::Silent)
-            .suggest("remove it")
+            .suggest("remove it");
     } else if (1..=LARGEST).contains(&least) {
         return Some(least);
     } else {
-        found(format!("must be from 1 to {LARGEST}"))
-    });
+        let reason = format!("must be from 1 to {LARGEST}");
+        findings.report(&REQUIREMENT_MIN_VALUES, path(), least, reason);
+    }
     None
 }
 
@@ -54,11 +57,14 @@ pub fn check_count(
         return Some(least);
     }
     let reason = format!("operator In lists only {listed} values");
-    findings.push(
-        REQUIREMENT_MIN_VALUES
-            .finding(path(requirement.index, scope), least, reason)
-            .suggest("name more values, or lower it"),
-    );
+    findings
+        .report(
+            &REQUIREMENT_MIN_VALUES,
+            path(requirement.index, scope),
+            least,
+            reason,
+        )
+        .suggest("name more values, or lower it");
     None
 }
 
@@ -67,27 +73,24 @@ pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<
     let Some(least) = entry.min_values else {
         return true;
     };
-    let found = |rule: &Rule, reason: String, suggestion: &str| {
-        rule.finding(path(entry.index, scope), least, reason)
-            .suggest(suggestion)
-    };
+    let path = || path(entry.index, scope);
     if entry.kind.is_custom() {
         let reason = format!(
             "no instance type carries {}, so there are never enough values and the pool never launches a node",
             entry.key
         );
-        findings.push(found(&REQUIREMENT_MIN_VALUES_CUSTOM, reason, "remove it"));
+        findings
+            .report(&REQUIREMENT_MIN_VALUES_CUSTOM, path(), least, reason)
+            .suggest("remove it");
         return false;
     }
     if entry.operator == Operator::In {
         let distinct = distinct(entry);
         if is_more_than(least, distinct) {
             let reason = format!("the scheduler counts different values, of which there are {distinct}");
-            findings.push(found(
-                &REQUIREMENT_MIN_VALUES_DISTINCT,
-                reason,
-                "name more values, or lower it",
-            ));
+            findings
+                .report(&REQUIREMENT_MIN_VALUES_DISTINCT, path(), least, reason)
+                .suggest("name more values, or lower it");
             return false;
         }
     }

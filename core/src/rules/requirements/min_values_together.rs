@@ -1,9 +1,8 @@
 //! `minValues` compared with the number of values that all requirements and template labels on one label leave.
 
+use super::Scope;
 use super::groups::{Group, Source};
 use super::min_values::{is_more_than, path};
-use super::{Entry, Scope};
-use crate::diagnostic::Diagnostic;
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -34,10 +33,7 @@ pub fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'
     if !is_short(&left) || is_short(&existing(Source::Entry(entry).selection())) {
         return;
     }
-    findings.push(finding(entry, least, left.count().unwrap_or(0), group, scope));
-}
-
-fn finding(entry: &Entry<'_>, least: i64, left: usize, group: &Group<'_>, scope: &Scope<'_>) -> Diagnostic {
+    let left = left.count().unwrap_or(0);
     let others: Vec<&Source<'_>> = group
         .sources
         .iter()
@@ -50,12 +46,11 @@ fn finding(entry: &Entry<'_>, least: i64, left: usize, group: &Group<'_>, scope:
     let key = entry.key;
     let reason =
         format!("together with {rest}, {key} has only {left} values left, so the pool never launches a node");
-    let found = REQUIREMENT_MIN_VALUES_TOGETHER
-        .finding(path(entry.index, scope), least, reason)
-        .suggest("allow more values, or lower it");
-    others
-        .into_iter()
-        .fold(found, |found, other| found.related(other.path(scope)))
+    let path = path(entry.index, scope);
+    findings
+        .report(&REQUIREMENT_MIN_VALUES_TOGETHER, path, least, reason)
+        .suggest("allow more values, or lower it")
+        .related = others.into_iter().map(|other| other.path(scope)).collect();
 }
 
 #[cfg(test)]

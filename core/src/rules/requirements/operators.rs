@@ -52,15 +52,14 @@ pub fn check(
             } else {
                 "write operator: In"
             };
-            findings.push(
-                REQUIREMENT_OPERATOR
-                    .finding(
-                        path(),
-                        Problem::Required,
-                        "must say how the label relates to the values",
-                    )
-                    .suggest(suggestion),
-            );
+            findings
+                .report(
+                    &REQUIREMENT_OPERATOR,
+                    path(),
+                    Problem::Required,
+                    "must say how the label relates to the values",
+                )
+                .suggest(suggestion);
             return None;
         }
     };
@@ -76,16 +75,15 @@ pub fn check(
         None => "there is no such operator",
     };
     let words = karpenter.words(EnumValues::Operator, scope.template.version);
-    let mut finding = REQUIREMENT_OPERATOR.unsupported(path(), text, words, reason);
+    let finding = findings.unsupported(&REQUIREMENT_OPERATOR, path(), text, words, reason);
     if let Some(operator) = operator {
-        finding = finding.suggest_if_known(exclusive(operator, requirement));
+        finding.suggestion = exclusive(operator, requirement).map(Into::into);
     } else if let Some((_, synonym)) = SYNONYMS
         .iter()
         .find(|(written, _)| text.eq_ignore_ascii_case(written))
     {
-        finding = finding.suggest(Suggestion::did_you_mean(synonym.as_str()));
+        finding.suggest(Suggestion::did_you_mean(synonym.as_str()));
     }
-    findings.push(finding);
     None
 }
 
@@ -95,18 +93,19 @@ pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<
         || entry.kind != LabelKind::WellKnown(LabelValues::Text)
         || !is_carried(entry.key, scope.group);
     if !fits {
-        findings.push(
-            REQUIREMENT_OPERATOR_NUMERIC
-                .finding(
-                    scope.field(entry.index, "operator"),
-                    entry.operator.as_str(),
-                    format!(
-                        "the values of {} are no numbers, so nothing satisfies it and the pool never launches a node",
-                        entry.key
-                    ),
-                )
-                .suggest("list the values with operator In"),
+        let reason = format!(
+            "the values of {} are no numbers, so nothing satisfies it and the pool never launches a node",
+            entry.key
         );
+        let path = scope.field(entry.index, "operator");
+        findings
+            .report(
+                &REQUIREMENT_OPERATOR_NUMERIC,
+                path,
+                entry.operator.as_str(),
+                reason,
+            )
+            .suggest("list the values with operator In");
     }
     fits
 }

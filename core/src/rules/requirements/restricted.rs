@@ -16,11 +16,14 @@ pub fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings
     };
     let provider = scope.group.and_then(Provider::of_group);
     let likely = likely_label(key, provider).filter(|likely| self::reserved(likely, scope).is_none());
-    findings.push(
-        REQUIREMENT_KEY_RESTRICTED
-            .finding(scope.field(index, "key"), key, reason(reserved))
-            .suggest(likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean)),
-    );
+    findings
+        .report(
+            &REQUIREMENT_KEY_RESTRICTED,
+            scope.field(index, "key"),
+            key,
+            reason(reserved),
+        )
+        .suggest(likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean));
     false
 }
 

@@ -80,9 +80,10 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         .filter_map(|(position, _)| entry.values.get(*position));
     let value = entry.values.get(*position).copied().unwrap_or_default();
     let reason = format!("{}{}", first.reason, so_others(others.copied()));
-    let finding = rule.finding(entry.value_path(*position, scope), value, reason);
     let suggestion = (!likely.is_empty()).then(|| Suggestion::did_you_mean(likely.join(", ")));
-    findings.push(finding.suggest_if_known(suggestion));
+    findings
+        .report(rule, entry.value_path(*position, scope), value, reason)
+        .suggest_if_known(suggestion);
     !is_dead
 }
 

@@ -26,11 +26,14 @@ pub fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findi
         .enumerate()
         .find(|(_, value)| seen.insert(**value, ()).is_some());
     if let Some((position, value)) = twice {
-        findings.push(
-            REQUIREMENT_VALUE_TWICE
-                .finding(scope.value(entry.index, position), *value, "is listed already")
-                .suggest("remove it, or write the value that you want in its place"),
-        );
+        findings
+            .report(
+                &REQUIREMENT_VALUE_TWICE,
+                scope.value(entry.index, position),
+                *value,
+                "is listed already",
+            )
+            .suggest("remove it, or write the value that you want in its place");
     }
 }
 
@@ -48,16 +51,15 @@ pub fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Find
         let first: &mut usize = seen.entry((entry.operator, values)).or_insert(entry.index);
         if *first != entry.index {
             let earlier = scope.entry(*first);
-            findings.push(
-                REQUIREMENT_TWICE
-                    .finding(
-                        scope.entry(entry.index),
-                        Problem::showing(entry.to_string()),
-                        format!("says the same as {earlier}"),
-                    )
-                    .related(earlier)
-                    .suggest("remove one of them"),
-            );
+            findings
+                .report(
+                    &REQUIREMENT_TWICE,
+                    scope.entry(entry.index),
+                    Problem::showing(entry.to_string()),
+                    format!("says the same as {earlier}"),
+                )
+                .related(earlier)
+                .suggest("remove one of them");
         }
     }
 }

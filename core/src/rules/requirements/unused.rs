@@ -11,7 +11,7 @@ pub static REQUIREMENT_NOT_IN_NOTHING: Rule = rule!("requirement-not-in-nothing"
 
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let path = || scope.field(entry.index, "values");
-    let finding = match entry.operator {
+    match entry.operator {
         Operator::Exists | Operator::DoesNotExist if !entry.values.is_empty() => {
             let name = entry.operator.as_str();
             let likely = if entry.operator == Operator::Exists {
@@ -20,19 +20,23 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
                 "NotIn"
             };
             let reason = format!("operator {name} takes no values, and Karpenter drops them");
-            REQUIREMENT_VALUES_IGNORED
-                .finding(path(), Problem::showing("[…]"), reason)
-                .suggest(format!("write operator {likely}, or remove the values"))
+            findings
+                .report(
+                    &REQUIREMENT_VALUES_IGNORED,
+                    path(),
+                    Problem::showing("[…]"),
+                    reason,
+                )
+                .suggest(format!("write operator {likely}, or remove the values"));
         }
         Operator::NotIn if entry.values.is_empty() => {
             let reason = "without values NotIn excludes nothing and acts as Exists";
-            REQUIREMENT_NOT_IN_NOTHING
-                .finding(path(), Problem::Required, reason)
-                .suggest("name what to exclude, or write operator Exists")
+            findings
+                .report(&REQUIREMENT_NOT_IN_NOTHING, path(), Problem::Required, reason)
+                .suggest("name what to exclude, or write operator Exists");
         }
-        _ => return,
-    };
-    findings.push(finding);
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -49,11 +49,12 @@ fn check_count(
     let name = operator.as_str();
     match operator {
         Operator::In if values.is_empty() => {
-            findings.push(REQUIREMENT_VALUES.finding(
+            findings.report(
+                &REQUIREMENT_VALUES,
                 path(),
                 Problem::Required,
                 "operator In needs at least one value",
-            ));
+            );
         }
         Operator::Gt | Operator::Lt | Operator::Gte | Operator::Lte if values.len() != 1 => {
             let (problem, reason) = if values.is_empty() {
@@ -62,7 +63,7 @@ fn check_count(
                 let problem = Problem::TooMany { actual: values.len() };
                 (problem, format!("operator {name} compares with one number"))
             };
-            findings.push(REQUIREMENT_VALUES.finding(path(), problem, reason));
+            findings.report(&REQUIREMENT_VALUES, path(), problem, reason);
         }
         _ => return true,
     }
@@ -76,18 +77,18 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
     let (finding, suggestion) = match (number, label_value(text)) {
         (Some(_), Ok(())) => return true,
         (Some(number), Err(error)) => {
-            let finding = REQUIREMENT_VALUE.finding(path(), text, error.to_string());
+            let finding = findings.report(&REQUIREMENT_VALUE, path(), text, error.to_string());
             (finding.origin(by_runtime(scope.template.owner)), Some(number))
         }
         (None, _) => {
             let reason = "must be a whole number from 0 to 9223372036854775807";
-            let finding = REQUIREMENT_NUMBER.finding(path(), text, reason);
+            let finding = findings.report(&REQUIREMENT_NUMBER, path(), text, reason);
             (finding, integer(text.trim()))
         }
     };
     // Below 0 there is nothing.
     let suggestion = suggestion.filter(|number| *number > 0);
-    findings.push(finding.suggest_if_known(suggestion.map(|number| Suggestion::write(number.to_string()))));
+    finding.suggest_if_known(suggestion.map(|number| Suggestion::write(number.to_string())));
     false
 }
 
@@ -118,12 +119,10 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
         ),
         more => format!("{error}; {more} others are no label's values either"),
     };
-    findings.push(
-        REQUIREMENT_VALUE
-            .finding(path, value, reason)
-            .origin(by_runtime(scope.template.owner))
-            .suggest_if_known(suggestion),
-    );
+    findings
+        .report(&REQUIREMENT_VALUE, path, value, reason)
+        .origin(by_runtime(scope.template.owner))
+        .suggest_if_known(suggestion);
     false
 }
 
