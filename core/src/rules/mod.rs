@@ -43,6 +43,7 @@ mod types;
 mod unknown;
 mod weight;
 
+use crate::budget::ParsedBudget;
 use crate::diagnostic::Diagnostic;
 use crate::karpenter::{NodeClaim, NodePool, Template};
 use crate::rule::Rule;
@@ -200,10 +201,11 @@ pub(crate) fn check<'a>(
     context: Context<'a>,
 ) -> Findings<'a> {
     let mut findings = Findings::new(pool.object, old.map(|old| old.object), context);
+    let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
     fields::check(pool.object, &pool.template, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);
-    budgets::check(pool, &mut findings);
+    budgets::check(pool, &budgets, &mut findings);
     node_limit::check(pool, old, &mut findings);
     node_limit_mode::check(pool, old, &mut findings);
     over_limit::check(pool, &mut findings);
@@ -214,7 +216,7 @@ pub(crate) fn check<'a>(
     check_template(&pool.template, old.map(|old| &old.template), &mut findings);
     requirements::count::check_claim(pool, &mut findings);
     lifetime::check_pool(pool, &mut findings);
-    bounds::check(pool, &mut findings);
+    bounds::check(pool, &budgets, &mut findings);
     findings
 }
 
