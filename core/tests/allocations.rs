@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// What the review of `bench/review.json` took when this was last changed: allocations, and KiB in all of them. If
 /// you change it on purpose, write the new figures.
-const RECORDED: (u64, u64) = (302, 41);
+const RECORDED: (u64, u64) = (300, 43);
 
 /// How far a figure may be from the recorded one, in percent.
 const TOLERANCE: u64 = 10;

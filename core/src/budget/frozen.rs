@@ -14,7 +14,7 @@ impl Budgets {
     /// Whether no node may ever be disrupted for a reason, whatever the size of the pool: some budget of 0 applies
     /// at every minute of every week. Windows of dates and months count as open, because the rest is not the same
     /// every week.
-    fn never_allows(&self, reason: Reason) -> bool {
+    pub(crate) fn never_allows(&self, reason: Reason) -> bool {
         let mut closed = WeekMinutes::NONE;
         for entry in self.entries() {
             let is_zero = entry.nodes.is_zero() && entry.reasons.has(reason);

@@ -1,20 +1,18 @@
 //! All budgets of a NodePool, parsed for computing.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 
+use super::parsed::{ParsedBudget, TextError};
 use super::reasons::Reasons;
 use super::window::{Phase, Reach, Window, Windows};
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Budget, Disruption, Field, NodePool};
-use crate::value::cron::{Schedule, ScheduleError};
-use crate::value::duration::BudgetDuration;
+use crate::karpenter::{Disruption, Field, NodePool};
+use crate::value::cron::ScheduleError;
 use crate::value::nodes::BudgetNodes;
 
 /// The CRD's default if a budget has no `nodes`.
-pub(crate) const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
+pub(super) const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
 
 /// The budgets of a NodePool, in its order.
 #[derive(Debug)]
@@ -63,24 +61,29 @@ pub struct UnreadableBudget {
 impl Budgets {
     /// Reads the budgets of a pool. If it has none, those of the CRD's default: 10% at all times.
     pub fn of(pool: &NodePool<'_>) -> Result<Self, UnreadableBudget> {
+        Self::of_parsed(pool, &ParsedBudget::all(pool, usize::MAX))
+    }
+
+    /// The same, if the budgets of the pool are parsed already.
+    pub(crate) fn of_parsed(
+        pool: &NodePool<'_>,
+        budgets: &[ParsedBudget<'_>],
+    ) -> Result<Self, UnreadableBudget> {
         let disruption = typed(pool.disruption.as_ref(), || {
             FieldPath::of(&["spec", "disruption"])
         })?;
         let list = || Disruption::path("budgets");
-        let budgets = match disruption {
+        let written = match disruption {
             Some(disruption) => typed(disruption.budgets.as_ref(), list)?,
             None => None,
         };
-        let Some(budgets) = budgets else {
+        if written.is_none() {
             return Ok(Self::unwritten());
-        };
+        }
         if let Some(index) = first_of_wrong_type(pool) {
             return Err(unreadable(list().index(index), "it is not an object"));
         }
-        let entries: Result<_, _> = budgets
-            .iter()
-            .map(|budget| Entry::of(budget, pool.version))
-            .collect();
+        let entries: Result<_, _> = budgets.iter().map(Entry::of).collect();
         Ok(Self {
             entries: entries?,
             written: true,
@@ -129,35 +132,32 @@ impl Entry {
         }
     }
 
-    fn of(budget: &Budget<'_>, version: ApiVersion) -> Result<Self, UnreadableBudget> {
-        let path = |field: &'static str| move || budget.path(field);
-        let nodes = match typed(budget.nodes, path("nodes"))? {
-            Some(text) => {
-                BudgetNodes::parse(text).map_err(|error| unreadable(budget.path("nodes"), &error))?
-            }
+    fn of(budget: &ParsedBudget<'_>) -> Result<Self, UnreadableBudget> {
+        let view = budget.view;
+        let path = |field: &'static str| move || view.path(field);
+        let nodes = match typed(budget.nodes.as_ref(), path("nodes"))? {
+            Some(nodes) => *read(&nodes.value, path("nodes"))?,
             None => DEFAULT_NODES,
         };
-        let reasons = Reasons::of(budget, version)
-            .ok_or_else(|| unreadable(budget.path("reasons"), "it is not a list of Karpenter's reasons"))?;
-        let schedule = typed(budget.schedule, path("schedule"))?;
-        let duration = typed(budget.duration, path("duration"))?;
+        let reasons = budget
+            .reasons
+            .ok_or_else(|| unreadable(view.path("reasons"), "it is not a list of Karpenter's reasons"))?;
+        let schedule = typed(budget.schedule.as_ref(), path("schedule"))?;
+        let duration = typed(budget.duration.as_ref(), path("duration"))?;
         let timing = match (schedule, duration) {
             (None, None) => Timing::Always,
-            (Some(schedule), Some(duration)) => timing(schedule, length(budget, duration)?),
-            (None, _) => {
-                return Err(unreadable(
-                    budget.path("schedule"),
-                    "it is required with duration",
-                ));
-            }
-            (_, None) => {
-                return Err(unreadable(
-                    budget.path("duration"),
-                    "it is required with schedule",
-                ));
+            (None, Some(_)) => return Err(unreadable(view.path("schedule"), "it is required with duration")),
+            (Some(_), None) => return Err(unreadable(view.path("duration"), "it is required with schedule")),
+            (Some(schedule), Some(duration)) => {
+                let duration = read(&duration.value, path("duration"))?.as_duration();
+                match schedule.value.as_ref().map_err(AsRef::as_ref) {
+                    Ok(schedule) => timing(Window::of(*schedule, duration)),
+                    Err(TextError::Wrong(error)) => Timing::Broken(error.clone()),
+                    Err(error) => return Err(unreadable(view.path("schedule"), error)),
+                }
             }
         };
-        let index = budget.index;
+        let index = view.index;
         Ok(Self {
             index,
             nodes,
@@ -167,22 +167,22 @@ impl Entry {
     }
 }
 
-fn timing(schedule: &str, duration: Duration) -> Timing {
-    match Schedule::parse(schedule).map(|schedule| Window::of(schedule, duration)) {
-        Ok(Window::Always) => Timing::Always,
+fn timing(window: Window) -> Timing {
+    match window {
+        Window::Always => Timing::Always,
         // Karpenter starts an interval again at each check.
-        Ok(Window::Sometimes { schedule, duration }) if duration.is_zero() || schedule.every().is_some() => {
+        Window::Sometimes { schedule, duration } if duration.is_zero() || schedule.every().is_some() => {
             Timing::Never
         }
-        Ok(Window::Sometimes { schedule, duration }) => Timing::Windows(Windows::new(&schedule, duration)),
-        Err(error) => Timing::Broken(error),
+        Window::Sometimes { schedule, duration } => Timing::Windows(Windows::new(&schedule, duration)),
     }
 }
 
-fn length(budget: &Budget<'_>, duration: &str) -> Result<Duration, UnreadableBudget> {
-    let read = BudgetDuration::parse(duration);
-    read.map(BudgetDuration::as_duration)
-        .map_err(|error| unreadable(budget.path("duration"), &error))
+fn read<T, E: ToString>(
+    value: &Result<T, Box<E>>,
+    path: impl FnOnce() -> FieldPath,
+) -> Result<&T, UnreadableBudget> {
+    value.as_ref().map_err(|error| unreadable(path(), error.as_ref()))
 }
 
 fn typed<T>(field: Field<T>, path: impl FnOnce() -> FieldPath) -> Result<Option<T>, UnreadableBudget> {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
-use crate::value::quantity::Quantity;
+use crate::value::quantity::{Quantity, QuantityError};
 
 /// A NodePool as far as defaults and rules read it, borrowed from the JSON.
 #[derive(Debug)]
@@ -116,14 +116,20 @@ impl<'a> NodePool<'a> {
         self.annotation(NODE_LIMIT_MODE_ANNOTATION)?.as_str()
     }
 
-    /// The quantity of a limit.
+    /// The quantity of a limit, if readable.
     pub(crate) fn limit_value(value: &Json<'_>) -> Option<Quantity> {
+        Self::limit_quantity(value)?.ok()
+    }
+
+    /// The quantity of a limit, or why it cannot be read; `None` if it is of the wrong type.
+    pub(crate) fn limit_quantity(value: &Json<'_>) -> Option<Result<Quantity, QuantityError>> {
         match value {
-            Json::String(text) => Quantity::parse(text).ok(),
+            Json::String(text) => Some(Quantity::parse(text)),
             Json::Number(number) => number
                 .as_i64()
                 .map(Quantity::from)
-                .or_else(|| number.as_u64().map(Quantity::from)),
+                .or_else(|| number.as_u64().map(Quantity::from))
+                .map(Ok),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::karpenter::{NodeLimitMode, NodePool};
 use crate::policy::{OverLimit, Policy};
+use crate::value::quantity::Quantity;
 
 /// The highest surge. The claims that were admitted because of it stand in the ledger, whose size is bounded.
 pub const MAX_SURGE: u32 = 100;
@@ -21,12 +22,16 @@ impl NodeLimit {
     /// The limit of a NodePool: from the annotation, else from `spec.limits.nodes`; `None` if both are missing or
     /// unreadable. Mode and over-limit come from the pool, else from the policy.
     pub fn of(pool: &NodePool<'_>, policy: &Policy) -> Option<Self> {
-        let nodes = pool.node_limit()?.rounded_down();
-        Some(Self {
-            nodes: u32::try_from(nodes.max(0)).unwrap_or(u32::MAX),
+        Some(Self::parsed(&pool.node_limit()?, pool, policy))
+    }
+
+    /// The same for a pool whose limit is parsed already.
+    pub(crate) fn parsed(nodes: &Quantity, pool: &NodePool<'_>, policy: &Policy) -> Self {
+        Self {
+            nodes: u32::try_from(nodes.rounded_down().max(0)).unwrap_or(u32::MAX),
             mode: pool.node_limit_mode().unwrap_or(policy.defaults.node_limit_mode),
             over_limit: OverLimit::annotated(pool).unwrap_or(policy.over_limit),
-        })
+        }
     }
 
     /// How many nodes more this pool may have while Karpenter replaces nodes. None under Soft, which does not count nodes

@@ -2,7 +2,7 @@
 
 /// Longest schedule or duration, in bytes, that is read. One written by hand is not a tenth as long, and reading
 /// a longer one only costs time.
-const LONGEST_TEXT: usize = 1_024;
+pub const LONGEST_TEXT: usize = 1_024;
 
 /// The reason to report if a text is too long to be read.
 pub fn too_long(text: &str) -> Option<String> {

@@ -43,11 +43,13 @@ mod types;
 mod unknown;
 mod weight;
 
+use crate::budget::ParsedBudget;
 use crate::diagnostic::Diagnostic;
 use crate::karpenter::{NodeClaim, NodePool, Template};
 use crate::rule::Rule;
 pub(crate) use context::Context;
 use findings::Findings;
+use limits::Limits;
 
 /// Every rule, in the order of the documentation: general rules first, then along the spec.
 pub static CATALOGUE: &[&Rule] = &[
@@ -200,21 +202,23 @@ pub(crate) fn check<'a>(
     context: Context<'a>,
 ) -> Findings<'a> {
     let mut findings = Findings::new(pool.object, old.map(|old| old.object), context);
+    let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
+    let limits = Limits::of(pool);
     fields::check(pool.object, &pool.template, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);
-    budgets::check(pool, &mut findings);
-    node_limit::check(pool, old, &mut findings);
+    budgets::check(pool, &budgets, &mut findings);
+    node_limit::check(pool, &limits, old, &mut findings);
     node_limit_mode::check(pool, old, &mut findings);
     over_limit::check(pool, &mut findings);
     at_limit::check(pool, &mut findings);
-    surge::check(pool, &mut findings);
-    limits::check(pool, old, &mut findings);
-    replicas::check(pool, old, &mut findings);
+    surge::check(pool, &limits, &mut findings);
+    limits::check(pool, &limits, old, &mut findings);
+    replicas::check(pool, &limits, old, &mut findings);
     check_template(&pool.template, old.map(|old| &old.template), &mut findings);
     requirements::count::check_claim(pool, &mut findings);
-    lifetime::check_pool(pool, &mut findings);
-    bounds::check(pool, &mut findings);
+    lifetime::check_pool(pool, &limits, &mut findings);
+    bounds::check(pool, &budgets, &limits, &mut findings);
     findings
 }
 

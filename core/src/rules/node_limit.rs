@@ -2,6 +2,7 @@
 
 use super::choices::{check_number, path};
 use super::findings::Findings;
+use super::limits::{Limits, NODES};
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
 use crate::rule::Rule;
@@ -10,20 +11,25 @@ use crate::value::quantity::Quantity;
 pub static NODE_LIMIT: Rule = rule!("node-limit", Error, [Poolgate]);
 pub static NODE_LIMIT_TWICE: Rule = rule!("node-limit-twice", Warning, [Poolgate]);
 
-pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+pub fn check(
+    pool: &NodePool<'_>,
+    limits: &Limits<'_>,
+    old: Option<&NodePool<'_>>,
+    findings: &mut Findings<'_>,
+) {
     let Some(limit) = check_number(&NODE_LIMIT, pool, NODE_LIMIT_ANNOTATION, "10", findings) else {
         return;
     };
-    let Some(given) = pool.limits.present().and_then(|limits| limits.get("nodes")) else {
+    let Some(given) = limits.get(NODES) else {
         return;
     };
     // The reconciler writes at most the limit; admission writes the limit itself.
-    let is_ours = NodePool::limit_value(given).is_none_or(|given| match old {
-        None => given == Quantity::from(i64::from(limit)),
-        Some(_) => given <= Quantity::from(i64::from(limit)),
+    let is_ours = given.quantity().is_none_or(|given| match old {
+        None => *given == Quantity::from(i64::from(limit)),
+        Some(_) => *given <= Quantity::from(i64::from(limit)),
     });
     let stored = old.and_then(|old| old.limits.present()?.get("nodes"));
-    if is_ours || stored == Some(given) {
+    if is_ours || stored == Some(given.value) {
         return;
     }
     let reason = format!("{NODE_LIMIT_ANNOTATION} says {limit}, and poolgate overwrites this");
@@ -31,7 +37,7 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
         .report(
             &NODE_LIMIT_TWICE,
             FieldPath::of(&["spec", "limits", "nodes"]),
-            given,
+            given.value,
             reason,
         )
         .related(path(NODE_LIMIT_ANNOTATION))

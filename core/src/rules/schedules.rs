@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use super::findings::Findings;
-use super::length::too_long;
 use super::origins::by_crd_or;
+use crate::budget::{Parsed, ParsedBudget, TextError};
 use crate::diagnostic::Origin;
-use crate::karpenter::Budget;
 use crate::rule::Rule;
 use crate::value::cron::{Schedule, crd_accepts};
 
@@ -15,24 +14,22 @@ pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, [Si
 pub static SCHEDULE_EVERY: Rule = rule!("schedule-every", Warning, [Silent], Shown);
 pub static SCHEDULE_EITHER_DAY: Rule = rule!("schedule-either-day", Warning, [Silent], Shown);
 
-/// Checks the schedule by itself. Returns it if Karpenter can read it and it fires at times of day, so that the
+/// Checks the schedule by itself. Returns whether Karpenter can read it and it fires at times of day, so that the
 /// budget's window can be checked.
-pub fn check(
-    budget: &Budget<'_>,
-    duration: Option<Duration>,
-    findings: &mut Findings<'_>,
-) -> Option<Schedule> {
-    let text = budget.schedule.present()?;
-    let path = || budget.path("schedule");
-    if let Some(reason) = too_long(text) {
-        findings
-            .report(&SCHEDULE_SYNTAX, path(), text, reason)
-            .origin(by_crd_or(Origin::Poolgate, crd_accepts(text)));
-        return None;
-    }
-    let schedule = match Schedule::parse(text) {
+pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &mut Findings<'_>) -> bool {
+    let Some(Parsed { text, value }) = budget.schedule.as_ref().present() else {
+        return false;
+    };
+    let path = || budget.view.path("schedule");
+    let schedule = match value.as_ref().map_err(AsRef::as_ref) {
         Ok(schedule) => schedule,
-        Err(error) => {
+        Err(error @ TextError::TooLong { .. }) => {
+            findings
+                .report(&SCHEDULE_SYNTAX, path(), *text, error.to_string())
+                .origin(by_crd_or(Origin::Poolgate, crd_accepts(text)));
+            return false;
+        }
+        Err(TextError::Wrong(error)) => {
             let is_let_through = crd_accepts(text);
             let consequence = if is_let_through {
                 ", so Karpenter would stop all voluntary disruption of this pool"
@@ -40,29 +37,29 @@ pub fn check(
                 ""
             };
             findings
-                .report(&SCHEDULE_SYNTAX, path(), text, format!("{error}{consequence}"))
+                .report(&SCHEDULE_SYNTAX, path(), *text, format!("{error}{consequence}"))
                 .origin(by_crd_or(Origin::Silent, is_let_through))
                 .suggest_if_known(error.suggestion_for(text));
-            return None;
+            return false;
         }
     };
     if !crd_accepts(text) {
         let reason =
             "Karpenter's CRD takes five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
         findings
-            .report(&SCHEDULE_SYNTAX, path(), text, reason)
+            .report(&SCHEDULE_SYNTAX, path(), *text, reason)
             .origin(Origin::Schema);
-        return None;
+        return false;
     }
     if schedule.never_fires() {
         let reason =
             "this never happens, and Karpenter treats never as always: the budget would always be active";
         findings
-            .report(&SCHEDULE_NEVER_FIRES, path(), text, reason)
+            .report(&SCHEDULE_NEVER_FIRES, path(), *text, reason)
             .suggest(
                 "write a time that exists, or remove schedule and duration if it should always be active",
             );
-        return None;
+        return false;
     }
     if let Some(interval) = schedule.every() {
         let state = match duration {
@@ -73,9 +70,9 @@ pub fn check(
         let reason =
             format!("an interval counts from the moment Karpenter looks, so this budget is {state} active");
         findings
-            .report(&SCHEDULE_EVERY, path(), text, reason)
+            .report(&SCHEDULE_EVERY, path(), *text, reason)
             .suggest("write five fields");
-        return None;
+        return false;
     }
     let reason = if schedule.fires_on_either_day() {
         Some("both day fields are restricted, and either of them is enough for it to fire")
@@ -86,10 +83,10 @@ pub fn check(
     };
     if let Some(reason) = reason {
         findings
-            .report(&SCHEDULE_EITHER_DAY, path(), text, reason)
+            .report(&SCHEDULE_EITHER_DAY, path(), *text, reason)
             .suggest("write * in one of them, or a budget for each if either should match");
     }
-    Some(schedule)
+    true
 }
 
 #[cfg(test)]

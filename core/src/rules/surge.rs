@@ -2,15 +2,16 @@
 
 use super::choices::{check_number, is_set, path};
 use super::findings::Findings;
+use super::limits::Limits;
 use crate::diagnostic::Problem;
 use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool, SURGE_ANNOTATION};
-use crate::nodelimit::{MAX_SURGE, NodeLimit};
+use crate::nodelimit::MAX_SURGE;
 use crate::rule::Rule;
 
 pub static SURGE: Rule = rule!("surge", Error, [Poolgate]);
 pub static SURGE_UNUSED: Rule = rule!("surge-unused", Warning, [Poolgate]);
 
-pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     let number = check_number(&SURGE, pool, SURGE_ANNOTATION, "1", findings);
     if let Some(number) = number.filter(|number| *number > MAX_SURGE) {
         let why = format!("no surge is larger than {MAX_SURGE}, so this counts as {MAX_SURGE}");
@@ -21,7 +22,7 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(written) = pool.annotation(SURGE_ANNOTATION).filter(|_| pool.surge() > 0) else {
         return;
     };
-    let why = match NodeLimit::of(pool, findings.context.policy) {
+    let why = match limits.node_limit(pool, findings.context.policy) {
         _ if !pool.replicas.is_absent() => "poolgate leaves static pools to Karpenter",
         Some(limit) if limit.mode == NodeLimitMode::Soft => "replacements may exceed a Soft limit anyway",
         None if sets_no_limit(pool) => "the pool has no node limit",

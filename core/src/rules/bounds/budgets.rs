@@ -1,8 +1,9 @@
 //! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's default budgets, so it is not
 //! checked.
 
+use crate::budget::ParsedBudget;
 use crate::diagnostic::Problem;
-use crate::karpenter::{Budget, Disruption};
+use crate::karpenter::Disruption;
 use crate::policy::BudgetBounds;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -13,7 +14,7 @@ pub static BUDGET_NODES: Rule = rule!("policy-budget-nodes", Error, [Poolgate]);
 pub static BUDGET_COUNT: Rule = rule!("policy-budget-count", Error, [Poolgate]);
 pub static BUDGET_ALWAYS: Rule = rule!("policy-budget-always", Error, [Poolgate]);
 
-pub fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+pub fn check(budgets: &[ParsedBudget<'_>], bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     for budget in budgets {
         check_nodes(budget, bounds, findings);
     }
@@ -40,21 +41,21 @@ pub fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findi
     }
 }
 
-fn holds_always(budget: &Budget<'_>) -> bool {
-    budget.schedule.is_absent() && budget.duration.is_absent() && budget.reasons.is_absent()
+fn holds_always(budget: &ParsedBudget<'_>) -> bool {
+    budget.has_no_window() && budget.view.reasons.is_absent()
 }
 
-fn check_nodes(budget: &Budget<'_>, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
-    let Some(text) = budget.nodes.present() else {
+fn check_nodes(budget: &ParsedBudget<'_>, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+    let Some(nodes) = budget.nodes.as_ref().present() else {
         return;
     };
-    let (rule, reason, suggestion) = match (BudgetNodes::parse(text), bounds.max_percent, bounds.max_nodes) {
-        (Ok(BudgetNodes::Percent(percent)), Some(most), _) if percent > most => (
+    let (rule, reason, suggestion) = match (&nodes.value, bounds.max_percent, bounds.max_nodes) {
+        (Ok(BudgetNodes::Percent(percent)), Some(most), _) if *percent > most => (
             &BUDGET_PERCENT,
             format!("the policy allows at most {most}%"),
             format!("write {most}% or less"),
         ),
-        (Ok(BudgetNodes::Count(count)), _, Some(most)) if count > most => (
+        (Ok(BudgetNodes::Count(count)), _, Some(most)) if *count > most => (
             &BUDGET_NODES,
             format!("the policy allows at most {most} nodes at once"),
             format!("write \"{most}\" or less"),
@@ -62,7 +63,7 @@ fn check_nodes(budget: &Budget<'_>, bounds: &BudgetBounds, findings: &mut Findin
         _ => return,
     };
     findings
-        .report(rule, budget.path("nodes"), text, reason)
+        .report(rule, budget.view.path("nodes"), nodes.text, reason)
         .suggest(suggestion);
 }
 

@@ -1,24 +1,27 @@
 //! The times at which the policy forbids all disruption.
 
+use crate::budget::ParsedBudget;
 use crate::diagnostic::Problem;
-use crate::karpenter::{Budget, Disruption};
+use crate::karpenter::Disruption;
 use crate::policy::FreezeWindow;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::length::too_long;
 use crate::value::cron::{Schedule, WeekMinutes};
 use crate::value::duration::BudgetDuration;
-use crate::value::nodes::BudgetNodes;
 
 pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, [Poolgate]);
 
-pub fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: &mut Findings<'_>) {
+pub fn check(budgets: &[ParsedBudget<'_>], windows: &[FreezeWindow], findings: &mut Findings<'_>) {
     if windows.is_empty() {
         return;
     }
-    let frozen: Vec<Frozen> = budgets.iter().filter_map(Frozen::of).collect();
+    // Those that let no node go for any reason.
+    let freezes: Vec<_> = budgets
+        .iter()
+        .filter(|budget| budget.is_zero() && budget.view.reasons.is_absent())
+        .collect();
     for window in windows {
-        if frozen.iter().any(|frozen| frozen.covers(window)) || cover_together(&frozen, window) {
+        if freezes.iter().any(|freeze| covers(freeze, window)) || cover_together(&freezes, window) {
             continue;
         }
         let (schedule, duration) = (&window.schedule.text, &window.duration.text);
@@ -38,55 +41,29 @@ pub fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: &mut Fi
     }
 }
 
+/// Whether a budget holds at least as long as a window, each time.
+fn covers(freeze: &ParsedBudget<'_>, window: &FreezeWindow) -> bool {
+    let is_as_long = |(schedule, duration): (Schedule, BudgetDuration)| {
+        duration >= window.duration.value && schedule.covers(&window.schedule.value)
+    };
+    freeze.has_no_window() || freeze.times().is_some_and(is_as_long)
+}
+
 /// Whether every minute of a window is one of these. Only for windows that are the same every week.
-fn cover_together(frozen: &[Frozen], window: &FreezeWindow) -> bool {
-    let week = |schedule: &Schedule, duration: BudgetDuration| schedule.week(duration.as_duration());
-    let Some(wanted) = week(&window.schedule.value, window.duration.value) else {
+fn cover_together(freezes: &[&ParsedBudget<'_>], window: &FreezeWindow) -> bool {
+    let week = |schedule: Schedule, duration: BudgetDuration| schedule.week(duration.as_duration());
+    let Some(wanted) = week(window.schedule.value, window.duration.value) else {
         return false;
     };
     let mut closed = WeekMinutes::NONE;
-    for one in frozen {
-        if let Frozen::For(schedule, duration) = one
-            && let Some(minutes) = week(schedule, *duration)
+    for freeze in freezes {
+        if let Some((schedule, duration)) = freeze.times()
+            && let Some(minutes) = week(schedule, duration)
         {
             closed.add(&minutes);
         }
     }
     closed.has_all_of(&wanted)
-}
-
-/// When a budget blocks all disruption, for every reason.
-enum Frozen {
-    Always,
-    For(Schedule, BudgetDuration),
-}
-
-impl Frozen {
-    fn of(budget: &Budget<'_>) -> Option<Self> {
-        let nodes = BudgetNodes::parse(budget.nodes.present()?).ok()?;
-        if !nodes.is_zero() || !budget.reasons.is_absent() {
-            return None;
-        }
-        if budget.schedule.is_absent() && budget.duration.is_absent() {
-            return Some(Self::Always);
-        }
-        let (schedule, duration) = (budget.schedule.present()?, budget.duration.present()?);
-        if too_long(schedule).or_else(|| too_long(duration)).is_some() {
-            return None;
-        }
-        let schedule = Schedule::parse(schedule).ok()?;
-        let duration = BudgetDuration::parse(duration).ok()?;
-        Some(Self::For(schedule, duration))
-    }
-
-    fn covers(&self, window: &FreezeWindow) -> bool {
-        match self {
-            Self::Always => true,
-            Self::For(schedule, duration) => {
-                *duration >= window.duration.value && schedule.covers(&window.schedule.value)
-            }
-        }
-    }
 }
 
 #[cfg(test)]

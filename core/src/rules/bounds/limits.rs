@@ -1,36 +1,26 @@
 //! Bounds on `spec.limits`.
 
 use crate::diagnostic::{FieldPath, Problem};
-use crate::json::Json;
 use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};
 use crate::policy::{LimitBounds, Written};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::limits;
+use crate::rules::limits::{Limit, Limits, NODES, path};
 use crate::value::quantity::Quantity;
-
-/// The only limit that Karpenter allows for a static pool.
-const NODES: &str = "nodes";
 
 pub static LIMIT_REQUIRED: Rule = rule!("policy-limit-required", Error, [Poolgate]);
 pub static LIMIT_MAX: Rule = rule!("policy-limit-max", Error, [Poolgate]);
 
-pub fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
     if pool.limits == Field::Mistyped {
         return;
     }
     let is_static = !pool.replicas.is_absent();
+    // Karpenter allows no other limit for a static pool.
     let applies = |resource: &str| !is_static || resource == NODES;
-    // If the pool leaves the node limit to poolgate, it is in the annotation.
-    let annotated = pool
-        .annotated_node_limit()
-        .and_then(|_| pool.annotation(NODE_LIMIT_ANNOTATION));
-    let limit = |resource: &str| {
-        if resource == NODES && annotated.is_some() {
-            return annotated;
-        }
-        let limits = pool.limits.present()?;
-        limits.get(resource).filter(|limit| !limit.is_null())
+    let limit = |resource: &str| match resource {
+        NODES => limits.nodes(),
+        _ => limits.get(resource),
     };
     let is_missing = |resource: &str| applies(resource) && limit(resource).is_none();
     for resource in bounds.required.iter().filter(|resource| is_missing(resource)) {
@@ -40,15 +30,15 @@ pub fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<
         );
         let reason = format!("the policy requires a limit of {resource}");
         findings
-            .report(&LIMIT_REQUIRED, limits::path(resource), Problem::Required, reason)
+            .report(&LIMIT_REQUIRED, path(resource), Problem::Required, reason)
             .suggest(suggestion);
     }
     for (resource, most) in &bounds.max {
-        let path = || match annotated {
+        let path = || match &limits.annotated {
             Some(_) if resource == NODES => {
                 FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION])
             }
-            _ => limits::path(resource),
+            _ => path(resource),
         };
         match limit(resource) {
             Some(limit) => check_limit(path, limit, most, findings),
@@ -69,14 +59,14 @@ pub fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<
 
 fn check_limit(
     path: impl FnOnce() -> FieldPath,
-    limit: &Json<'_>,
+    limit: &Limit<'_>,
     most: &Written<Quantity>,
     findings: &mut Findings<'_>,
 ) {
-    if NodePool::limit_value(limit).is_some_and(|quantity| quantity > most.value) {
+    if limit.quantity().is_some_and(|quantity| *quantity > most.value) {
         let reason = format!("the policy allows at most {}", most.text);
         findings
-            .report(&LIMIT_MAX, path(), limit, reason)
+            .report(&LIMIT_MAX, path(), limit.value, reason)
             .suggest(format!("write \"{}\" or less", most.text));
     }
 }

@@ -10,17 +10,24 @@ pub mod node_class;
 pub mod template_labels;
 
 use super::findings::Findings;
+use super::limits::Limits;
+use crate::budget::ParsedBudget;
 use crate::karpenter::NodePool;
 
 /// Checks a NodePool against the bounds.
-pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check(
+    pool: &NodePool<'_>,
+    budgets: &[ParsedBudget<'_>],
+    limits: &Limits<'_>,
+    findings: &mut Findings<'_>,
+) {
     if pool.spec.present().is_none() {
         return;
     }
     let bounds = &findings.context.policy.bounds;
-    limits::check(pool, &bounds.limits, findings);
+    limits::check(pool, limits, &bounds.limits, findings);
     let disruption = pool.disruption.as_ref().present();
-    if let Some(budgets) = disruption.and_then(|disruption| disruption.budgets.as_ref().present()) {
+    if disruption.is_some_and(|disruption| disruption.budgets.as_ref().present().is_some()) {
         budgets::check(budgets, &bounds.budgets, findings);
         freeze::check(budgets, &bounds.budgets.freeze_windows, findings);
     }

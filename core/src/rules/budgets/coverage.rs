@@ -1,7 +1,6 @@
 //! Hours at which no budget holds, so that nothing limits disruption.
 
-use super::reading::ReadBudget;
-use crate::budget::{Reason, Reasons, Window};
+use crate::budget::{ParsedBudget, Reason, Reasons, Window};
 use crate::diagnostic::Problem;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -12,20 +11,16 @@ pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Info, 
 
 /// Reports windows if at some hour outside of them no budget for their reasons holds, of those that replace nodes. All
 /// budgets of the pool must be readable.
-pub fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
-    let at_times = reasons_limited_at_times(readings).and(replacing);
+pub fn check(replacing: Reasons, budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
+    let at_times = reasons_limited_at_times(budgets).and(replacing);
     if at_times == Reasons::NONE {
         return;
     }
-    let with_gap = reasons_with_gap(at_times, readings);
+    let with_gap = reasons_with_gap(at_times, budgets);
     // None of these always holds: otherwise its reasons would not be in `with_gap`.
-    let windows = || {
-        readings
-            .iter()
-            .filter(|reading| reading.reasons.has_any(with_gap))
-    };
+    let windows = || budgets.iter().filter(|budget| budget.reasons().has_any(with_gap));
     let mut freezes_only = true;
-    for opening in windows().filter(|window| !window.nodes.is_zero()) {
+    for opening in windows().filter(|window| !window.is_zero()) {
         freezes_only = false;
         report_opening(opening, findings);
     }
@@ -35,21 +30,21 @@ pub fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Fin
 }
 
 /// The reasons for which budgets hold only at some times.
-fn reasons_limited_at_times(readings: &[ReadBudget<'_>]) -> Reasons {
+fn reasons_limited_at_times(budgets: &[&ParsedBudget<'_>]) -> Reasons {
     let named = |always: bool| {
-        readings
+        budgets
             .iter()
-            .filter(|reading| reading.is_always_active() == always)
-            .fold(Reasons::NONE, |reasons, reading| reasons.with(reading.reasons))
+            .filter(|budget| budget.is_always_active() == always)
+            .fold(Reasons::NONE, |reasons, budget| reasons.with(budget.reasons()))
     };
     named(false).without(named(true))
 }
 
 /// The minutes of the week at which a budget holds, if it is the same every week.
-fn week(reading: &ReadBudget<'_>) -> Option<WeekMinutes> {
-    match reading.window {
-        Window::Always => None,
-        Window::Sometimes { schedule, duration } => schedule.week(duration),
+fn week(budget: &ParsedBudget<'_>) -> Option<WeekMinutes> {
+    match budget.window {
+        Some(Window::Sometimes { schedule, duration }) => schedule.week(duration),
+        Some(Window::Always) | None => None,
     }
 }
 
@@ -76,7 +71,7 @@ impl Coverage {
 }
 
 /// The reasons, of these, for which there is certainly a time at which no budget holds.
-fn reasons_with_gap(at_times: Reasons, readings: &[ReadBudget<'_>]) -> Reasons {
+fn reasons_with_gap(at_times: Reasons, budgets: &[&ParsedBudget<'_>]) -> Reasons {
     let coverage = |reason| Coverage {
         reason,
         covered: WeekMinutes::NONE,
@@ -84,16 +79,16 @@ fn reasons_with_gap(at_times: Reasons, readings: &[ReadBudget<'_>]) -> Reasons {
         others: 0,
     };
     let mut coverages: Vec<_> = at_times.iter().map(coverage).collect();
-    for reading in readings {
+    for budget in budgets {
         // A week takes microseconds: none is computed that changes nothing.
         let mut open = coverages
             .iter_mut()
-            .filter(|coverage| reading.reasons.has(coverage.reason) && !coverage.covered.is_whole_week())
+            .filter(|coverage| budget.reasons().has(coverage.reason) && !coverage.covered.is_whole_week())
             .peekable();
         if open.peek().is_none() {
             continue;
         }
-        let week = week(reading);
+        let week = week(budget);
         for coverage in open {
             match &week {
                 Some(week) => {
@@ -112,26 +107,21 @@ fn reasons_with_gap(at_times: Reasons, readings: &[ReadBudget<'_>]) -> Reasons {
         })
 }
 
-fn report_opening(reading: &ReadBudget<'_>, findings: &mut Findings<'_>) {
-    let text = reading.budget.schedule.present().unwrap_or_default();
+fn report_opening(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
+    let text = budget.view.schedule.present().unwrap_or_default();
     let reason = "budgets only restrict: outside its window all nodes may go at once";
     findings
-        .report(
-            &BUDGET_ALLOW_WINDOW,
-            reading.budget.path("schedule"),
-            text,
-            reason,
-        )
+        .report(&BUDGET_ALLOW_WINDOW, budget.view.path("schedule"), text, reason)
         .suggest("add a budget without schedule, or one of 0 for the other hours")
-        .related(reading.budget.path("nodes"));
+        .related(budget.view.path("nodes"));
 }
 
-fn report_freeze(reading: &ReadBudget<'_>, findings: &mut Findings<'_>) {
-    let text = reading.budget.schedule.present().unwrap_or_default();
+fn report_freeze(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
+    let text = budget.view.schedule.present().unwrap_or_default();
     findings
         .report(
             &BUDGET_UNCOVERED_HOURS,
-            reading.budget.path("schedule"),
+            budget.view.path("schedule"),
             Problem::legal(&text.into()),
             "outside this freeze no budget holds, and all nodes may go at once",
         )

@@ -1,7 +1,6 @@
 //! The list of budgets as a whole: how many there are, and whether one always blocks drift.
 
-use super::reading::ReadBudget;
-use crate::budget::{Reason, never_allows_drift};
+use crate::budget::{Budgets, ParsedBudget, Reason};
 use crate::diagnostic::{FieldPath, Problem};
 use crate::karpenter::shape::MOST_BUDGETS;
 use crate::karpenter::{Budget, Disruption, NodePool};
@@ -28,25 +27,27 @@ pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
 }
 
 /// Reports the first budget that always blocks drift, or several that do so together.
-pub fn check_blocked(pool: &NodePool<'_>, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
-    let mut blocking = readings
+pub fn check_blocked(
+    pool: &NodePool<'_>,
+    all: &[ParsedBudget<'_>],
+    readable: &[&ParsedBudget<'_>],
+    findings: &mut Findings<'_>,
+) {
+    let mut blocking = readable
         .iter()
-        .filter(|reading| reading.nodes.is_zero() && reading.reasons.has(Reason::Drifted));
-    let Some(blocking) = blocking
-        .clone()
-        .find(|reading| reading.budget.schedule.is_absent())
-    else {
+        .filter(|budget| budget.is_zero() && budget.has(Reason::Drifted));
+    let Some(blocking) = blocking.clone().find(|budget| budget.has_no_window()) else {
         // Another rule reports a schedule that makes one of them active at all times.
-        if blocking.clone().count() > 1 && !blocking.any(ReadBudget::is_always_active) {
-            check_blocked_together(pool, findings);
+        if blocking.clone().count() > 1 && !blocking.any(|budget| budget.is_always_active()) {
+            check_blocked_together(pool, all, findings);
         }
         return;
     };
-    let text = blocking.budget.nodes.present().unwrap_or_default();
+    let text = blocking.view.nodes.present().unwrap_or_default();
     findings
         .report(
             &BUDGET_BLOCKS_DRIFT,
-            blocking.budget.path("nodes"),
+            blocking.view.path("nodes"),
             Problem::legal(&text.into()),
             "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
         )
@@ -54,8 +55,9 @@ pub fn check_blocked(pool: &NodePool<'_>, readings: &[ReadBudget<'_>], findings:
 }
 
 /// Reports budgets whose windows leave no minute of the week.
-fn check_blocked_together(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    if !never_allows_drift(pool) {
+fn check_blocked_together(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut Findings<'_>) {
+    let budgets = Budgets::of_parsed(pool, budgets);
+    if !budgets.is_ok_and(|budgets| budgets.never_allows(Reason::Drifted)) {
         return;
     }
     let shown = Problem::Legal {

@@ -3,70 +3,74 @@
 pub mod coverage;
 pub mod list;
 pub mod nodes;
-mod reading;
 pub mod reasons;
 pub mod redundant;
 pub mod uncovered;
 pub mod window;
 
 use super::findings::Findings;
-use crate::budget::Reasons;
-use crate::karpenter::{Budget, Disruption, Field, NodePool};
-use reading::ReadBudget;
+use crate::budget::{ParsedBudget, Reason, Reasons};
+use crate::karpenter::{Disruption, Field, NodePool};
 
-pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+/// Checks the budgets of a pool, which are parsed already.
+pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut Findings<'_>) {
     let Some(disruption) = pool.disruption.as_ref().present() else {
         return;
     };
-    let Field::Present(budgets) = &disruption.budgets else {
+    let Field::Present(written) = &disruption.budgets else {
         return;
     };
-    let few_enough = list::check(budgets, findings);
-    let readings: Vec<_> = budgets
+    let few_enough = list::check(written, findings);
+    let readable: Vec<_> = budgets
         .iter()
-        .filter_map(|budget| check_alone(pool, budget, findings))
+        .filter(|budget| check_alone(pool, budget, findings))
         .collect();
     // Budgets are compared with each other only if the list has a legal length.
     if few_enough {
-        list::check_blocked(pool, &readings, findings);
-        redundant::check(&readings, findings);
-        check_coverage(pool, disruption, budgets.len(), &readings, findings);
+        list::check_blocked(pool, budgets, &readable, findings);
+        redundant::check(&readable, findings);
+        if readable.len() == budgets.len() {
+            check_coverage(pool, disruption, &readable, findings);
+        }
     }
 }
 
-/// Checks which reasons and hours no budget covers, if all budgets can be read. An empty list of budgets or reasons
-/// has its own rule.
+/// Checks which reasons and hours no budget covers. An empty list of budgets or reasons has its own rule.
 fn check_coverage(
     pool: &NodePool<'_>,
     disruption: &Disruption<'_>,
-    count: usize,
-    readings: &[ReadBudget<'_>],
+    budgets: &[&ParsedBudget<'_>],
     findings: &mut Findings<'_>,
 ) {
-    let any_for_no_reason = readings.iter().any(|reading| reading.reasons == Reasons::NONE);
-    if count == 0 || readings.len() < count || any_for_no_reason {
+    let any_for_no_reason = budgets.iter().any(|budget| budget.reasons() == Reasons::NONE);
+    if budgets.is_empty() || any_for_no_reason {
         return;
     }
-    let replacing = reading::replacing(pool, disruption);
-    uncovered::check(replacing, readings, findings);
-    coverage::check(replacing, readings, findings);
+    let replacing = replacing(pool, disruption);
+    uncovered::check(replacing, budgets, findings);
+    coverage::check(replacing, budgets, findings);
 }
 
-/// Checks one budget. Returns it if all of it can be read.
-fn check_alone<'a>(
-    pool: &NodePool<'_>,
-    budget: &'a Budget<'a>,
-    findings: &mut Findings<'_>,
-) -> Option<ReadBudget<'a>> {
-    let nodes = nodes::check(budget, findings);
-    reasons::check(pool.version, budget, findings);
-    let window = window::check(budget, findings);
-    Some(ReadBudget {
-        budget,
-        nodes: nodes?,
-        reasons: Reasons::of(budget, pool.version)?,
-        window: window?,
-    })
+/// Checks one budget. Returns whether all of it can be read, so that it can be compared with others.
+fn check_alone(pool: &NodePool<'_>, budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
+    nodes::check(budget, findings);
+    reasons::check(pool.version, budget.view, findings);
+    let has_times = window::check(budget, findings);
+    has_times && budget.nodes().is_some() && budget.reasons.is_some()
+}
+
+/// The reasons for which nodes with pods on them are replaced: drift, and consolidation if it is on. All empty nodes may be
+/// removed at once without harm, and the repair of nodes has a bound of its own.
+fn replacing(pool: &NodePool<'_>, disruption: &Disruption<'_>) -> Reasons {
+    let consolidates = pool.replicas.is_absent()
+        && disruption.consolidation_policy.present() != Some("WhenEmpty")
+        && disruption.consolidate_after.present() != Some("Never");
+    let drift = Reasons::only(Reason::Drifted);
+    if consolidates {
+        drift.with(Reasons::only(Reason::Underutilized))
+    } else {
+        drift
+    }
 }
 
 #[cfg(test)]

@@ -1,31 +1,26 @@
 //! How many nodes may be disrupted under a budget: its `nodes`.
 
-use crate::budget::DEFAULT_NODES;
+use crate::budget::ParsedBudget;
 use crate::diagnostic::Origin;
-use crate::karpenter::{Budget, Field};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_crd_or;
-use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_NODES: Rule = rule!("budget-nodes", Error, [Schema, Silent], Shown);
 
-/// Returns the number if it can be read.
-pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<BudgetNodes> {
-    let text = match budget.nodes {
-        Field::Absent => return Some(DEFAULT_NODES),
-        Field::Mistyped => return None,
-        Field::Present(text) => text,
-    };
-    match BudgetNodes::parse(text) {
-        Ok(nodes) => Some(nodes),
-        Err(error) => {
-            findings
-                .report(&BUDGET_NODES, budget.path("nodes"), text, error.to_string())
-                .origin(by_crd_or(Origin::Silent, error.is_let_through))
-                .suggest_if_known(error.suggestion);
-            None
-        }
+pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
+    if let Some(nodes) = budget.nodes.as_ref().present()
+        && let Err(error) = &nodes.value
+    {
+        findings
+            .report(
+                &BUDGET_NODES,
+                budget.view.path("nodes"),
+                nodes.text,
+                error.to_string(),
+            )
+            .origin(by_crd_or(Origin::Silent, error.is_let_through))
+            .suggest_if_known(error.suggestion.clone());
     }
 }
 

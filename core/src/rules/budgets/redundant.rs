@@ -1,7 +1,6 @@
 //! Budgets that never count, because a lower one always holds.
 
-use super::reading::ReadBudget;
-use crate::budget::{Reason, Reasons};
+use crate::budget::{ParsedBudget, Reason, Reasons};
 use crate::karpenter::KarpenterVersion;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -9,30 +8,31 @@ use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, [Silent], Shown);
 
-pub fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
+pub fn check(budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
     let known = if findings.context.release.has(KarpenterVersion::UNHEALTHY) {
         Reasons::ALL
     } else {
         Reasons::ALL.without(Reasons::only(Reason::Unhealthy))
     };
-    for reading in readings {
-        if let Some(lower) = lower_for_all_reasons(reading, readings, known) {
-            report(reading, lower, findings);
+    for budget in budgets {
+        if let Some(lower) = lower_for_all_reasons(budget, budgets, known) {
+            report(budget, lower, findings);
         }
     }
 }
 
 /// The first budget that makes this one pointless, if there is one for each of its reasons.
 fn lower_for_all_reasons<'r>(
-    of: &ReadBudget<'_>,
-    readings: &'r [ReadBudget<'r>],
+    of: &ParsedBudget<'_>,
+    budgets: &'r [&'r ParsedBudget<'r>],
     known: Reasons,
-) -> Option<&'r ReadBudget<'r>> {
+) -> Option<&'r ParsedBudget<'r>> {
     let mut first = None;
-    for reason in of.reasons.and(known).iter() {
-        let lower = readings
+    for reason in of.reasons().and(known).iter() {
+        let lower = budgets
             .iter()
-            .find(|other| other.reasons.has(reason) && overrules(other, of))?;
+            .copied()
+            .find(|other| other.has(reason) && overrules(other, of))?;
         first = first.or(Some(lower));
     }
     first
@@ -40,12 +40,15 @@ fn lower_for_all_reasons<'r>(
 
 /// Whether the first budget is never above the second and always holds. Of two equal budgets, the earlier one
 /// overrules the later.
-fn overrules(one: &ReadBudget<'_>, other: &ReadBudget<'_>) -> bool {
-    let equal = other.is_always_active() && never_above(other.nodes, one.nodes);
+fn overrules(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
+    let (Some(lower), Some(higher)) = (one.nodes(), other.nodes()) else {
+        return false;
+    };
+    let equal = other.is_always_active() && never_above(higher, lower);
     one.is_always_active()
-        && never_above(one.nodes, other.nodes)
-        && one.budget.index != other.budget.index
-        && (!equal || one.budget.index < other.budget.index)
+        && never_above(lower, higher)
+        && one.view.index != other.view.index
+        && (!equal || one.view.index < other.view.index)
 }
 
 /// Whether the first number never allows more nodes than the second, whatever the size of the pool. A percentage
@@ -62,22 +65,22 @@ fn never_above(one: BudgetNodes, other: BudgetNodes) -> bool {
     }
 }
 
-fn report(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>, findings: &mut Findings<'_>) {
-    let text = reading.budget.nodes.present().unwrap_or("10%");
-    let allowed = lower.budget.nodes.present().unwrap_or("10%");
-    let index = lower.budget.index;
+fn report(budget: &ParsedBudget<'_>, lower: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
+    let text = budget.view.nodes.present().unwrap_or("10%");
+    let allowed = lower.view.nodes.present().unwrap_or("10%");
+    let index = lower.view.index;
     let reason = format!(
         "the lowest budget counts, and budgets[{index}] always allows {allowed}, so this one never does"
     );
-    let suggestion = if lower.nodes.is_zero() {
+    let suggestion = if lower.is_zero() {
         format!("give budgets[{index}] the schedule of the hours in which no node may go")
     } else {
         "remove it, or write a lower number".to_owned()
     };
     findings
-        .report(&BUDGET_REDUNDANT, reading.budget.path("nodes"), text, reason)
+        .report(&BUDGET_REDUNDANT, budget.view.path("nodes"), text, reason)
         .suggest(suggestion)
-        .related(lower.budget.path("nodes"));
+        .related(lower.view.path("nodes"));
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Reasons for which there is no budget, so that nothing limits disruption.
 
 use super::list;
-use super::reading::ReadBudget;
-use crate::budget::{Reason, Reasons};
+use crate::budget::{ParsedBudget, Reason, Reasons};
 use crate::diagnostic::Problem;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -10,8 +9,8 @@ use crate::rules::findings::Findings;
 pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, [Silent], Shown);
 
 /// Reports reasons that no budget covers, of those that replace nodes. All budgets of the pool must be readable.
-pub fn check(replacing: Reasons, readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
-    let uncovered = |reason| !readings.iter().any(|reading| reading.reasons.has(reason));
+pub fn check(replacing: Reasons, budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
+    let uncovered = |reason| !budgets.iter().any(|budget| budget.has(reason));
     let names: Vec<_> = [Reason::Drifted, Reason::Underutilized]
         .into_iter()
         .filter(|reason| replacing.has(*reason) && uncovered(*reason))

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use crate::budget::Window;
+use crate::budget::{Parsed, ParsedBudget, TextError};
 use crate::diagnostic::{Origin, Problem};
 use crate::karpenter::{Budget, Field};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
 use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
@@ -17,25 +16,24 @@ pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Sile
 pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, [Silent], Shown);
 pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, [Silent], Shown);
 
-/// Checks when the budget holds. Returns its window if that can be read.
-pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Window> {
-    check_pair(budget, findings);
+/// Checks when the budget holds. Returns whether it does at some times or always, so that it can be compared with others.
+pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
+    check_pair(budget.view, findings);
     let duration = check_duration(budget, findings);
-    let schedule = schedules::check(budget, duration, findings);
-    if budget.schedule.is_absent() && budget.duration.is_absent() {
-        return Some(Window::Always);
+    let fires = schedules::check(budget, duration, findings);
+    if budget.has_no_window() {
+        return true;
     }
-    let (schedule, duration) = (schedule?, duration?);
-    let window = Window::of(schedule, duration);
-    if window == Window::Always {
-        let text = budget.duration.present().unwrap_or_default();
+    let is_sound = fires && duration.is_some();
+    if is_sound && budget.is_always_active() {
+        let text = budget.view.duration.present().unwrap_or_default();
         let reason = "the window begins again before it ends, so the budget always holds";
         findings
-            .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, reason)
+            .report(&BUDGET_ALWAYS_ACTIVE, budget.view.path("duration"), text, reason)
             .suggest("shorten it, or remove schedule and duration if it should always be active")
-            .related(budget.path("schedule"));
+            .related(budget.view.path("schedule"));
     }
-    Some(window)
+    is_sound
 }
 
 fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
@@ -65,29 +63,29 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Returns the duration if it can be read and is not zero.
-fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
-    let text = budget.duration.present()?;
-    let path = || budget.path("duration");
-    if let Some(reason) = too_long(text) {
-        findings
-            .report(&BUDGET_DURATION, path(), text, reason)
-            .origin(by_crd_or(Origin::Poolgate, BudgetDuration::fits_pattern(text)));
-        return None;
-    }
-    match BudgetDuration::parse(text) {
+fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
+    let Parsed { text, value } = budget.duration.as_ref().present()?;
+    let path = || budget.view.path("duration");
+    match value.as_ref().map_err(AsRef::as_ref) {
         Ok(duration) if duration.is_zero() => {
             let reason = "the window has no length, so the budget never holds";
             findings
-                .report(&BUDGET_EMPTY_WINDOW, path(), text, reason)
+                .report(&BUDGET_EMPTY_WINDOW, path(), *text, reason)
                 .suggest("write how long it is, such as 30m");
             None
         }
         Ok(duration) => Some(duration.as_duration()),
-        Err(error) => {
+        Err(error @ TextError::TooLong { .. }) => {
             findings
-                .report(&BUDGET_DURATION, path(), text, error.to_string())
+                .report(&BUDGET_DURATION, path(), *text, error.to_string())
+                .origin(by_crd_or(Origin::Poolgate, BudgetDuration::fits_pattern(text)));
+            None
+        }
+        Err(TextError::Wrong(error)) => {
+            findings
+                .report(&BUDGET_DURATION, path(), *text, error.to_string())
                 .origin(by_crd_or(Origin::Silent, error.is_let_through))
-                .suggest_if_known(error.suggestion);
+                .suggest_if_known(error.suggestion.clone());
             None
         }
     }

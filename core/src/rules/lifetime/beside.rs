@@ -6,6 +6,7 @@ use crate::diagnostic::{FieldPath, Problem, Severity};
 use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, TemplateOwner};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::limits::Limits;
 use crate::value::duration::NillableDuration;
 
 const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
@@ -20,6 +21,7 @@ pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, [Poolgate
 /// Checks a pool with its parsed `expireAfter` and `terminationGracePeriod`: `None` if absent or wrong.
 pub fn check(
     pool: &NodePool<'_>,
+    limits: &Limits<'_>,
     expire_after: Option<NillableDuration>,
     grace: Option<Duration>,
     findings: &mut Findings<'_>,
@@ -28,7 +30,7 @@ pub fn check(
         if let Some(NillableDuration::After(expiry)) = expire_after {
             check_auto_mode(pool, expiry, grace, findings);
         }
-        check_hard_limit(pool, expire_after, findings);
+        check_hard_limit(pool, limits, expire_after, findings);
     }
 }
 
@@ -80,6 +82,7 @@ pub fn drains_without_end(pool: &NodePool<'_>) -> bool {
 
 fn check_hard_limit(
     pool: &NodePool<'_>,
+    limits: &Limits<'_>,
     expire_after: Option<NillableDuration>,
     findings: &mut Findings<'_>,
 ) {
@@ -94,7 +97,7 @@ fn check_hard_limit(
         None => Some(findings.context.policy.defaults.node_limit_mode),
     };
     let is_limited = || {
-        let limit = pool.node_limit();
+        let limit = limits.most_nodes();
         limit.is_some_and(|limit| limit.is_whole() && !limit.is_negative())
     };
     if expires && drains_without_end(pool) && mode == Some(NodeLimitMode::Hard) && is_limited() {

@@ -6,6 +6,7 @@ pub mod grace;
 
 use super::findings::Findings;
 use super::length::too_long;
+use super::limits::Limits;
 use super::origins::by_crd_or;
 use crate::diagnostic::{FieldPath, Origin};
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeClaim, NodePool, TemplateOwner};
@@ -13,10 +14,10 @@ use crate::rule::Rule;
 use crate::value::duration::{DurationPattern, NillableDuration};
 
 /// Checks the lifetime of a pool's nodes.
-pub fn check_pool(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check_pool(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     let expire_after = expiry::check(pool.expire_after, &pool.template, findings);
     let grace = grace::check(&pool.template, findings);
-    beside::check(pool, expire_after, grace, findings);
+    beside::check(pool, limits, expire_after, grace, findings);
 }
 
 /// Checks the lifetime of one node.

@@ -1,7 +1,7 @@
 //! The amount of a limit: a valid quantity that makes sense for its resource.
 
-use super::path;
 use super::resource::PLAIN_RESOURCES;
+use super::{Limit, path};
 use crate::diagnostic::{Problem, Suggestion};
 use crate::json::Json;
 use crate::karpenter::NodePool;
@@ -68,33 +68,26 @@ fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(
     }
 }
 
-pub fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
-    let quantity = match value {
-        Json::String(text) => match Quantity::parse(text) {
-            Ok(quantity) => quantity,
-            Err(error) => {
-                findings
-                    .report(&LIMIT_QUANTITY, path(resource), value, error.to_string())
-                    .origin(by_quantity(&error))
-                    .suggest_if_known(error.suggestion());
-                return;
-            }
-        },
-        Json::Number(_) => {
-            let Some(quantity) = NodePool::limit_value(value) else {
-                return;
-            };
-            // Many manifests have numbers here.
-            if findings.wants(&LIMIT_UNQUOTED) {
-                let reason = "tools that write the object back turn the number into text";
-                findings
-                    .report(&LIMIT_UNQUOTED, path(resource), Problem::legal(value), reason)
-                    .suggest(Suggestion::write(value.to_string()));
-            }
-            quantity
+pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>) {
+    let (resource, value) = (limit.resource, limit.value);
+    let quantity = match &limit.parsed {
+        None => return,
+        Some(Ok(quantity)) => quantity,
+        Some(Err(error)) => {
+            findings
+                .report(&LIMIT_QUANTITY, path(resource), value, error.to_string())
+                .origin(by_quantity(error))
+                .suggest_if_known(error.suggestion());
+            return;
         }
-        _ => return,
     };
+    // Many manifests have numbers here.
+    if value.as_number().is_some() && findings.wants(&LIMIT_UNQUOTED) {
+        let reason = "tools that write the object back turn the number into text";
+        findings
+            .report(&LIMIT_UNQUOTED, path(resource), Problem::legal(value), reason)
+            .suggest(Suggestion::write(value.to_string()));
+    }
     if quantity.is_negative() {
         let reason = "below zero, so this pool could never launch a node";
         findings
@@ -106,7 +99,7 @@ pub fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findings: &m
             .report(&LIMIT_ZERO, path(resource), value, reason)
             .suggest("leave it out for no limit, or keep it to switch the pool off");
     } else if !quantity.is_zero()
-        && let Some((reason, suggestion)) = other_unit(resource, value, &quantity)
+        && let Some((reason, suggestion)) = other_unit(resource, value, quantity)
     {
         findings
             .report(&LIMIT_UNIT, path(resource), value, reason)

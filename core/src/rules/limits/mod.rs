@@ -2,20 +2,28 @@
 
 pub mod amount;
 pub mod nodes;
+mod parsed;
 pub mod resource;
 pub mod room;
 
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
+pub use parsed::{Limit, Limits, NODES};
 
-pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
-    let Some(limits) = pool.limits.present() else {
+/// Checks the limits of a pool, which are parsed already.
+pub fn check(
+    pool: &NodePool<'_>,
+    limits: &Limits<'_>,
+    old: Option<&NodePool<'_>>,
+    findings: &mut Findings<'_>,
+) {
+    let Some(object) = pool.limits.present() else {
         return;
     };
-    for (resource, value) in limits.iter().filter(|(_, value)| !value.is_null()) {
-        resource::check(resource, value, limits, findings);
-        amount::check(pool, resource, value, findings);
+    for limit in &limits.written {
+        resource::check(limit.resource, limit.value, object, findings);
+        amount::check(pool, limit, findings);
     }
     nodes::check(pool, limits, old, findings);
     room::check(pool, limits, findings);

@@ -1,16 +1,12 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
-use super::path;
-use crate::json::{Json, Object};
+use super::{Limit, Limits, NODES, path};
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
-use crate::nodelimit::{ClaimCounts, NodeLimit};
+use crate::nodelimit::ClaimCounts;
 use crate::policy::OverLimit;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::value::quantity::Quantity;
-
-/// The resource that counts nodes.
-const NODES: &str = "nodes";
 
 pub static LIMIT_NODES_WHOLE: Rule = rule!("limit-nodes-whole", Error, [Silent], Shown);
 pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, [Silent], Reported);
@@ -18,24 +14,29 @@ pub static LIMIT_BELOW_NODES: Rule = rule!("limit-below-nodes", Warning, [Silent
 
 pub fn check(
     pool: &NodePool<'_>,
-    limits: &Object<'_>,
+    limits: &Limits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
-    let Some((value, limit)) = limits
+    let Some((limit, quantity)) = limits
         .get(NODES)
-        .and_then(|value| Some((value, NodePool::limit_value(value)?)))
+        .and_then(|limit| Some((limit, limit.quantity()?)))
     else {
         return;
     };
-    if !limit.is_whole() && !limit.is_negative() {
+    if !quantity.is_whole() && !quantity.is_negative() {
         findings
-            .report(&LIMIT_NODES_WHOLE, path(NODES), value, "nodes are counted whole")
+            .report(
+                &LIMIT_NODES_WHOLE,
+                path(NODES),
+                limit.value,
+                "nodes are counted whole",
+            )
             .suggest("write a whole number");
     }
-    check_release(pool, value, findings);
+    check_release(pool, limit.value, findings);
     if let Some(old) = old {
-        check_lowered(pool, value, &limit, old, findings);
+        check_lowered(pool, limit, limits, old, findings);
     }
 }
 
@@ -61,17 +62,21 @@ fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<
 /// Compares a limit that this update lowers or sets with the existing nodes.
 fn check_lowered(
     pool: &NodePool<'_>,
-    value: &Json<'_>,
-    quantity: &Quantity,
+    limit: &Limit<'_>,
+    limits: &Limits<'_>,
     old: &NodePool<'_>,
     findings: &mut Findings<'_>,
 ) {
-    if old.node_limit().is_some_and(|before| *quantity >= before) {
+    if old
+        .node_limit()
+        .is_some_and(|before| limit.quantity() >= Some(&before))
+    {
         return;
     }
+    let value = limit.value;
     let claims = findings.context.claims;
     let (Some(limit), Some(counts)) = (
-        NodeLimit::of(pool, findings.context.policy),
+        limits.node_limit(pool, findings.context.policy),
         claims.or_else(|| reported(old)),
     ) else {
         return;

@@ -1,7 +1,6 @@
 //! Limits that leave no room for the smallest machine that the requirements allow.
 
-use super::path;
-use crate::json::{Json, Object};
+use super::{Limit, Limits, path};
 use crate::karpenter::{NodePool, Requirement, Selection};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -45,15 +44,15 @@ const SIZES: [Size; 2] = [
     },
 ];
 
-pub fn check(pool: &NodePool<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     for size in &SIZES {
-        if let Some(value) = limits.get(size.resource) {
-            check_size(pool, size, value, findings);
+        if let Some(limit) = limits.get(size.resource) {
+            check_size(pool, size, limit, findings);
         }
     }
 }
 
-fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut Findings<'_>) {
+fn check_size(pool: &NodePool<'_>, size: &Size, written: &Limit<'_>, findings: &mut Findings<'_>) {
     for key in size.keys {
         let requirements = pool.template.requirements().iter();
         let mut own = requirements
@@ -68,14 +67,12 @@ fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut
         let Some(least) = Selection::all(selections).least() else {
             continue;
         };
-        let (Some(needed), Some(limit)) = (
-            (least / size.share).checked_mul(size.unit),
-            NodePool::limit_value(value),
-        ) else {
+        let (Some(needed), Some(limit)) = ((least / size.share).checked_mul(size.unit), written.quantity())
+        else {
             continue;
         };
         // A limit of 0 switches the pool off, and another rule reports it.
-        if limit.is_zero() || limit.is_negative() || limit >= Quantity::from(needed) {
+        if limit.is_zero() || limit.is_negative() || *limit >= Quantity::from(needed) {
             continue;
         }
         let (resource, unit) = (size.resource, size.unit_name);
@@ -84,7 +81,7 @@ fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut
              pool never launches one"
         );
         findings
-            .report(&LIMIT_TOO_SMALL, path(resource), value, reason)
+            .report(&LIMIT_TOO_SMALL, path(resource), written.value, reason)
             .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
             .related(pool.template.requirements_path().index(first));
     }

@@ -6,10 +6,16 @@ pub mod mode;
 pub mod number;
 
 use super::findings::Findings;
+use super::limits::Limits;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 
-pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+pub fn check(
+    pool: &NodePool<'_>,
+    limits: &Limits<'_>,
+    old: Option<&NodePool<'_>>,
+    findings: &mut Findings<'_>,
+) {
     if pool.version == ApiVersion::V1Beta1 {
         return;
     }
@@ -26,7 +32,7 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
         return;
     }
     mode::note_gate(replicas, findings);
-    limit::check(replicas, pool.node_limit().as_ref(), findings);
+    limit::check(replicas, limits.most_nodes(), findings);
 }
 
 fn path() -> FieldPath {

@@ -1,0 +1,157 @@
+//! The budgets of a NodePool with their texts parsed, also those that cannot be read: rules say why, and [`Budgets`] is
+//! made from them.
+//!
+//! [`Budgets`]: super::Budgets
+
+use super::list::DEFAULT_NODES;
+use super::reasons::{Reason, Reasons};
+use super::window::Window;
+use crate::karpenter::{Budget, Field, NodePool};
+use crate::value::Mistake;
+use crate::value::cron::{Schedule, ScheduleError};
+use crate::value::duration::BudgetDuration;
+use crate::value::nodes::BudgetNodes;
+
+/// One element of `spec.disruption.budgets`, parsed.
+#[derive(Debug)]
+pub(crate) struct ParsedBudget<'a> {
+    /// The budget as it is in the object.
+    pub view: &'a Budget<'a>,
+    /// `nodes`.
+    pub nodes: Field<Parsed<'a, BudgetNodes, Mistake>>,
+    /// For which reasons; `None` if one of them cannot be read.
+    pub reasons: Option<Reasons>,
+    /// `schedule`.
+    pub schedule: Field<Parsed<'a, Schedule, TextError<ScheduleError>>>,
+    /// `duration`.
+    pub duration: Field<Parsed<'a, BudgetDuration, TextError<Mistake>>>,
+    /// When it holds; `None` if its schedule or duration cannot be read, or if only one of them is there.
+    pub window: Option<Window>,
+}
+
+/// A text with what it says, or why it cannot be read.
+#[derive(Debug)]
+pub(crate) struct Parsed<'a, T, E> {
+    /// As it is in the object.
+    pub text: &'a str,
+    /// What it says. The error is in a box because most texts have none: a NodePool may have tens of thousands of budgets.
+    pub value: Result<T, Box<E>>,
+}
+
+/// Why a text is not read whose length has a limit.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TextError<E> {
+    /// It is longer than that; nothing of it is parsed.
+    #[error("it is {length} bytes long, poolgate reads at most {longest}")]
+    TooLong {
+        /// Its length in bytes.
+        length: usize,
+        /// The limit.
+        longest: usize,
+    },
+    /// It is wrong.
+    #[error(transparent)]
+    Wrong(E),
+}
+
+impl<'a, T, E> Parsed<'a, T, E> {
+    fn of(text: &'a str, parse: impl FnOnce(&str) -> Result<T, E>) -> Self {
+        let value = parse(text).map_err(Box::new);
+        Self { text, value }
+    }
+}
+
+impl<T: Copy, E> Parsed<'_, T, E> {
+    fn value(&self) -> Option<T> {
+        self.value.as_ref().ok().copied()
+    }
+}
+
+impl<'a> ParsedBudget<'a> {
+    /// Parses all budgets of a pool that are objects. A schedule or a duration that is longer than this many bytes is not
+    /// parsed.
+    pub fn all(pool: &'a NodePool<'a>, longest: usize) -> Vec<Self> {
+        let disruption = pool.disruption.as_ref().present();
+        let budgets = disruption.and_then(|disruption| disruption.budgets.as_ref().present());
+        let parse = |view| Self::parse(view, pool, longest);
+        budgets.into_iter().flatten().map(parse).collect()
+    }
+
+    fn parse(view: &'a Budget<'a>, pool: &NodePool<'_>, longest: usize) -> Self {
+        let schedule = bounded(view.schedule, longest, Schedule::parse);
+        let duration = bounded(view.duration, longest, BudgetDuration::parse);
+        let window = match (&schedule, &duration) {
+            (Field::Absent, Field::Absent) => Some(Window::Always),
+            (Field::Present(schedule), Field::Present(duration)) => schedule
+                .value()
+                .zip(duration.value())
+                .map(|(schedule, duration)| Window::of(schedule, duration.as_duration())),
+            _ => None,
+        };
+        Self {
+            view,
+            nodes: view.nodes.map(|text| Parsed::of(text, BudgetNodes::parse)),
+            reasons: Reasons::of(view, pool.version),
+            schedule,
+            duration,
+            window,
+        }
+    }
+
+    /// How many nodes may be disrupted; `None` if that cannot be read.
+    pub fn nodes(&self) -> Option<BudgetNodes> {
+        match &self.nodes {
+            Field::Absent => Some(DEFAULT_NODES),
+            Field::Mistyped => None,
+            Field::Present(nodes) => nodes.value(),
+        }
+    }
+
+    /// Whether it lets no node be disrupted while it holds.
+    pub fn is_zero(&self) -> bool {
+        self.nodes().is_some_and(BudgetNodes::is_zero)
+    }
+
+    /// Its reasons; none if they cannot be read.
+    pub fn reasons(&self) -> Reasons {
+        self.reasons.unwrap_or(Reasons::NONE)
+    }
+
+    /// Whether it is for a reason.
+    pub fn has(&self, reason: Reason) -> bool {
+        self.reasons().has(reason)
+    }
+
+    /// Whether it has neither schedule nor duration.
+    pub const fn has_no_window(&self) -> bool {
+        self.view.schedule.is_absent() && self.view.duration.is_absent()
+    }
+
+    /// Whether it always holds.
+    pub fn is_always_active(&self) -> bool {
+        self.window == Some(Window::Always)
+    }
+
+    /// Its schedule and duration, if both can be read.
+    pub fn times(&self) -> Option<(Schedule, BudgetDuration)> {
+        let schedule = self.schedule.as_ref().present()?.value()?;
+        let duration = self.duration.as_ref().present()?.value()?;
+        Some((schedule, duration))
+    }
+}
+
+fn bounded<T, E>(
+    text: Field<&str>,
+    longest: usize,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Field<Parsed<'_, T, TextError<E>>> {
+    text.map(|text| {
+        Parsed::of(text, |text| {
+            let length = text.len();
+            if length > longest {
+                return Err(TextError::TooLong { length, longest });
+            }
+            parse(text).map_err(TextError::Wrong)
+        })
+    })
+}

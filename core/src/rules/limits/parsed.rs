@@ -1,0 +1,83 @@
+//! The limits of a NodePool with their quantities parsed.
+
+use crate::json::Json;
+use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
+use crate::nodelimit::NodeLimit;
+use crate::policy::Policy;
+use crate::value::quantity::{Quantity, QuantityError};
+
+/// The resource that counts nodes.
+pub const NODES: &str = "nodes";
+
+/// The limits of a pool.
+#[derive(Debug)]
+pub struct Limits<'a> {
+    /// Those of `spec.limits` that are not null.
+    pub written: Vec<Limit<'a>>,
+    /// The node limit in the annotation of a pool that leaves `spec.limits.nodes` to poolgate.
+    pub annotated: Option<Limit<'a>>,
+}
+
+/// One limit.
+#[derive(Debug)]
+pub struct Limit<'a> {
+    /// What it limits.
+    pub resource: &'a str,
+    /// How much, as it is in the object.
+    pub value: &'a Json<'a>,
+    /// How much; `None` if the value is of the wrong type.
+    pub parsed: Option<Result<Quantity, Box<QuantityError>>>,
+}
+
+impl<'a> Limits<'a> {
+    /// Parses the limits of a pool.
+    pub fn of(pool: &NodePool<'a>) -> Self {
+        let written = pool.limits.present().into_iter().flatten();
+        let limit = |(resource, value): (&'a str, &'a Json<'a>)| Limit {
+            resource,
+            value,
+            parsed: NodePool::limit_quantity(value).map(|parsed| parsed.map_err(Box::new)),
+        };
+        Self {
+            written: written.filter(|(_, value)| !value.is_null()).map(limit).collect(),
+            annotated: annotated(pool),
+        }
+    }
+
+    /// The limit of `spec.limits` for a resource.
+    pub fn get(&self, resource: &str) -> Option<&Limit<'a>> {
+        self.written.iter().find(|limit| limit.resource == resource)
+    }
+
+    /// The limit for nodes: from the annotation, else from `spec.limits`.
+    pub fn nodes(&self) -> Option<&Limit<'a>> {
+        self.annotated.as_ref().or_else(|| self.get(NODES))
+    }
+
+    /// The node limit of the pool.
+    pub fn node_limit(&self, pool: &NodePool<'_>, policy: &Policy) -> Option<NodeLimit> {
+        let most = self.most_nodes()?;
+        Some(NodeLimit::parsed(most, pool, policy))
+    }
+
+    /// The most nodes, if readable.
+    pub fn most_nodes(&self) -> Option<&Quantity> {
+        self.nodes()?.quantity()
+    }
+}
+
+impl Limit<'_> {
+    /// How much, if readable.
+    pub fn quantity(&self) -> Option<&Quantity> {
+        self.parsed.as_ref()?.as_ref().ok()
+    }
+}
+
+fn annotated<'a>(pool: &NodePool<'a>) -> Option<Limit<'a>> {
+    let limit = pool.annotated_node_limit()?;
+    Some(Limit {
+        resource: NODES,
+        value: pool.annotation(NODE_LIMIT_ANNOTATION)?,
+        parsed: Some(Ok(i64::from(limit).into())),
+    })
+}
