@@ -5,13 +5,13 @@ use std::ops::RangeInclusive;
 use crate::json::Json;
 use crate::karpenter::{KarpenterVersion, whole_number};
 
-/// One constraint on a value.
+/// One constraint on a value, and the releases with it.
 #[derive(Debug)]
 pub struct Demand {
-    /// The first release with it.
-    pub since: KarpenterVersion,
     /// What is legal.
     pub legal: Legal,
+    since: KarpenterVersion,
+    until: Option<KarpenterVersion>,
 }
 
 /// Which values of the right type are legal.
@@ -25,6 +25,41 @@ pub enum Legal {
     AtMost(usize),
     /// These words.
     OneOf(&'static [&'static str]),
+    /// Any value; for a missing one the API server writes this JSON.
+    Default(&'static str),
+}
+
+/// A constraint of all releases that serve the version.
+pub(crate) const fn demand(legal: Legal) -> Demand {
+    Demand {
+        legal,
+        since: KarpenterVersion::OLDEST,
+        until: None,
+    }
+}
+
+impl Demand {
+    /// The same, in no release before this one.
+    pub(crate) const fn since(self, major: u16, minor: u16, patch: u16) -> Self {
+        let since = KarpenterVersion::new(major, minor, patch);
+        Self { since, ..self }
+    }
+
+    /// The same, in no release from this one on.
+    pub(crate) const fn until(self, major: u16, minor: u16, patch: u16) -> Self {
+        let until = Some(KarpenterVersion::new(major, minor, patch));
+        Self { until, ..self }
+    }
+
+    /// The first release with it.
+    pub(crate) const fn first(&self) -> KarpenterVersion {
+        self.since
+    }
+
+    /// Whether a release has it.
+    pub(crate) fn is_in(&self, release: KarpenterVersion) -> bool {
+        release.has(self.since) && self.until.is_none_or(|until| !release.has(until))
+    }
 }
 
 impl Legal {
