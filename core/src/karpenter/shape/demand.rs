@@ -2,8 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use super::patterns::matcher;
 use crate::json::Json;
 use crate::karpenter::{KarpenterVersion, whole_number};
+use crate::value::timestamp::crd_accepts_timestamp;
 
 /// One constraint on a value, and the releases with it.
 #[derive(Debug)]
@@ -21,10 +23,16 @@ pub enum Legal {
     Present,
     /// Numbers in this range.
     Within(RangeInclusive<i64>),
-    /// Lists and maps with at most this many entries.
+    /// Lists and maps with at most this many entries, strings with at most this many characters.
     AtMost(usize),
+    /// Strings with at least this many characters.
+    AtLeast(usize),
     /// These words.
     OneOf(&'static [&'static str]),
+    /// Strings in which this pattern is found.
+    Matches(&'static str),
+    /// Points in time, by the format `date-time`.
+    DateTime,
     /// Any value; for a missing one the API server writes this JSON.
     Default(&'static str),
 }
@@ -63,7 +71,8 @@ impl Demand {
 }
 
 impl Legal {
-    /// Whether the value of a field is legal, apart from its type.
+    /// Whether the value of a field is legal, apart from its type. What a string must look like is left to the rules
+    /// that read it: they know why.
     pub(crate) fn allows(&self, value: &Json<'_>) -> bool {
         match (self, value) {
             (Self::Present, value) => !value.is_null(),
@@ -73,6 +82,18 @@ impl Legal {
             (Self::AtMost(most), value) => entries(value) <= *most,
             (Self::OneOf(words), Json::String(text)) => words.contains(&&**text),
             _ => true,
+        }
+    }
+
+    /// Whether the definition rejects a text, apart from its presence.
+    pub(super) fn rejects(&self, text: &str) -> bool {
+        match self {
+            Self::AtMost(most) => text.chars().count() > *most,
+            Self::AtLeast(least) => text.chars().count() < *least,
+            Self::OneOf(words) => !words.contains(&text),
+            Self::Matches(pattern) => matcher(pattern).is_some_and(|matches| !matches(text)),
+            Self::DateTime => !crd_accepts_timestamp(text),
+            Self::Present | Self::Within(_) | Self::Default(_) => false,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! releases they hold.
 
 mod demand;
+mod patterns;
 // Laid out by its generator: one field is one line.
 #[rustfmt::skip]
 #[expect(clippy::unreadable_literal, reason = "generated")]
@@ -117,6 +118,17 @@ pub(crate) enum SchemaViolation<'a> {
 }
 
 impl Shape {
+    /// Whether the definition of a release rejects a text at this path: its pattern, format, length or enumeration. What
+    /// CEL rules say is not in the table.
+    pub(crate) fn rejects(&self, path: &FieldPath, text: &str, release: KarpenterVersion) -> bool {
+        let steps = path.segments().iter().map(|step| match step {
+            Segment::Key(key) => &**key,
+            Segment::Index(_) => "[]",
+        });
+        let mut demands = self.demands_at(steps).iter();
+        demands.any(|demand| demand.is_in(release) && demand.legal.rejects(text))
+    }
+
     /// The constraints on the value at the end of these steps, of all releases. Of a list, any step leads to its
     /// elements.
     pub(crate) fn demands_at<'p>(&self, steps: impl IntoIterator<Item = &'p str>) -> &'static [Demand] {
