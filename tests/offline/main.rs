@@ -15,7 +15,6 @@ mod default;
 mod documents;
 mod errors;
 mod examples;
-mod fields;
 mod lint;
 mod metrics;
 mod no_cluster;

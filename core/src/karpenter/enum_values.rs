@@ -1,8 +1,7 @@
 //! The enumerations of Karpenter's API, and which release added which value.
-//!
-//! Values were only ever added, so a release knows the first values of a list.
 
-use super::{ApiVersion, KarpenterVersion, Operator};
+use super::shape::{Demand, Legal, demand, nodepool};
+use super::{ApiVersion, KarpenterVersion};
 
 /// A set of words that a field may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,74 +27,56 @@ pub enum Availability {
     No,
 }
 
-/// Words in the order in which they were added.
-#[derive(Debug)]
-struct Words {
-    names: &'static [&'static str],
-    /// How many of them there were before each of these releases, oldest release first.
-    before: &'static [(KarpenterVersion, usize)],
-}
-
-const CONSOLIDATION_POLICIES: Words = Words {
-    names: &["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"],
-    before: &[(KarpenterVersion::BALANCED, 2)],
-};
-const CONSOLIDATION_POLICIES_V1BETA1: Words = Words {
-    names: &["WhenEmpty", "WhenUnderutilized"],
-    before: &[],
-};
-const OPERATORS: Words = Words {
-    names: Operator::VALUES,
-    before: &[(KarpenterVersion::GTE_LTE, 6)],
-};
-const OPERATORS_V1BETA1: Words = Words {
-    names: &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
-    before: &[],
-};
-const REASONS: Words = Words {
-    names: &["Underutilized", "Empty", "Drifted", "Unhealthy"],
-    before: &[(KarpenterVersion::UNHEALTHY, 3)],
-};
-const CAPACITY_TYPES: Words = Words {
-    names: &["on-demand", "spot", "reserved"],
-    before: &[(KarpenterVersion::new(1, 3, 0), 2)],
-};
-const NONE: Words = Words {
-    names: &[],
-    before: &[],
-};
+/// The capacity types, in the order in which they were added.
+static CAPACITY_TYPES: [Demand; 2] = [
+    demand(Legal::OneOf(&["on-demand", "spot"])).until(1, 3, 0),
+    demand(Legal::OneOf(&["on-demand", "spot", "reserved"])).since(1, 3, 0),
+];
 
 impl EnumValues {
     /// The words that this release knows, in the order in which messages name them.
     pub fn words(self, version: ApiVersion, release: KarpenterVersion) -> &'static [&'static str] {
-        let words = self.table(version);
-        let grown = words.before.iter().find(|(since, _)| !release.has(*since));
-        let count = grown.map_or(words.names.len(), |(_, count)| *count);
-        words.names.get(..count).unwrap_or(words.names)
+        let mut known = self
+            .enumerations(version)
+            .filter(|(demand, _)| demand.is_in(release));
+        known.next().map_or(&[], |(_, words)| words)
     }
 
     /// Whether this release knows the word.
     pub fn knows(self, version: ApiVersion, release: KarpenterVersion, word: &str) -> Availability {
-        let words = self.table(version);
-        let Some(place) = words.names.iter().position(|name| *name == word) else {
-            return Availability::No;
-        };
-        let since = words.before.iter().rev().find(|(_, count)| place >= *count);
-        match since {
-            Some((since, _)) if !release.has(*since) => Availability::Since(*since),
-            _ => Availability::Yes,
+        if self.words(version, release).contains(&word) {
+            return Availability::Yes;
         }
+        let mut later = self
+            .enumerations(version)
+            .filter(|(demand, words)| !release.has(demand.first()) && words.contains(&word));
+        later.next().map_or(Availability::No, |(demand, _)| {
+            Availability::Since(demand.first())
+        })
     }
 
-    const fn table(self, version: ApiVersion) -> &'static Words {
-        match (self, version) {
-            (Self::ConsolidationPolicy, ApiVersion::V1) => &CONSOLIDATION_POLICIES,
-            (Self::ConsolidationPolicy, ApiVersion::V1Beta1) => &CONSOLIDATION_POLICIES_V1BETA1,
-            (Self::Operator, ApiVersion::V1) => &OPERATORS,
-            (Self::Operator, ApiVersion::V1Beta1) => &OPERATORS_V1BETA1,
-            (Self::Reason, ApiVersion::V1) => &REASONS,
-            (Self::Reason, ApiVersion::V1Beta1) => &NONE,
-            (Self::CapacityType, _) => &CAPACITY_TYPES,
+    /// The enumerations that releases have had, oldest first.
+    fn enumerations(
+        self,
+        version: ApiVersion,
+    ) -> impl Iterator<Item = (&'static Demand, &'static [&'static str])> {
+        let demands: &'static [Demand] = match self.path() {
+            Some(path) => nodepool(version).demands_at(path.split('.')),
+            None => &CAPACITY_TYPES,
+        };
+        demands.iter().filter_map(|demand| match demand.legal {
+            Legal::OneOf(words) => Some((demand, words)),
+            _ => None,
+        })
+    }
+
+    /// The field that has one of these words; `None` if no definition lists them.
+    const fn path(self) -> Option<&'static str> {
+        match self {
+            Self::ConsolidationPolicy => Some("spec.disruption.consolidationPolicy"),
+            Self::Operator => Some("spec.template.spec.requirements.[].operator"),
+            Self::Reason => Some("spec.disruption.budgets.[].reasons.[]"),
+            Self::CapacityType => None,
         }
     }
 }

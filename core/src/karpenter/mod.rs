@@ -20,7 +20,7 @@ mod provider;
 mod schema_defaults;
 mod selection;
 mod served;
-pub mod shape;
+pub(crate) mod shape;
 mod taint;
 mod template;
 mod template_owner;

@@ -1,5 +1,7 @@
 //! The object that a template belongs to, which decides the paths of its fields.
 
+use super::ApiVersion;
+use super::shape::{Shape, nodeclaim, nodepool};
 use crate::diagnostic::FieldPath;
 
 /// The object that a template belongs to; its paths begin accordingly.
@@ -12,6 +14,14 @@ pub enum TemplateOwner {
 }
 
 impl TemplateOwner {
+    /// The fields and constraints of the object.
+    pub(crate) const fn shape(self, version: ApiVersion) -> &'static Shape {
+        match self {
+            Self::Pool => nodepool(version),
+            Self::Claim => nodeclaim(version),
+        }
+    }
+
     /// The path of a field below `metadata`.
     pub(crate) fn metadata_path(self, field: &'static str) -> FieldPath {
         match self {

@@ -11,7 +11,7 @@ use crate::karpenter::shape::{SchemaViolation, violations};
 pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
     let mut spelling = Spelling::of(template);
     let release = findings.context.release;
-    violations(object, spelling.root, &mut |violation| match violation {
+    violations(object, spelling.root, release, &mut |violation| match violation {
         SchemaViolation::Mistyped {
             path,
             value,
@@ -21,9 +21,7 @@ pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings
             unknown::report(path, name, known, &mut spelling, findings);
         }
         SchemaViolation::Unmet { path, value, demand } => {
-            if release.has(demand.since) {
-                demands::report(object, template.owner, path, value, &demand.legal, findings);
-            }
+            demands::report(object, template.owner, path, value, &demand.legal, findings);
         }
     });
 }

@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::moved;
 use crate::diagnostic::{Edit, FieldPath, MAX_KEPT, Problem, Segment, Suggestion, nearest};
-use crate::karpenter::shape::{self, Fields, Shape};
+use crate::karpenter::shape::{Fields, Shape};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::Rule;
 
@@ -26,11 +26,7 @@ impl Spelling {
         Self {
             is_pool,
             version,
-            root: if is_pool {
-                shape::nodepool(version)
-            } else {
-                shape::nodeclaim(version)
-            },
+            root: template.owner.shape(version),
             guesses: 0,
         }
     }

@@ -83,6 +83,11 @@ pub(crate) fn matches_crd_key(text: &str) -> bool {
     }
 }
 
+/// Whether the CRDs' pattern for labels' values accepts this text: `^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`.
+pub(crate) fn matches_crd_value(text: &str) -> bool {
+    text.is_empty() || is_word(text)
+}
+
 /// The domain of a key as Karpenter reads it: the text before the first slash, empty if there is none
 /// (`GetLabelDomain` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
 pub fn domain_of(key: &str) -> &str {

@@ -2,16 +2,18 @@
 
 use std::ops::RangeInclusive;
 
+use super::patterns::matcher;
 use crate::json::Json;
 use crate::karpenter::{KarpenterVersion, whole_number};
+use crate::value::timestamp::crd_accepts_timestamp;
 
-/// One constraint on a value.
+/// One constraint on a value, and the releases with it.
 #[derive(Debug)]
 pub struct Demand {
-    /// The first release with it.
-    pub since: KarpenterVersion,
     /// What is legal.
     pub legal: Legal,
+    since: KarpenterVersion,
+    until: Option<KarpenterVersion>,
 }
 
 /// Which values of the right type are legal.
@@ -21,14 +23,56 @@ pub enum Legal {
     Present,
     /// Numbers in this range.
     Within(RangeInclusive<i64>),
-    /// Lists and maps with at most this many entries.
+    /// Lists and maps with at most this many entries, strings with at most this many characters.
     AtMost(usize),
+    /// Strings with at least this many characters.
+    AtLeast(usize),
     /// These words.
     OneOf(&'static [&'static str]),
+    /// Strings in which this pattern is found.
+    Matches(&'static str),
+    /// Points in time, by the format `date-time`.
+    DateTime,
+    /// Any value; for a missing one the API server writes this JSON.
+    Default(&'static str),
+}
+
+/// A constraint of all releases that serve the version.
+pub(crate) const fn demand(legal: Legal) -> Demand {
+    Demand {
+        legal,
+        since: KarpenterVersion::OLDEST,
+        until: None,
+    }
+}
+
+impl Demand {
+    /// The same, in no release before this one.
+    pub(crate) const fn since(self, major: u16, minor: u16, patch: u16) -> Self {
+        let since = KarpenterVersion::new(major, minor, patch);
+        Self { since, ..self }
+    }
+
+    /// The same, in no release from this one on.
+    pub(crate) const fn until(self, major: u16, minor: u16, patch: u16) -> Self {
+        let until = Some(KarpenterVersion::new(major, minor, patch));
+        Self { until, ..self }
+    }
+
+    /// The first release with it.
+    pub(crate) const fn first(&self) -> KarpenterVersion {
+        self.since
+    }
+
+    /// Whether a release has it.
+    pub(crate) fn is_in(&self, release: KarpenterVersion) -> bool {
+        release.has(self.since) && self.until.is_none_or(|until| !release.has(until))
+    }
 }
 
 impl Legal {
-    /// Whether the value of a field is legal, apart from its type.
+    /// Whether the value of a field is legal, apart from its type. What a string must look like is left to the rules
+    /// that read it: they know why.
     pub(crate) fn allows(&self, value: &Json<'_>) -> bool {
         match (self, value) {
             (Self::Present, value) => !value.is_null(),
@@ -38,6 +82,18 @@ impl Legal {
             (Self::AtMost(most), value) => entries(value) <= *most,
             (Self::OneOf(words), Json::String(text)) => words.contains(&&**text),
             _ => true,
+        }
+    }
+
+    /// Whether the definition rejects a text, apart from its presence.
+    pub(super) fn rejects(&self, text: &str) -> bool {
+        match self {
+            Self::AtMost(most) => text.chars().count() > *most,
+            Self::AtLeast(least) => text.chars().count() < *least,
+            Self::OneOf(words) => !words.contains(&text),
+            Self::Matches(pattern) => matcher(pattern).is_some_and(|matches| !matches(text)),
+            Self::DateTime => !crd_accepts_timestamp(text),
+            Self::Present | Self::Within(_) | Self::Default(_) => false,
         }
     }
 }

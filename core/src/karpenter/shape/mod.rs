@@ -1,21 +1,43 @@
 //! Which fields the API has, their JSON types, and what it requires of them beyond that.
 //!
 //! One table per kind and version describes all fields; [`violations`] walks object and table together. All other
-//! code can then silently skip a field of the wrong type, or one that the API does not know.
+//! code can then silently skip a field of the wrong type, or one that the API does not know. The tables are generated
+//! from the definitions of all releases: a field has the type of the newest one, and its constraints say in which
+//! releases they hold.
 
 mod demand;
+mod patterns;
+// Laid out by its generator: one field is one line.
+#[rustfmt::skip]
+#[expect(clippy::unreadable_literal, reason = "generated")]
 mod tables;
 
 use std::fmt;
 
-use super::whole_number;
+use super::{ApiVersion, KarpenterVersion, whole_number};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 
-pub(crate) use demand::entries;
-pub use demand::{Demand, Legal};
-pub(crate) use tables::MOST_BUDGETS;
-pub use tables::{nodeclaim, nodepool};
+pub(crate) use demand::{Demand, Legal, demand, entries};
+
+/// The longest list of budgets.
+pub(crate) const MOST_BUDGETS: usize = 50;
+
+/// The shape of a NodePool of this version.
+pub const fn nodepool(version: ApiVersion) -> &'static Shape {
+    match version {
+        ApiVersion::V1 => &tables::NODEPOOL_V1,
+        ApiVersion::V1Beta1 => &tables::NODEPOOL_V1BETA1,
+    }
+}
+
+/// The shape of a NodeClaim of this version.
+pub const fn nodeclaim(version: ApiVersion) -> &'static Shape {
+    match version {
+        ApiVersion::V1 => &tables::NODECLAIM_V1,
+        ApiVersion::V1Beta1 => &tables::NODECLAIM_V1BETA1,
+    }
+}
 
 /// The fields of an object, each with its shape.
 pub type Fields = &'static [(&'static str, Shape)];
@@ -44,8 +66,8 @@ pub enum Shape {
     Open(Fields),
     /// A value that poolgate does not check.
     Any,
-    /// A field with a constraint beyond its type.
-    Demanding(&'static Demand, &'static Self),
+    /// A value with constraints beyond its type.
+    Demanding(&'static [Demand], &'static Self),
 }
 
 impl fmt::Display for Shape {
@@ -95,11 +117,49 @@ pub(crate) enum SchemaViolation<'a> {
     },
 }
 
-/// Passes everything to `found` that the API does not accept: parents before children, and nothing below a value of
-/// the wrong type.
+impl Shape {
+    /// Whether the definition of a release rejects a text at this path: its pattern, format, length or enumeration. What
+    /// CEL rules say is not in the table.
+    pub(crate) fn rejects(&self, path: &FieldPath, text: &str, release: KarpenterVersion) -> bool {
+        let steps = path.segments().iter().map(|step| match step {
+            Segment::Key(key) => &**key,
+            Segment::Index(_) => "[]",
+        });
+        let mut demands = self.demands_at(steps).iter();
+        demands.any(|demand| demand.is_in(release) && demand.legal.rejects(text))
+    }
+
+    /// The constraints on the value at the end of these steps, of all releases. Of a list, any step leads to its
+    /// elements.
+    pub(crate) fn demands_at<'p>(&self, steps: impl IntoIterator<Item = &'p str>) -> &'static [Demand] {
+        let mut shape = self;
+        for step in steps {
+            if let Self::Demanding(_, inner) = shape {
+                shape = inner;
+            }
+            let inside = match shape {
+                Self::List(inner) | Self::Map(inner) => Some(*inner),
+                Self::Object(fields) | Self::Open(fields) => fields
+                    .iter()
+                    .find_map(|(name, shape)| (*name == step).then_some(shape)),
+                _ => None,
+            };
+            let Some(inside) = inside else { return &[] };
+            shape = inside;
+        }
+        match shape {
+            Self::Demanding(demands, _) => demands,
+            _ => &[],
+        }
+    }
+}
+
+/// Passes everything to `found` that the API of this release does not accept: parents before children, and nothing
+/// below a value of the wrong type.
 pub(crate) fn violations<'a>(
     object: &'a Json<'a>,
     shape: &'static Shape,
+    release: KarpenterVersion,
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
     if object.is_null() {
@@ -109,13 +169,14 @@ pub(crate) fn violations<'a>(
             expected: shape,
         });
     } else {
-        walk(object, shape, &mut Vec::new(), found);
+        walk(object, shape, release, &mut Vec::new(), found);
     }
 }
 
 fn walk<'a>(
     value: &'a Json<'a>,
     shape: &'static Shape,
+    release: KarpenterVersion,
     path: &mut Vec<Step<'a>>,
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
@@ -123,13 +184,16 @@ fn walk<'a>(
         // Most values need no path, because there is nothing to report and nothing inside.
         if !is_plain(value, shape) {
             path.push(step);
-            walk(value, shape, path, found);
+            walk(value, shape, release, path, found);
             path.pop();
         }
     };
     match (shape, value) {
-        (Shape::Demanding(demand, shape), _) => {
-            if !demand.legal.allows(value) {
+        (Shape::Demanding(demands, shape), _) => {
+            for demand in demands
+                .iter()
+                .filter(|demand| !demand.legal.allows(value) && demand.is_in(release))
+            {
                 found(SchemaViolation::Unmet {
                     path: path.iter().map(Step::to_segment).collect(),
                     value,
@@ -137,7 +201,7 @@ fn walk<'a>(
                 });
             }
             if !value.is_null() {
-                walk(value, shape, path, found);
+                walk(value, shape, release, path, found);
             }
         }
         _ if is_plain(value, shape) => {}
@@ -180,8 +244,9 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
         | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
         | (Shape::Boolean, Json::Bool(_)) => true,
         (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) => whole_number(number).is_some(),
-        (Shape::Demanding(demand, shape), _) => {
-            (value.is_null() || is_plain(value, shape)) && demand.legal.allows(value)
+        (Shape::Demanding(demands, shape), _) => {
+            (value.is_null() || is_plain(value, shape))
+                && demands.iter().all(|demand| demand.legal.allows(value))
         }
         _ => false,
     }
@@ -231,17 +296,22 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::karpenter::ApiVersion;
 
     fn found(object: &Value) -> Vec<String> {
         let mut lines = Vec::new();
-        violations(&Json::from(object), nodepool(ApiVersion::V1), &mut |violation| {
-            lines.push(match violation {
-                SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
-                SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),
-                SchemaViolation::Unmet { .. } => return,
-            });
-        });
+        let object = Json::from(object);
+        violations(
+            &object,
+            nodepool(ApiVersion::V1),
+            KarpenterVersion::NEWEST,
+            &mut |violation| {
+                lines.push(match violation {
+                    SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
+                    SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),
+                    SchemaViolation::Unmet { .. } => return,
+                });
+            },
+        );
         lines
     }
 

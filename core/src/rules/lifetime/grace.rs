@@ -9,7 +9,7 @@ use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
-use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
+use crate::value::duration::{NillableDuration, NillableDurationError};
 
 pub static TERMINATION_GRACE_PERIOD: Rule = rule!(
     "termination-grace-period",
@@ -19,10 +19,6 @@ pub static TERMINATION_GRACE_PERIOD: Rule = rule!(
 );
 pub static TERMINATION_GRACE_PERIOD_ZERO: Rule =
     rule!("termination-grace-period-zero", Warning, [Silent], Read);
-
-/// The CRD's pattern, except that the CRD does not accept `Never`.
-const PATTERN: DurationPattern = DurationPattern::Anchored;
-const NEVER: &str = "Never";
 
 /// The suggestion for a period without end.
 const FOR_EVER: &str = "leave it out to wait as long as pods take";
@@ -36,14 +32,15 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
         .filter(|_| template.version == ApiVersion::V1)?;
     let owner = template.owner;
     let path = || owner.path("terminationGracePeriod");
-    let is_let_through = text != NEVER && PATTERN.accepts(text);
+    let release = findings.context.release;
+    let is_let_through = || !owner.shape(template.version).rejects(&path(), text, release);
     if let Some(reason) = too_long(text) {
         findings
             .report(&TERMINATION_GRACE_PERIOD, path(), text, reason)
-            .origin(by_crd_or(Origin::Poolgate, is_let_through));
+            .origin(by_crd_or(Origin::Poolgate, is_let_through()));
         return None;
     }
-    let (reason, suggestion) = match NillableDuration::parse(text, PATTERN) {
+    let (reason, suggestion) = match NillableDuration::parse(text) {
         Ok(NillableDuration::After(length)) => {
             if length.is_zero() {
                 let reason = "pods would be killed at once, whatever PodDisruptionBudgets say";
@@ -67,7 +64,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
     };
     findings
         .report(&TERMINATION_GRACE_PERIOD, path(), text, reason)
-        .origin(by_crd_or(Origin::Silent, is_let_through))
+        .origin(by_crd_or(Origin::Silent, is_let_through()))
         .suggest_if_known(suggestion);
     None
 }

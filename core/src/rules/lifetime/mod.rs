@@ -9,9 +9,9 @@ use super::length::too_long;
 use super::limits::Limits;
 use super::origins::by_crd_or;
 use crate::diagnostic::{FieldPath, Origin};
-use crate::karpenter::{ApiVersion, KarpenterVersion, NodeClaim, NodePool, TemplateOwner};
+use crate::karpenter::{ApiVersion, NodeClaim, NodePool, TemplateOwner};
 use crate::rule::Rule;
-use crate::value::duration::{DurationPattern, NillableDuration};
+use crate::value::duration::NillableDuration;
 
 /// Checks the lifetime of a pool's nodes.
 pub fn check_pool(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
@@ -37,33 +37,35 @@ pub fn read(
     version: ApiVersion,
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
-    let pattern = crd_pattern(version, findings.context.release);
-    let is_let_through = pattern.accepts(text);
+    let release = findings.context.release;
+    let is_let_through = |path: &FieldPath| !owner.shape(version).rejects(path, text, release);
     if let Some(reason) = too_long(text) {
-        findings
-            .report(rule, path(), text, reason)
-            .origin(by_crd_or(Origin::Poolgate, is_let_through));
+        let path = path();
+        let origin = by_crd_or(Origin::Poolgate, is_let_through(&path));
+        findings.report(rule, path, text, reason).origin(origin);
         return None;
     }
-    match NillableDuration::parse(text, pattern) {
+    if let Ok(duration) = NillableDuration::parse(text) {
+        return Some(duration);
+    }
+    let path = path();
+    let is_let_through = is_let_through(&path);
+    // The CRDs of older releases accept more, of which Karpenter can decode some.
+    let parsed = if is_let_through {
+        NillableDuration::decode(text)
+    } else {
+        NillableDuration::parse(text)
+    };
+    match parsed {
         Ok(duration) => Some(duration),
         Err(error) => {
             let consequence = if is_let_through { consequence(owner) } else { "" };
             findings
-                .report(rule, path(), text, format!("{error}{consequence}"))
+                .report(rule, path, text, format!("{error}{consequence}"))
                 .origin(by_crd_or(Origin::Silent, is_let_through))
                 .suggest_if_known(error.suggestion());
             None
         }
-    }
-}
-
-/// The pattern that the CRD has for a duration that may be `Never`.
-fn crd_pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
-    if version == ApiVersion::V1 && release.has(KarpenterVersion::ANCHORED_DURATIONS) {
-        DurationPattern::Anchored
-    } else {
-        DurationPattern::HalfAnchored
     }
 }
 

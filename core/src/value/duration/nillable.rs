@@ -11,16 +11,6 @@ use crate::value::{excerpt, is_cut};
 /// The word for no duration at all.
 const NEVER: &str = "Never";
 
-/// Which of the patterns that Karpenter has shipped is in the CRD.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DurationPattern {
-    /// `^(([0-9]+(s|m|h))+|Never)$`, in v1 since Karpenter 1.4.
-    Anchored,
-    /// `^(([0-9]+(s|m|h))+)|(Never)$`, in v1 before and always in v1beta1. Each half is anchored at one end only,
-    /// so anything may follow the first or precede the second.
-    HalfAnchored,
-}
-
 /// How long to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NillableDuration {
@@ -66,13 +56,19 @@ pub enum NillableDurationError {
 }
 
 impl NillableDuration {
-    /// Parses what the CRD accepts and Karpenter can decode.
-    pub fn parse(text: &str, pattern: DurationPattern) -> Result<Self, NillableDurationError> {
+    /// Parses what the CRDs of all releases accept and Karpenter can decode.
+    pub fn parse(text: &str) -> Result<Self, NillableDurationError> {
+        if fits_lifetime(text) {
+            Self::decode(text)
+        } else {
+            Err(diagnose(text))
+        }
+    }
+
+    /// Parses what Karpenter can decode, for a text that the CRD accepts.
+    pub fn decode(text: &str) -> Result<Self, NillableDurationError> {
         if text == NEVER {
             return Ok(Self::Never);
-        }
-        if !pattern.accepts(text) {
-            return Err(diagnose(text));
         }
         match GoDuration::parse(text) {
             Ok(duration) => Ok(Self::After(Duration::from_nanos(
@@ -84,15 +80,20 @@ impl NillableDuration {
     }
 }
 
-impl DurationPattern {
-    /// Whether the CRD accepts a text. If it accepts one that [`NillableDuration::parse`] rejects, Karpenter cannot
-    /// read the list of all NodePools.
-    pub fn accepts(self, text: &str) -> bool {
-        match self {
-            Self::Anchored => text == NEVER || leading_terms(text).is_some_and(str::is_empty),
-            Self::HalfAnchored => text.ends_with(NEVER) || leading_terms(text).is_some(),
-        }
-    }
+/// Whether a text matches `^(([0-9]+(s|m|h))+|Never)$`, which v1 has had since Karpenter 1.4.
+pub(crate) fn fits_lifetime(text: &str) -> bool {
+    text == NEVER || fits_terms(text)
+}
+
+/// Whether a text matches `^(([0-9]+(s|m|h))+)|(Never)$`, which v1 had before and v1beta1 always. Each half is anchored at
+/// one end only, so anything may follow the first or precede the second.
+pub(crate) fn fits_lifetime_of_v1beta1(text: &str) -> bool {
+    text.ends_with(NEVER) || leading_terms(text).is_some()
+}
+
+/// Whether a text matches `^([0-9]+(s|m|h))+$`.
+pub(crate) fn fits_terms(text: &str) -> bool {
+    leading_terms(text).is_some_and(str::is_empty)
 }
 
 impl NillableDurationError {
@@ -111,8 +112,7 @@ impl NillableDurationError {
 
 /// Proposes a text if it is legal.
 fn proposal(text: &str) -> Option<Suggestion> {
-    (!is_cut(text) && NillableDuration::parse(text, DurationPattern::Anchored).is_ok())
-        .then(|| Suggestion::write(text))
+    (!is_cut(text) && NillableDuration::parse(text).is_ok()).then(|| Suggestion::write(text))
 }
 
 /// What follows the leading terms such as `1h30m`; `None` if there is no such term.
@@ -162,10 +162,6 @@ mod tests {
     use super::*;
     use NillableDurationError as E;
 
-    fn strict(text: &str) -> Result<NillableDuration, E> {
-        NillableDuration::parse(text, DurationPattern::Anchored)
-    }
-
     #[test]
     fn what_both_crd_and_go_take_is_read() {
         for (text, seconds) in [
@@ -177,12 +173,12 @@ mod tests {
             ("2562047h", 2_562_047 * 3_600),
         ] {
             assert_eq!(
-                strict(text),
+                NillableDuration::parse(text),
                 Ok(NillableDuration::After(Duration::from_secs(seconds))),
                 "{text}"
             );
         }
-        assert_eq!(strict("Never"), Ok(NillableDuration::Never));
+        assert_eq!(NillableDuration::parse("Never"), Ok(NillableDuration::Never));
     }
 
     #[test]
@@ -208,7 +204,7 @@ mod tests {
             ),
             ("soon", E::Other, None),
         ] {
-            assert_eq!(strict(text), Err(error.clone()), "{text}");
+            assert_eq!(NillableDuration::parse(text), Err(error.clone()), "{text}");
             assert_eq!(
                 error.suggestion().map(|one| one.text).as_deref(),
                 suggestion,
@@ -219,25 +215,21 @@ mod tests {
 
     #[test]
     fn the_half_anchored_pattern_takes_more_but_not_what_go_cannot_read() {
-        let loose = |text| NillableDuration::parse(text, DurationPattern::HalfAnchored);
+        let loose = NillableDuration::decode;
         assert_eq!(
             loose("100ms"),
             Ok(NillableDuration::After(Duration::from_millis(100)))
         );
         for text in ["1hr", "10mfoo", "fooNever", "1h 30m", "2562048h"] {
-            assert!(DurationPattern::HalfAnchored.accepts(text), "{text}");
+            assert!(fits_lifetime_of_v1beta1(text), "{text}");
             assert!(loose(text).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn the_patterns_are_those_of_the_crds(text in r"([0-9]{0,3}(s|m|h|Never|d| )?){0,4}|\PC*") {
-            let anchored = regex::Regex::new("^(([0-9]+(s|m|h))+|Never)$").unwrap();
-            let half = regex::Regex::new("^(([0-9]+(s|m|h))+)|(Never)$").unwrap();
-            prop_assert_eq!(DurationPattern::Anchored.accepts(&text), anchored.is_match(&text));
-            prop_assert_eq!(DurationPattern::HalfAnchored.accepts(&text), half.is_match(&text));
-            if let Err(error) = strict(&text) {
+        fn any_text_is_read(text in r"([0-9]{0,3}(s|m|h|Never|d| )?){0,4}|\PC*") {
+            if let Err(error) = NillableDuration::parse(&text) {
                 let _ = error.suggestion();
             }
         }

@@ -1,6 +1,6 @@
-// Command crd-record records what the NodePool definition of each Karpenter release requires, so that poolgate's
-// table of releases can be compared with it without a network. Descriptions and status are left out; a release
-// whose definition is the same as the one before it shares its line.
+// Command crd-record records what the definitions of NodePools and NodeClaims of each Karpenter release require, so that
+// poolgate's tables can be compared with them without a network. Descriptions and status are left out; a release whose
+// definition is the same as the one before it shares its line.
 //
 //	GOTOOLCHAIN=auto go run . >../karpenter-crds.jsonl
 package main
@@ -36,11 +36,22 @@ type record struct {
 
 func main() {
 	log.SetFlags(0)
+	lines := json.NewEncoder(os.Stdout)
+	lines.SetEscapeHTML(false)
+	for _, kind := range []string{"nodepools", "nodeclaims"} {
+		for _, record := range recorded(kind) {
+			check(lines.Encode(record))
+		}
+	}
+}
+
+// recorded returns the definitions of one kind, oldest first.
+func recorded(kind string) []record {
 	var records []record
 	var before []byte
 	for _, release := range releases {
 		directory, sum := download(release)
-		crd := read(filepath.Join(directory, "pkg/apis/crds/karpenter.sh_nodepools.yaml"))
+		crd := read(filepath.Join(directory, "pkg/apis/crds/karpenter.sh_"+kind+".yaml"))
 		text, err := json.Marshal(crd)
 		check(err)
 		if bytes.Equal(text, before) {
@@ -51,11 +62,7 @@ func main() {
 		before = text
 		records = append(records, record{[]string{release}, []string{sum}, crd})
 	}
-	lines := json.NewEncoder(os.Stdout)
-	lines.SetEscapeHTML(false)
-	for _, record := range records {
-		check(lines.Encode(record))
-	}
+	return records
 }
 
 // download returns the directory of a release's module, and its recorded sum.
