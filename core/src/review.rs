@@ -72,7 +72,13 @@ pub const STORED_OUTLINE: Part<'_> = Part::Only(&[
             ),
         ]),
     ),
-    ("status", Part::Only(&[("nodes", Part::All)])),
+    (
+        "status",
+        Part::Only(&[
+            ("nodes", Part::All),
+            ("resources", Part::Only(&[("nodes", Part::All)])),
+        ]),
+    ),
 ]);
 
 /// An object that is about to be stored.
@@ -204,6 +210,10 @@ mod tests {
             (
                 json!({"/spec/limits": {"nodes": "5"}}),
                 json!({"/spec/limits": {"nodes": "9"}, "/status": {"nodes": 7}}),
+            ),
+            (
+                json!({"/spec/limits": {"nodes": "5"}}),
+                json!({"/spec/limits": {"nodes": "9"}, "/status": {"resources": {"nodes": "7"}}}),
             ),
             (json!({}), json!({"/spec/template/spec/nodeClassRef": class})),
         ] {

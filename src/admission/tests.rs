@@ -411,3 +411,18 @@ fn a_warning_counts_the_claims_and_uses_the_status_only_if_none_are_counted() {
     view.set_claims(None);
     assert!(reported().contains("status"));
 }
+
+#[test]
+fn a_lowered_limit_is_compared_with_the_nodes_among_the_resources_of_the_stored_status() {
+    let limited =
+        |nodes: &str| json!({"metadata": {"name": "default"}, "spec": {"limits": {"nodes": nodes}}});
+    let mut stored = limited("20");
+    stored["status"] = json!({"resources": {"cpu": "44", "nodes": "11"}});
+    let review = nodepool_review("UPDATE", &limited("10"), &stored);
+    let response = &respond(Endpoint::Validate, &review)["response"];
+    let warnings = response["warnings"].to_string();
+    assert!(
+        warnings.contains("the pool's status reports 11 nodes, so 1 is above"),
+        "{warnings}"
+    );
+}
