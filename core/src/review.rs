@@ -3,9 +3,7 @@
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::json::{Json, Part};
-use crate::karpenter::{
-    ApiVersion, GROUP, Karpenter, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeClaim, NodePool,
-};
+use crate::karpenter::{ApiVersion, GROUP, Karpenter, NodeClaim, NodePool, Stored};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rules::{self, Context};
@@ -45,36 +43,6 @@ pub const REVIEWED: Part<'_> = Part::AllBut(&[
     ("status", Part::AllBut(&[("conditions", Part::Nothing)])),
 ]);
 
-/// The parts of a stored NodePool that are read unless the new one has an error ([`Review::needs_all_of_old`]).
-pub const STORED_OUTLINE: Part<'_> = Part::Only(&[
-    (
-        "metadata",
-        Part::Only(&[
-            (
-                "annotations",
-                Part::Only(&[
-                    (NODE_LIMIT_ANNOTATION, Part::All),
-                    (NODE_LIMIT_MODE_ANNOTATION, Part::All),
-                ]),
-            ),
-            ("deletionTimestamp", Part::All),
-        ]),
-    ),
-    (
-        "spec",
-        Part::Only(&[
-            ("disruption", Part::Only(&[("nodeLimitMode", Part::All)])),
-            ("limits", Part::Only(&[("nodes", Part::All)])),
-            ("replicas", Part::All),
-            (
-                "template",
-                Part::Only(&[("spec", Part::Only(&[("nodeClassRef", Part::All)]))]),
-            ),
-        ]),
-    ),
-    ("status", Part::Only(&[("nodes", Part::All)])),
-]);
-
 /// An object that is about to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
@@ -82,8 +50,8 @@ pub struct Request<'a> {
     pub subject: Subject,
     /// The object as received; of any shape.
     pub object: &'a Json<'a>,
-    /// The stored object that this one replaces, on an update; for a NodePool, its [`STORED_OUTLINE`] may suffice.
-    pub old: Option<&'a Json<'a>>,
+    /// The stored object that this one replaces, on an update.
+    pub old: Option<Stored<'a>>,
     /// The NodeClaims of the NodePool, counted. `None` if they are not watched: then the NodePool's status is used,
     /// which Karpenter writes seconds later.
     pub claims: Option<ClaimCounts>,
@@ -96,16 +64,13 @@ pub struct Review {
     pub defaults: Vec<DefaultValue>,
     /// What is wrong with the object.
     pub report: Report,
-    /// Whether something in the report depends on arbitrary parts of the stored object. Then its outline is not
-    /// enough.
-    pub needs_all_of_old: bool,
 }
 
 /// Checks an object. An object that is being deleted is admitted unchanged: whatever is wrong with it, its
 /// finalizers must be removable. The stored object decides that, because a client can write anything into a new
 /// one.
 pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> Review {
-    if request.old.is_some_and(is_being_deleted) {
+    if request.old.is_some_and(|old| is_being_deleted(old.outline())) {
         return Review::default();
     }
     let context = Context {
@@ -118,23 +83,24 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
     match request.subject {
         Subject::NodePool(version) => {
             let pool = NodePool::view(version, request.object);
-            let old = request.old.map(|old| NodePool::view(version, old));
-            let (report, needs_all_of_old) = rules::check(&pool, old.as_ref(), context).into_report();
+            let old = request.old.map(|old| NodePool::view(version, old.outline()));
             Review {
                 defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),
-                report,
-                needs_all_of_old,
+                report: rules::check(&pool, old.as_ref(), request.old, context),
             }
         }
         // NodeClaims are Karpenter's: nothing is written into them.
         Subject::NodeClaim(version) => {
             let claim = NodeClaim::view(version, request.object);
-            let old = request.old.map(|old| NodeClaim::view(version, old));
-            let (report, _) = rules::check_claim(&claim, old.as_ref(), context).into_report();
+            // All of its spec is compared. If it cannot be read, what its outline lacks counts as changed.
+            let whole = request.old.and_then(Stored::whole);
+            let whole = whole.as_deref().map(Stored::Whole);
+            let old = whole
+                .or(request.old)
+                .map(|old| NodeClaim::view(version, old.outline()));
             Review {
                 defaults: Vec::new(),
-                report,
-                needs_all_of_old: true,
+                report: rules::check_claim(&claim, old.as_ref(), whole, context),
             }
         }
     }
@@ -152,6 +118,7 @@ mod tests {
 
     use super::*;
     use crate::json::read;
+    use crate::karpenter::STORED_OUTLINE;
 
     fn pool(spec: &Value) -> Value {
         let mut pool = json!({
@@ -171,22 +138,40 @@ mod tests {
         pool
     }
 
-    fn reviewed(new: &Value, old: Option<&Json<'_>>) -> Review {
+    fn reviewed(new: &Value, old: Stored<'_>) -> Review {
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(new),
-            old,
+            old: Some(old),
             claims: None,
         };
         review(&request, &Policy::default(), &Karpenter::default())
     }
 
+    /// The part without one of its fields, for each of them.
+    fn thinned(part: Part<'static>) -> Vec<Part<'static>> {
+        let Part::Only(fields) = part else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for (at, (name, part)) in fields.iter().enumerate() {
+            let with = |part: Option<Part<'static>>| {
+                let mut fields = fields.to_vec();
+                fields.splice(at..=at, part.map(|part| (*name, part)));
+                Part::Only(fields.leak())
+            };
+            all.push(with(None));
+            all.extend(thinned(*part).into_iter().map(|part| with(Some(part))));
+        }
+        all
+    }
+
     #[test]
-    fn what_is_always_compared_is_in_the_outline() {
+    fn the_outline_has_what_is_always_read_and_no_more() {
         let annotation = |name: &str, value: &str| json!({ name: value });
         let mode = || annotation("poolgate.dev/node-limit-mode", "Soft");
         let class = json!({"group": "a.example", "kind": "A", "name": "default"});
-        for (new, old) in [
+        let cases = [
             (
                 json!({"/spec/weight": 1000}),
                 json!({"/metadata/deletionTimestamp": "2026-01-01T00:00:00Z"}),
@@ -203,18 +188,33 @@ mod tests {
             ),
             (
                 json!({"/spec/limits": {"nodes": "5"}}),
+                json!({"/metadata/annotations": annotation("poolgate.dev/node-limit", "5"), "/status": {"nodes": 7}}),
+            ),
+            (
+                json!({"/spec/limits": {"nodes": "5"}}),
                 json!({"/spec/limits": {"nodes": "9"}, "/status": {"nodes": 7}}),
             ),
+            (
+                json!({"/spec/limits": {"nodes": "5"}}),
+                json!({"/spec/limits": {"nodes": "9"}, "/status": {"resources": {"nodes": "7"}}}),
+            ),
             (json!({}), json!({"/spec/template/spec/nodeClassRef": class})),
-        ] {
-            let (new, old) = (pool(&new), pool(&old));
-            let text = old.to_string();
-            let outline = read(&text, STORED_OUTLINE).expect("what was written can be read");
-            let by_outline = reviewed(&new, Some(&outline));
-            assert_eq!(by_outline, reviewed(&new, Some(&Json::from(&old))), "{old}");
-            // Without this part the result differs: the case would show what the outline lacks.
-            let without = reviewed(&new, Some(&Json::from(&pool(&json!({})))));
-            assert_ne!(by_outline, without, "{old}");
+        ];
+        let cases = cases.map(|(new, old)| (pool(&new), pool(&old)));
+        let is_enough = |part: Part<'_>, (new, old): &(Value, Value)| {
+            let (text, whole) = (old.to_string(), Json::from(old));
+            let outlined = Stored::Outlined {
+                outline: &read(&text, part).expect("what was written can be read"),
+                text: text.as_bytes(),
+                read: |text| read(str::from_utf8(text).ok()?, REVIEWED).ok(),
+            };
+            reviewed(new, outlined) == reviewed(new, Stored::Whole(&whole))
+        };
+        for case in &cases {
+            assert!(is_enough(STORED_OUTLINE, case), "{case:?}");
+        }
+        for thinner in thinned(STORED_OUTLINE) {
+            assert!(!cases.iter().all(|case| is_enough(thinner, case)), "{thinner:?}");
         }
     }
 

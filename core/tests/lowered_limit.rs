@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion::V1;
-use poolgate_core::karpenter::Karpenter;
+use poolgate_core::karpenter::{Karpenter, Stored};
 use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
@@ -121,7 +121,7 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
     let request = Request {
         subject: Subject::NodePool(V1),
         object: &Json::from(pool),
-        old: Some(&Json::from(before)),
+        old: Some(Stored::Whole(&Json::from(before))),
         claims: Some(claims),
     };
     let report = review(&request, policy, &Karpenter::default()).report;

@@ -15,7 +15,8 @@ mod weight;
 use std::sync::Arc;
 
 use poolgate_core::json::{Json, Part};
-use poolgate_core::review::{REVIEWED, Request, Review, STORED_OUTLINE, Subject, review};
+use poolgate_core::karpenter::{STORED_OUTLINE, Stored};
+use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
 
 use crate::policy_watch::PolicyInForce;
 
@@ -116,17 +117,15 @@ impl Reviewer {
                 about.warning(endpoint.as_str(), "admitted"),
             ));
         }
-        let object = objects.new;
         let review = if let Some(subject) = subject_of(&request) {
-            let review = self.review(&request, subject, &object, objects.old.as_ref());
-            if review.needs_all_of_old && objects.old.is_some() {
-                let (_, objects) = envelope::open(body, Part::Nothing, REVIEWED)?;
-                self.review(&request, subject, &object, objects.old.as_ref())
-            } else {
-                review
-            }
+            let old = objects.old.as_ref().map(|outline| Stored::Outlined {
+                outline,
+                text: body,
+                read: stored_object,
+            });
+            self.review(&request, subject, &objects.new, old)
         } else if scale::is_of_nodepool(&request) {
-            scale::review(&request.name, &object, &self.view)
+            scale::review(&request.name, &objects.new, &self.view)
         } else {
             Review::default()
         };
@@ -138,7 +137,7 @@ impl Reviewer {
         request: &AdmissionRequest<'_>,
         subject: Subject,
         object: &Json<'_>,
-        old: Option<&Json<'_>>,
+        old: Option<Stored<'_>>,
     ) -> Review {
         let old = old.filter(|_| request.operation == Operation::Update);
         let request = Request {
@@ -160,6 +159,12 @@ impl Reviewer {
             Endpoint::Mutate => answer::completed(request, &review.defaults),
         }
     }
+}
+
+/// The stored object of a request, as far as rules compare it.
+fn stored_object(body: &[u8]) -> Option<Json<'_>> {
+    let (_, objects) = envelope::open(body, Part::Nothing, REVIEWED).ok()?;
+    objects.old
 }
 
 /// What a request wants reviewed: nothing if it deletes an object or is about a subresource.

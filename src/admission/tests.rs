@@ -411,3 +411,35 @@ fn a_warning_counts_the_claims_and_uses_the_status_only_if_none_are_counted() {
     view.set_claims(None);
     assert!(reported().contains("status"));
 }
+
+#[test]
+fn a_lowered_limit_is_compared_with_the_nodes_among_the_resources_of_the_stored_status() {
+    let limited =
+        |nodes: &str| json!({"metadata": {"name": "default"}, "spec": {"limits": {"nodes": nodes}}});
+    let mut stored = limited("20");
+    stored["status"] = json!({"resources": {"cpu": "44", "nodes": "11"}});
+    let review = nodepool_review("UPDATE", &limited("10"), &stored);
+    let response = &respond(Endpoint::Validate, &review)["response"];
+    let warnings = response["warnings"].to_string();
+    assert!(
+        warnings.contains("the pool's status reports 11 nodes, so 1 is above"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn nothing_is_forgiven_where_the_stored_object_cannot_be_read() {
+    let pool = json!({"metadata": {"name": "default"}, "spec": {"weight": 1000}});
+    let mut stored = pool.clone();
+    stored["status"] = json!({"number": "HERE"});
+    let review = nodepool_review("UPDATE", &pool, &stored).to_string();
+    let verdict = |number: &str| {
+        let body = review.replace("\"HERE\"", number);
+        let answer = REVIEWER().respond(Endpoint::Validate, body.as_bytes()).unwrap();
+        answer.summary.verdict
+    };
+    assert_eq!(
+        [verdict("1e99"), verdict("1e999")],
+        [Verdict::Allowed, Verdict::Denied]
+    );
+}

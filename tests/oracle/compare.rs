@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, Origin, Segment, Severity};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::karpenter::{ApiVersion, Stored};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, review};
 use poolgate_core::rules;
@@ -96,7 +96,7 @@ fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
     let request = Request {
         subject: case.subject(),
         object: &Json::from(object),
-        old: old.as_ref(),
+        old: old.as_ref().map(Stored::Whole),
         claims: None,
     };
     review(&request, &Policy::default(), &case.release().into())

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::ratchet::{Ratchet, forgiven};
 use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Report, Severity, Suggestion, quoted};
 use crate::json::Json;
+use crate::karpenter::Stored;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rule::Rule;
 
@@ -33,7 +34,7 @@ pub(crate) struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     /// No findings yet in `object`.
-    pub(crate) fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>, context: Context<'a>) -> Self {
+    pub(crate) fn new(object: &'a Json<'a>, old: Option<Stored<'a>>, context: Context<'a>) -> Self {
         Self {
             object,
             ratchet: Ratchet::new(object, old),
@@ -133,10 +134,10 @@ impl<'a> Findings<'a> {
         diagnostic.reason.push(')');
     }
 
-    /// All findings, and whether one was compared with the stored object.
-    pub(crate) fn into_report(mut self) -> (Report, bool) {
+    /// All findings.
+    pub(crate) fn into_report(mut self) -> Report {
         self.weigh_last();
-        (self.report, self.ratchet.has_compared())
+        self.report
     }
 }
 
@@ -182,7 +183,7 @@ mod tests {
         let request = crate::review::Request {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
             object: &Json::from(&object),
-            old: old.as_ref(),
+            old: old.as_ref().map(Stored::Whole),
             claims: None,
         };
         let report = crate::review::review(&request, policy, &Karpenter::default()).report;
@@ -271,8 +272,11 @@ mod tests {
             let mut findings = Findings::new(&object, None, context);
             findings.report(&LIMIT_UNQUOTED, FieldPath::root(), Problem::Required, "");
             findings.report(&LIMIT_ZERO, FieldPath::root(), Problem::Required, "");
-            let (report, _) = findings.into_report();
-            report.into_iter().map(|kept| kept.rule).collect::<Vec<_>>()
+            findings
+                .into_report()
+                .into_iter()
+                .map(|kept| kept.rule)
+                .collect::<Vec<_>>()
         };
         let mut policy = Policy::default();
         assert_eq!(kept(&policy), [LIMIT_ZERO.id]);
@@ -349,7 +353,7 @@ mod tests {
             let request = crate::review::Request {
                 subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
                 object: &Json::from(&object),
-                old: old.as_ref(),
+                old: old.as_ref().map(Stored::Whole),
                 claims: None,
             };
             let report = crate::review::review(&request, &policy, &Karpenter::default()).report;

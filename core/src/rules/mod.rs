@@ -44,8 +44,8 @@ mod unknown;
 mod weight;
 
 use crate::budget::ParsedBudget;
-use crate::diagnostic::Diagnostic;
-use crate::karpenter::{NodeClaim, NodePool, Template};
+use crate::diagnostic::{Diagnostic, Report};
+use crate::karpenter::{NodeClaim, NodePool, Stored, Template};
 use crate::rule::Rule;
 pub(crate) use context::Context;
 use findings::Findings;
@@ -195,13 +195,15 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     CATALOGUE.iter().copied().find(|rule| rule.id.as_str() == id)
 }
 
-/// Applies every rule to a NodePool. `old` is the stored object of an update.
+/// Applies every rule to a NodePool. On an update, `old` is the view of the stored object, and errors are compared with
+/// `stored`.
 pub(crate) fn check<'a>(
     pool: &NodePool<'a>,
     old: Option<&NodePool<'a>>,
+    stored: Option<Stored<'a>>,
     context: Context<'a>,
-) -> Findings<'a> {
-    let mut findings = Findings::new(pool.object, old.map(|old| old.object), context);
+) -> Report {
+    let mut findings = Findings::new(pool.object, stored, context);
     let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
     let limits = Limits::of(pool);
     fields::check(pool.object, &pool.template, &mut findings);
@@ -219,7 +221,7 @@ pub(crate) fn check<'a>(
     requirements::count::check_claim(pool, &mut findings);
     lifetime::check_pool(pool, &limits, &mut findings);
     bounds::check(pool, &budgets, &limits, &mut findings);
-    findings
+    findings.into_report()
 }
 
 /// What is wrong with scaling a pool from `current` to `replicas`. Only a warning if the two are equal.
@@ -232,18 +234,19 @@ pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) ->
     })
 }
 
-/// Applies every rule about NodeClaims to one. `old` is the stored object of an update.
+/// Applies every rule about NodeClaims to one, like [`check`].
 pub(crate) fn check_claim<'a>(
     claim: &NodeClaim<'a>,
     old: Option<&NodeClaim<'a>>,
+    stored: Option<Stored<'a>>,
     context: Context<'a>,
-) -> Findings<'a> {
-    let mut findings = Findings::new(claim.object, old.map(|old| old.object), context);
+) -> Report {
+    let mut findings = Findings::new(claim.object, stored, context);
     fields::check(claim.object, &claim.template, &mut findings);
     check_template(&claim.template, None, &mut findings);
     lifetime::check_claim(claim, &mut findings);
     nodeclaim::check(claim, old, &mut findings);
-    findings
+    findings.into_report()
 }
 
 /// Applies the rules about the fields that a NodeClaim shares with the template of a NodePool.

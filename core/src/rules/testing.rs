@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::diagnostic::Severity;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, KarpenterVersion};
+use crate::karpenter::{ApiVersion, KarpenterVersion, Stored};
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 
@@ -73,7 +73,7 @@ fn lines(
     let request = Request {
         subject,
         object: &Json::from(&object),
-        old: old.as_ref(),
+        old: old.as_ref().map(Stored::Whole),
         claims: None,
     };
     let report = review(&request, &Policy::default(), &release.into()).report;

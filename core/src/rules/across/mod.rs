@@ -74,8 +74,7 @@ pub fn weighed(
     };
     let mut findings = Findings::new(object, None, context);
     findings.weigh(find(diagnostic.rule.as_str())?, diagnostic);
-    let (report, _) = findings.into_report();
-    report.into_iter().next()
+    findings.into_report().into_iter().next()
 }
 
 fn stays(pools: &[NodePool<'_>], index: usize) -> bool {
