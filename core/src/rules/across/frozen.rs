@@ -39,6 +39,7 @@ pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
     findings
         .push_mut(AcrossFinding {
             pool: *first,
+            rule: &NODEPOOLS_FROZEN,
             diagnostic: NODEPOOLS_FROZEN.finding(Disruption::path("budgets"), problem, reason),
             others: others.to_vec(),
         })
