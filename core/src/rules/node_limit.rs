@@ -2,7 +2,7 @@
 
 use super::choices::{check_number, path};
 use super::findings::Findings;
-use crate::diagnostic::FieldPath;
+use super::limits;
 use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
 use crate::rule::Rule;
 use crate::value::quantity::Quantity;
@@ -28,12 +28,7 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
     }
     let reason = format!("{NODE_LIMIT_ANNOTATION} says {limit}, and poolgate overwrites this");
     findings
-        .report(
-            &NODE_LIMIT_TWICE,
-            FieldPath::of(&["spec", "limits", "nodes"]),
-            given,
-            reason,
-        )
+        .report(&NODE_LIMIT_TWICE, limits::path("nodes"), given, reason)
         .related(path(NODE_LIMIT_ANNOTATION))
         .suggest("leave it out");
 }

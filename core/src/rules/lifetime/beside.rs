@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::diagnostic::{FieldPath, Problem, Severity};
+use crate::diagnostic::{Problem, Severity};
 use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, TemplateOwner};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::limits;
 use crate::value::duration::NillableDuration;
 
 const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
@@ -113,7 +114,7 @@ fn check_hard_limit(
                 Problem::Required,
                 reason,
             )
-            .related(FieldPath::of(&["spec", "limits", "nodes"]))
+            .related(limits::path("nodes"))
             .severity(severity)
             .suggest("write the longest that a drain may take");
     }
