@@ -43,8 +43,8 @@ static TEXTS: &[Text] = &[
     Text {
         fields: &["spec.template.spec.nodeClassRef"],
         rule: &FIELD_REQUIRED,
-        reason: "it names what machines are made of",
-        suggestion: |_| Some("name the group, kind and name of your node class"),
+        reason: "it names the node class from which nodes are launched",
+        suggestion: |_| Some("write the group, kind and name of your node class"),
     },
     Text {
         fields: &["spec.template.spec.nodeClassRef.group"],
@@ -67,7 +67,7 @@ static TEXTS: &[Text] = &[
     Text {
         fields: &["spec.template.spec.requirements"],
         rule: &FIELD_REQUIRED,
-        reason: "the API demands the list, though it may be empty",
+        reason: "the API requires the list, though it may be empty",
         suggestion: |_| Some("write requirements: []"),
     },
     Text {
@@ -88,20 +88,20 @@ static TEXTS: &[Text] = &[
     Text {
         fields: EFFECTS,
         rule: &TAINT_EFFECT,
-        reason: "Kubernetes knows no other effect",
+        reason: "Kubernetes has no other effect",
         suggestion: |_| None,
     },
     Text {
         fields: &["spec.weight"],
         rule: &WEIGHT,
-        reason: "a weight goes from 1 to 100",
+        reason: "a weight must be from 1 to 100",
         suggestion: weight::instead_of,
     },
     Text {
         fields: &["spec.disruption.budgets"],
         rule: &BUDGETS_COUNT,
         reason: "must have at most 50 items",
-        suggestion: |_| Some("join windows of one kind in one schedule, such as 0 9 * * mon-fri"),
+        suggestion: |_| Some("combine windows of the same kind into one schedule, such as 0 9 * * mon-fri"),
     },
     Text {
         fields: &["spec.template.metadata.labels"],

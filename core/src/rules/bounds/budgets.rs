@@ -27,7 +27,7 @@ pub fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findi
             .suggest("remove those that are never the lowest");
     }
     if bounds.require_always && !budgets.iter().any(holds_always) {
-        let reason = "the policy requires one that always holds, and for every reason: while none holds, Karpenter \
+        let reason = "the policy requires one that is always active, for every reason: while none is active, Karpenter \
                       may disrupt all nodes at once";
         findings
             .report(
@@ -36,7 +36,7 @@ pub fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findi
                 Problem::Required,
                 reason,
             )
-            .suggest("add a budget with nodes alone, such as nodes: 10%");
+            .suggest("add a budget with only nodes, such as nodes: 10%");
     }
 }
 

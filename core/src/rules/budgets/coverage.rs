@@ -114,7 +114,7 @@ fn reasons_with_gap(at_times: Reasons, readings: &[ReadBudget<'_>]) -> Reasons {
 
 fn report_opening(reading: &ReadBudget<'_>, findings: &mut Findings<'_>) {
     let text = reading.budget.schedule.present().unwrap_or_default();
-    let reason = "budgets only restrict: outside its window all nodes may go at once";
+    let reason = "budgets only restrict: outside its window all nodes may be disrupted at once";
     findings
         .report(
             &BUDGET_ALLOW_WINDOW,
@@ -122,7 +122,7 @@ fn report_opening(reading: &ReadBudget<'_>, findings: &mut Findings<'_>) {
             text,
             reason,
         )
-        .suggest("add a budget without schedule, or one of 0 for the other hours")
+        .suggest("add a budget without schedule, or one of 0 nodes for the other hours")
         .related(reading.budget.path("nodes"));
 }
 
@@ -133,7 +133,7 @@ fn report_freeze(reading: &ReadBudget<'_>, findings: &mut Findings<'_>) {
             &BUDGET_UNCOVERED_HOURS,
             reading.budget.path("schedule"),
             Problem::legal(&text.into()),
-            "outside this freeze no budget holds, and all nodes may go at once",
+            "outside this freeze no budget is active, and all nodes may be disrupted at once",
         )
         .suggest("add a budget without schedule, such as nodes: 10%");
 }

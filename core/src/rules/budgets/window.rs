@@ -29,7 +29,7 @@ pub fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Window>
     let window = Window::of(schedule, duration);
     if window == Window::Always {
         let text = budget.duration.present().unwrap_or_default();
-        let reason = "the window begins again before it ends, so the budget always holds";
+        let reason = "the window begins again before it ends, so the budget is always active";
         findings
             .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, reason)
             .suggest("shorten it, or remove schedule and duration if it should always be active")
@@ -76,7 +76,7 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
     }
     match BudgetDuration::parse(text) {
         Ok(duration) if duration.is_zero() => {
-            let reason = "the window has no length, so the budget never holds";
+            let reason = "the window has no length, so the budget is never active";
             findings
                 .report(&BUDGET_EMPTY_WINDOW, path(), text, reason)
                 .suggest("write how long it is, such as 30m");

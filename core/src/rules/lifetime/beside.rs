@@ -105,8 +105,8 @@ fn check_hard_limit(
         } else {
             Severity::Info
         };
-        let reason = "a node that expires, and whose drain a PodDisruptionBudget holds up, keeps its place under \
-                      limits.nodes for ever";
+        let reason = "a node that has expired counts against limits.nodes for as long as a PodDisruptionBudget \
+                      blocks its drain, even for ever";
         findings
             .report(
                 &HARD_LIMIT_DRAIN,
@@ -116,7 +116,7 @@ fn check_hard_limit(
             )
             .related(limits::path("nodes"))
             .severity(severity)
-            .suggest("write the longest that a drain may take");
+            .suggest("write how long a drain may take at most");
     }
 }
 

@@ -42,7 +42,7 @@ fn wrong(replicas: i64, limit: Option<&Quantity>) -> Option<(&'static Rule, Stri
         Some((
             &REPLICAS_AT_LIMIT,
             reason,
-            "raise the limit by one at least".into(),
+            "raise the limit by at least one".into(),
         ))
     } else {
         None
