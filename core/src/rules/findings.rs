@@ -11,7 +11,7 @@ use crate::rule::Rule;
 /// Added to a mistake that is only a warning because the policy is not enforced.
 const NOT_ENFORCED: &str = " (not enforced yet, so not denied)";
 
-/// The same for a mistake that Karpenter rejects anyway.
+/// Added to a mistake that Karpenter rejects anyway, if the policy is not enforced.
 const DENIED_UNENFORCED: &str = " (not enforced yet, but Karpenter rejects it)";
 
 /// Added to a mistake that Karpenter rejects, if the policy gives its rule a lower level.
