@@ -30,7 +30,7 @@ pub enum FileCommand {
     /// Exits with 0, with --diff as kubectl diff does: 0 if nothing would change, 1 if something would, 2 for trouble.
     #[command(after_help = examples::DEFAULT)]
     Default(DefaultArgs),
-    /// Explain which budgets hold, how many nodes may go, and when that changes
+    /// Explain which budgets hold, how many nodes may be disrupted, and when that changes
     #[command(after_help = examples::BUDGETS)]
     Budgets(Box<BudgetsArgs>),
     /// List the rules, or explain one

@@ -46,7 +46,7 @@ impl ReviewArgs {
     }
 }
 
-/// The same for a command that uses the policy nearest to each file.
+/// Policy and release for a command that uses the policy nearest to each file.
 #[derive(Debug, Args)]
 pub(crate) struct NearestReviewArgs {
     #[command(flatten)]

@@ -114,7 +114,7 @@ First come the rules for every field, then those for each part of the spec, then
 Examples show only the fields that matter. Where an example has two documents, the first is the stored object and the second
 its update; of a rule across objects, both are there at once.
 
-| rule | severity | what it demands |
+| rule | severity | what it requires |
 | --- | --- | --- |";
 
 /// What reports findings that show only across objects.

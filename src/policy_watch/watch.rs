@@ -326,7 +326,7 @@ mod tests {
             error.to_string().lines().collect::<Vec<_>>(),
             [
                 "2 mistakes in the policy".to_owned(),
-                format!("{path}:3:14: \"Warn\" is not what may be here; did you mean warn?"),
+                format!("{path}:3:14: \"Warn\" is not allowed here; did you mean warn?"),
                 format!("{path}:4:1: there is no field \"bound\"; did you mean bounds?"),
             ]
         );

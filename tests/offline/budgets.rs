@@ -119,7 +119,7 @@ fn a_pool_that_lets_nodes_go_in_a_window_only_is_not_reported_that_nothing_limit
         "{said}"
     );
     assert!(
-        said.contains("no node may go, by budgets[0]\n  from Tue 2026-01-06 02:00 UTC on: 1 node may go at once, by budgets[1]"),
+        said.contains("no node may be disrupted, by budgets[0]\n  from Tue 2026-01-06 02:00 UTC on: 1 node may be disrupted at once, by budgets[1]"),
         "{said}"
     );
     let gap = deny.replace("20h", "19h");
@@ -211,14 +211,14 @@ fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_t
         "NodePool a, 3 nodes"
     ));
     let freeze = r#"disruption: {budgets: [{nodes: "0"}]}"#;
-    let expiry = "A budget of 0 does not stop expiration: nodes of this pool go at the age of";
+    let expiry = "A budget of 0 does not stop expiration: nodes of this pool are removed at the age of";
     assert!(says(
         &format!("{{{freeze}}}"),
         &format!("{expiry} 720h, Karpenter's default")
     ));
     assert!(says(
         &format!("{{{freeze}, template: {{spec: {{expireAfter: 24h}}}}}}"),
-        &format!("{expiry} \"24h\", also")
+        &format!("{expiry} \"24h\", even")
     ));
     assert!(!says(
         &format!("{{{freeze}, template: {{spec: {{expireAfter: Never}}}}}}"),
@@ -237,11 +237,14 @@ fn a_pool_without_budgets_has_those_of_the_policy() {
     let (code, said, complaints) = budgets(&[MONDAY, &policy], bare);
     assert_eq!(code, Some(0), "{complaints}");
     assert!(
-        said.contains("2 nodes may go at once, by the policy's budgets[0]"),
+        said.contains("2 nodes may be disrupted at once, by the policy's budgets[0]"),
         "{said}"
     );
     let (_, said, _) = budgets(&[MONDAY, &policy], &pool(r#"[{nodes: "3"}]"#));
-    assert!(said.contains("3 nodes may go at once, by budgets[0]"), "{said}");
+    assert!(
+        said.contains("3 nodes may be disrupted at once, by budgets[0]"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -326,7 +329,7 @@ fn one_reason_can_be_asked_for() {
     let only_empty = pool(r#"[{nodes: "2", reasons: [Empty]}]"#);
     let (_, said, _) = budgets(&[MONDAY, "--reason=drifted"], &only_empty);
     assert!(
-        said.contains("Drifted: all nodes may go at once; no budget is active"),
+        said.contains("Drifted: all nodes may be disrupted at once; no budget is active"),
         "{said}"
     );
     assert!(!said.contains("Underutilized"), "{said}");

@@ -45,7 +45,7 @@ fn wish(rng: &mut StdRng) -> Vec<String> {
 }
 
 /// The comment above budgets by which no node may ever be disrupted.
-const NEVER: &str = "# These hours leave no minute in which a node may go.\n";
+const NEVER: &str = "# These hours leave no minute in which a node may be disrupted.\n";
 
 /// The NodePools with the budgets of each variant; empty if the hours need too many.
 fn pools(arguments: &[String]) -> Vec<String> {
@@ -91,6 +91,6 @@ fn planned_budgets_pass_lint_without_findings() {
     assert!(planned > wishes * 3 / 4, "{planned} of {wishes} could be planned");
     assert!(
         never > 0 && never < wishes / 4,
-        "{never} of {wishes} let no node go"
+        "{never} of {wishes} block all disruption"
     );
 }

@@ -46,7 +46,7 @@ impl Fleet {
         &self.client
     }
 
-    /// A pool with a node limit, by which nodes may go as fast as they like; annotations as given.
+    /// A pool with a node limit, by which nodes may be disrupted as fast as they like; annotations as given.
     pub(crate) fn pool(&mut self, name: &str, limit: u32, annotations: &Value) {
         let spec = json!({
             "limits": {"nodes": limit},

@@ -69,7 +69,7 @@ impl Budgets {
         self.allowance_where(reason, nodes, holds_always).nodes()
     }
 
-    /// The same as [`Self::allowance`], if it is known which budgets are active. The first argument of `is_active`
+    /// What [`Self::allowance`] returns, if it is known which budgets are active. The first argument of `is_active`
     /// is the index in [`Budgets::entries`].
     pub(crate) fn allowance_where(
         &self,

@@ -189,7 +189,7 @@ fn what_the_api_server_rejects_is_named_with_its_place() {
         ),
         (
             json!([{"schedule": "@daily", "duration": "1d"}]),
-            "spec.disruption.budgets[0].duration: Karpenter knows no days or weeks, only hours and minutes",
+            "spec.disruption.budgets[0].duration: days and weeks are not supported, only hours and minutes",
         ),
     ] {
         assert_eq!(read(&budgets).unwrap_err().to_string(), wanted);

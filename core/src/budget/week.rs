@@ -18,7 +18,7 @@ impl Budgets {
         self.lowest(reasons, nodes, from, SignedDuration::from_hours(1), HOURS)
     }
 
-    /// The same for this many periods of this length.
+    /// The least that is allowed for each of these reasons in each of this many periods of this length.
     pub fn lowest(
         &self,
         reasons: &[Reason],

@@ -160,13 +160,13 @@ mod tests {
             problem: Problem::Invalid {
                 value: quoted("101%"),
             },
-            reason: "a percentage goes from 0% to 100%".into(),
+            reason: "a percentage must be from 0% to 100%".into(),
             suggestion: Some("write 100%".into()),
             related: Vec::new(),
         };
         assert_eq!(
             diagnostic.to_string(),
-            r#"spec.budgets[1].nodes: Invalid value: "101%": a percentage goes from 0% to 100%; write 100% [budget-nodes]"#
+            r#"spec.budgets[1].nodes: Invalid value: "101%": a percentage must be from 0% to 100%; write 100% [budget-nodes]"#
         );
     }
 }

@@ -85,8 +85,13 @@ impl FieldPath {
         })
     }
 
+    /// The path as it is displayed, but without positions in lists: `spec.disruption.budgets[].nodes`.
+    pub fn without_positions(&self) -> String {
+        self.text(|text, _| text.push_str("[]"))
+    }
+
     /// The path as it is displayed: built at once, because a formatter lets a string grow with each step.
-    fn text(&self) -> String {
+    fn text(&self, position: impl Fn(&mut String, usize)) -> String {
         if self.0.is_empty() {
             return "<object>".to_owned();
         }
@@ -105,9 +110,7 @@ impl FieldPath {
                     text.extend(key.escape_debug());
                     text.push(']');
                 }
-                Segment::Index(index) => {
-                    let _ = write!(text, "[{index}]");
-                }
+                Segment::Index(index) => position(&mut text, *index),
             }
         }
         text
@@ -145,7 +148,9 @@ fn is_plain(key: &str) -> bool {
 
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text())
+        f.write_str(&self.text(|text, index| {
+            let _ = write!(text, "[{index}]");
+        }))
     }
 }
 
@@ -170,6 +175,13 @@ mod tests {
                 .key("nodes")
                 .to_string(),
             "spec.budgets[3].nodes"
+        );
+        assert_eq!(
+            FieldPath::of(&["spec", "budgets"])
+                .index(3)
+                .key("nodes")
+                .without_positions(),
+            "spec.budgets[].nodes"
         );
     }
 

@@ -12,7 +12,7 @@ const LONGEST_GUESSED: usize = 80;
 pub struct Suggestion {
     /// In words: a clause without a full stop.
     pub text: String,
-    /// The same as a change to the object, if only one change is possible.
+    /// As a change to the object, if only one change is possible.
     pub edit: Option<Edit>,
 }
 
@@ -59,7 +59,7 @@ impl Suggestion {
             .or_else(|| nearest(text, words.iter().copied()).map(Self::did_you_mean))
     }
 
-    /// The same with this edit for a program.
+    /// Adds this edit, for a program.
     #[must_use]
     pub fn with(mut self, edit: impl Into<Option<Edit>>) -> Self {
         self.edit = edit.into();
@@ -88,7 +88,7 @@ pub fn nearest<'w>(text: &str, words: impl IntoIterator<Item = &'w str>) -> Opti
     nearest_within(usize::MAX, text, words)
 }
 
-/// The same, with at most this many typos in all.
+/// The word that [`nearest`] finds, if it has at most this many typos.
 pub fn nearest_within<'w>(
     most_slips: usize,
     text: &str,

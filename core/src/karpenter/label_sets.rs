@@ -45,7 +45,7 @@ impl LabelKind<'_> {
         matches!(self, Self::WellKnown(_))
     }
 
-    /// Whether it is certain that no instance type carries the label.
+    /// Whether it is certain that no instance type has the label.
     pub(crate) const fn is_custom(&self) -> bool {
         matches!(self, Self::Custom | Self::Foreign(_))
     }

@@ -13,7 +13,9 @@ pub struct KarpenterVersion {
 
 /// A text that is not a release of Karpenter which poolgate could know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no Karpenter release: write it as 1.14 or 1.14.1; the oldest one with NodePools is 0.32")]
+#[error(
+    "`{0}` is not a Karpenter release: write it as 1.14 or 1.14.1; the oldest one with NodePools is 0.32"
+)]
 pub struct UnknownRelease(String);
 
 impl KarpenterVersion {

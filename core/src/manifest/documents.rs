@@ -41,7 +41,7 @@ pub fn parse<'t>(text: &'t str, limits: &Limits) -> Documents<'t> {
     walk(text, limits, None)
 }
 
-/// The same with variables filled in. Every value keeps its position in the text.
+/// Walks the documents of a text with variables filled in. Every value keeps its position in the text.
 pub fn parse_with<'t>(text: &'t str, limits: &Limits, variables: &'t Variables) -> Documents<'t> {
     walk(text, limits, Some(variables))
 }

@@ -31,7 +31,7 @@ impl LeftAlone {
         any_text(object, &is_template).then_some(Self::Template)
     }
 
-    /// The same for a program that adds to an object: the value of a variable could already contain what it adds.
+    /// Why a program must not add to `object`, if so. Besides the reasons of [`Self::of`], the value of a variable could already contain what it adds.
     pub fn by_additions(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
         Self::of(document, object).or_else(|| any_text(object, &has_variable).then_some(Self::Variables))
     }
@@ -54,7 +54,7 @@ impl fmt::Display for LeftAlone {
         f.write_str(match self {
             Self::Encrypted => "SOPS has encrypted it",
             Self::Template => "it is a template",
-            Self::Variables => "variables are in it that another program fills in",
+            Self::Variables => "it contains variables that another program fills in",
         })
     }
 }

@@ -3,6 +3,7 @@
 use crate::diagnostic::{FieldPath, Segment};
 
 use super::key::key_name;
+use super::merge::{self, Part};
 use super::scalar::{Notation, Tag};
 use super::tree::{Content, NodeId};
 use super::{Document, Span};
@@ -160,30 +161,29 @@ impl Document<'_> {
             return None;
         }
         let mut found = None;
-        for (key, value) in self.tree.entries(at.node) {
-            if self.tree.is_merge(key) {
-                found = self.merged(at, value, name, depth).or(found);
-            } else if key_name(&self.tree, key).is_some_and(|written| written == name) {
-                found = Some(Found {
-                    node: value,
-                    key: Some(key),
-                    ..at
-                });
-            }
+        for part in merge::parts(&self.tree, at.node) {
+            let later = match part {
+                Part::Entry { key, value } => {
+                    let written = key_name(&self.tree, key);
+                    let found = Found {
+                        node: value,
+                        key: Some(key),
+                        ..at
+                    };
+                    written.is_some_and(|written| written == name).then_some(found)
+                }
+                Part::Merge { value, .. } => self.merged(at, value, name, depth),
+            };
+            found = later.or(found);
         }
         found
     }
 
-    /// The entry that a merge brings in; from a list, the first that has one.
+    /// The entry that a merge adds.
     fn merged(&self, at: Found, value: NodeId, name: &str, depth: usize) -> Option<Found> {
         let depth = depth.checked_sub(1)?;
-        let source = |node: NodeId| {
-            let source = self.followed(Found { node, ..at });
-            self.entry(source, name, depth)
-        };
-        match self.tree.get(value)?.content {
-            Content::Sequence(_) => self.tree.children(value).find_map(source),
-            _ => source(value),
-        }
+        let sources = merge::sources(&self.tree, value);
+        let found = sources.filter_map(|node| self.entry(self.followed(Found { node, ..at }), name, depth));
+        found.last()
     }
 }

@@ -16,6 +16,7 @@ mod left_alone;
 mod limits;
 mod lines;
 mod locate;
+mod merge;
 mod objects;
 mod problem;
 mod resolve;

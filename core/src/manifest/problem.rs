@@ -33,7 +33,7 @@ pub enum ProblemKind {
     },
     /// A merge below an explicit key replaces its value.
     #[error(
-        "`<<` replaces the value of {}: for kubectl the later one counts, for kustomize the explicit one; put `<<` first",
+        "`<<` replaces the value of {}: kubectl uses the later one, kustomize the explicit one; put `<<` first",
         quoted(.key)
     )]
     MergeReplaces {
@@ -64,7 +64,7 @@ pub enum ProblemKind {
     )]
     NotFinite,
     /// A value that is not what its tag says.
-    #[error("{} is no {tag}: kubectl rejects the file", quoted(.text))]
+    #[error("{} is not a valid {tag}: kubectl rejects the file", quoted(.text))]
     WrongTag {
         /// The tag.
         tag: &'static str,
@@ -72,7 +72,7 @@ pub enum ProblemKind {
         text: String,
     },
     /// An alias without an anchor.
-    #[error("no anchor named {} is above; quote the value if it should begin with `*`", quoted(.name))]
+    #[error("there is no anchor named {} above; quote the value if it should begin with `*`", quoted(.name))]
     UnknownAlias {
         /// The name after `*`.
         name: String,

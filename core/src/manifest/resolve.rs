@@ -1,5 +1,5 @@
-//! Turns the text into the value that the API server receives: scalars resolved, aliases followed, merges applied
-//! in kubectl's order, keys converted to text.
+//! Turns the text into the value that the API server receives: scalars resolved, aliases followed, merges applied,
+//! keys converted to text.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use crate::json::{self, FewMap, Json, Part};
 
 use super::key::{Key, key_name, key_of};
+use super::merge;
 use super::problem::{ProblemKind, Problems};
 use super::scalar::{self, Notation, Tag};
 use super::template::is_template;
@@ -168,22 +169,25 @@ impl<'t> Resolver<'_, 't> {
         Json::String(text.clone())
     }
 
-    /// Writes the entries of a mapping into `map`, the later over the earlier.
+    /// Writes the parts of a mapping into `map`, the later over the earlier.
     fn fill(&mut self, id: NodeId, map: &mut Entries<'t>, outer: Option<&Outer<'_, 't>>) -> Result<(), Stop> {
         let tree = self.tree;
         // The keys written out so far; `map` may hold others as well.
         let mut explicit = outer.map(|_| HashSet::new());
-        for (key, value) in tree.entries(id) {
-            if tree.is_merge(key) {
-                let keys = explicit.get_or_insert_with(|| map.keys().cloned().collect());
-                let merge = tree.get(key).map(|node| node.span).filter(|_| self.aliases == 0);
-                let outer = Outer {
-                    explicit: keys,
-                    merge,
-                };
-                self.merge(value, map, &outer)?;
-                continue;
-            }
+        for part in merge::parts(tree, id) {
+            let (key, value) = match part {
+                merge::Part::Entry { key, value } => (key, value),
+                merge::Part::Merge { key, value } => {
+                    let keys = explicit.get_or_insert_with(|| map.keys().cloned().collect());
+                    let merge = tree.get(key).map(|node| node.span).filter(|_| self.aliases == 0);
+                    let outer = Outer {
+                        explicit: keys,
+                        merge,
+                    };
+                    self.merge(value, map, &outer)?;
+                    continue;
+                }
+            };
             let name = self.key(key)?;
             let value = self.value(value)?;
             let Some(name) = name else { continue };
@@ -209,23 +213,13 @@ impl<'t> Resolver<'_, 't> {
         Ok(())
     }
 
-    /// Applies `<<` at its position, as kubectl does: it overrides what is above it, and is overridden by what is
-    /// below.
+    /// Writes the entries that a merge adds into `map`.
     fn merge(&mut self, value: NodeId, map: &mut Entries<'t>, outer: &Outer<'_, 't>) -> Result<(), Stop> {
         let tree = self.tree;
-        if tree
-            .get(value)
-            .is_some_and(|node| matches!(node.content, Content::Sequence(_)))
-        {
+        if merge::is_list(tree, value) {
             self.spend(value, 0)?;
-            let sources: Vec<NodeId> = tree.children(value).collect();
-            // The first of the list has priority, so it is applied last.
-            return sources
-                .into_iter()
-                .rev()
-                .try_for_each(|source| self.merge_one(source, map, outer));
         }
-        self.merge_one(value, map, outer)
+        merge::sources(tree, value).try_for_each(|source| self.merge_one(source, map, outer))
     }
 
     fn merge_one(

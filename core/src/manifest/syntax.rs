@@ -8,11 +8,11 @@ use granit_parser::ErrorKind;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     /// A tab in the indentation.
-    #[error("a tab is where YAML takes only spaces: indent with spaces")]
+    #[error("there is a tab where YAML allows only spaces: indent with spaces")]
     Tab,
     /// A quote that is never closed, or closed much later.
     #[error(
-        "a quoted text is not closed, or goes on at a smaller indentation: look for a missing quote above"
+        "a quoted text is not closed, or continues with less indentation: look for a missing quote above"
     )]
     UnclosedQuote,
     /// A bracket that is never closed.
@@ -25,22 +25,22 @@ pub enum SyntaxError {
     #[error("a comma or a closing bracket is missing before this place")]
     MissingComma,
     /// `a: b: c`, or a key that is indented wrongly.
-    #[error("a second `: ` on one line, or a key at the wrong indentation: quote a text that holds `: `")]
+    #[error("a second `: ` on one line, or a key at the wrong indentation: quote a text that contains `: `")]
     NestedColon,
     /// A line that does not continue any open block.
-    #[error("the indentation fits no line above")]
+    #[error("the indentation matches no line above")]
     Indentation,
     /// A line in a mapping that is not `key: value`.
     #[error("a `key: value` is expected here: look for a missing `:` or a wrong indentation")]
     KeyExpected,
     /// A `-` where no list can begin.
-    #[error("a list item cannot be here: look at the indentation of `-`")]
+    #[error("a list item cannot be here: check the indentation of `-`")]
     StrayDash,
     /// A plain text that begins with a character that YAML reserves.
     #[error("a text cannot begin with `{0}`: quote it")]
     Reserved(char),
     /// A character that must not be in a manifest unescaped.
-    #[error("the character U+{:04X} may not be in a manifest", u32::from(*.0))]
+    #[error("the character U+{:04X} is not allowed in a manifest", u32::from(*.0))]
     Control(char),
     /// A byte order mark in the middle.
     #[error("a byte order mark is inside the document: two files were joined here; put `---` between them")]
@@ -49,7 +49,9 @@ pub enum SyntaxError {
     #[error("unknown escape in double quotes: write `\\\\` for a backslash, or use single quotes")]
     Escape,
     /// Something after a closing quote.
-    #[error("something is behind the closing quote: quote the whole text, or put a comma or `:` between")]
+    #[error(
+        "there is something after the closing quote: quote the whole text, or put a comma or `:` between"
+    )]
     BehindQuote,
     /// Something after a complete value.
     #[error("the document ends above; another one begins with `---`")]

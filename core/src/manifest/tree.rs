@@ -123,16 +123,6 @@ impl<'t> Tree<'t> {
         })
     }
 
-    /// Whether a key is the merge key: `<<` without quotes.
-    pub fn is_merge(&self, key: NodeId) -> bool {
-        self.get(key).is_some_and(|node| {
-            matches!(
-                &node.content,
-                Content::Scalar { text, notation: Notation::Plain, tag: Tag::None } if text == "<<"
-            )
-        })
-    }
-
     fn next_id(&self) -> NodeId {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }

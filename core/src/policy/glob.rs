@@ -64,7 +64,7 @@ mod tests {
         }
     }
 
-    /// The same, computed in the simplest way, however slow.
+    /// Whether the pattern matches, computed in the simplest way, however slow.
     fn slowly(pattern: &str, name: &str) -> bool {
         let (mut patterns, mut rest) = (pattern.chars(), name.chars());
         match patterns.next() {

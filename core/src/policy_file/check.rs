@@ -58,7 +58,7 @@ fn check_word(words: &[&'static str], text: &str, path: &FieldPath, found: &mut 
     }
     let suggestion = did_you_mean(text, words.iter().copied());
     let suggestion = suggestion.unwrap_or_else(|| format!("write {}", words.join(" or ")));
-    let wrong = format!("{} is not what may be here", quoted(text));
+    let wrong = format!("{} is not allowed here", quoted(text));
     found.push(path, At::Value, &wrong, Some(&suggestion));
 }
 
@@ -101,7 +101,7 @@ fn mistyped(shape: &Shape, value: &Value, path: &FieldPath, found: &mut Found) {
         Shape::Word(_) | Shape::Text(_) => "a text",
         Shape::Level => "error, warning, info or off",
         Shape::Whole(..) => "a whole number",
-        Shape::Quantity => "a quantity from 0 on (such as 500 or 4Ti)",
+        Shape::Quantity => "a quantity of 0 or more (such as 500 or 4Ti)",
         Shape::Switch => "true or false",
         Shape::List(..) => "a list",
         Shape::Map(..) | Shape::Object(_) => "a mapping",

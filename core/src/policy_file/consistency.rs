@@ -52,7 +52,7 @@ fn check_windows(document: &Value, found: &mut Found) {
             _ => continue,
         };
         let path = budgets.clone().index(index).key(missing);
-        let wrong = format!("{missing} is missing: a window needs a beginning and a length");
+        let wrong = format!("{missing} is missing: a window needs a start and a length");
         found.push(
             &path,
             At::Value,
@@ -120,7 +120,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
             (FieldPath::of(&["bounds"]), At::Key, "the built-in defaults")
         };
         let wrong = format!("a NodePool with {whose} would be denied: {}", finding.message());
-        let suggestion = "set defaults that keep the bounds";
+        let suggestion = "set defaults that satisfy the bounds";
         found.push(&path, at, &wrong, Some(suggestion));
     }
 }

@@ -64,14 +64,14 @@ pub static POLICY: Shape = object! {
     "enforcement": Word(Enforcement::VALUES),
         "Whether mistakes deny an object (enforce, the default) or only warn.";
     "rules": Map(&grammar::RULE, &Shape::Level),
-        "How much single rules weigh. What Karpenter itself rejects stays a warning at least.";
+        "The severity of individual rules. What Karpenter itself rejects stays at least a warning.";
     "defaults": DEFAULTS, "What is written into NodePools that leave it out.";
-    "bounds": BOUNDS, "What every NodePool must keep to.";
+    "bounds": BOUNDS, "What every NodePool must comply with.";
     "exemptions": List(0, &EXEMPTION),
         "NodePools to which some rules do not apply in full: their findings are kept for offline use only.";
     "labels": LABELS, "Labels that a provider or the organisation uses, in addition to the built-in ones.";
     "overLimit": Word(OverLimit::VALUES),
-        "What becomes of nodes above a node limit: report (the default) or terminate.";
+        "What happens to nodes above a node limit: report (the default) or terminate.";
     "atLimit": Word(AtLimit::VALUES),
         "Which nodes of a full Hard pool are deleted first and then replaced: none (Block), broken ones (Repair, \
          the default), or drifted ones too (Replace).";
@@ -95,8 +95,8 @@ const DEFAULTS: Shape = object! {
 static DEFAULT_BUDGET: Shape = object! {
     "nodes" required: Text(&grammar::BUDGET_NODES),
         "How many nodes may be disrupted at once: a number or a percentage, as text.";
-    "schedule": Text(&grammar::SCHEDULE), "When the budget begins to hold, in UTC.";
-    "duration": Text(&grammar::BUDGET_DURATION), "How long it then holds.";
+    "schedule": Text(&grammar::SCHEDULE), "When the budget becomes active, in UTC.";
+    "duration": Text(&grammar::BUDGET_DURATION), "How long it then stays active.";
 };
 
 const BOUNDS: Shape = object! {
@@ -108,15 +108,15 @@ const BOUNDS: Shape = object! {
 const LIMIT_BOUNDS: Shape = object! {
     "required": List(0, &RESOURCE), "Resources that must have a limit.";
     "max": Map(&grammar::RESOURCE, &Quantity),
-        "The largest limit of each resource; having none breaks the bound.";
+        "The largest limit of each resource; a missing limit violates the bound.";
 };
 
 const BUDGET_BOUNDS: Shape = object! {
     "maxPercent": Whole(0, 100), "The largest percentage in a budget.";
     "maxNodes": Whole(0, i32::MAX as i64), "The largest number in a budget that counts nodes.";
     "maxBudgets": Whole(1, 50), "How many budgets a NodePool may have.";
-    "requireAlways": Switch, "Whether one budget must hold always and for every reason.";
-    "freezeWindows": List(0, &FREEZE_WINDOW), "Times in which no NodePool lets a node be disrupted.";
+    "requireAlways": Switch, "Whether one budget must always be active, for every reason.";
+    "freezeWindows": List(0, &FREEZE_WINDOW), "Times in which every NodePool must block disruption.";
 };
 
 static FREEZE_WINDOW: Shape = object! {
@@ -142,23 +142,23 @@ static NODE_CLASS: Shape = object! {
 
 const DURATION_BOUNDS: Shape = object! {
     "min": Text(&grammar::DURATION), "The shortest.";
-    "max": Text(&grammar::DURATION), "The longest. Never, or nothing, is longer.";
+    "max": Text(&grammar::DURATION), "The longest. Never, or no value, counts as longer.";
 };
 
 static EXEMPTION: Shape = object! {
     "pools": List(1, &POOL_PATTERN),
-        "Names of NodePools, any of which will do; * stands for any characters.";
+        "Names of NodePools, one of which must match; * stands for any characters.";
     "labels": Map(&grammar::LABEL_KEY, &LABEL_VALUE),
         "Labels of the NodePool, all of which it must have.";
     "rules" required: List(1, &RULE_PATTERN),
         "The rules; * stands for any characters, so a star alone for all of them.";
-    "reason": Text(&grammar::FREE_TEXT), "Why; it is shown with each finding.";
+    "reason": Text(&grammar::FREE_TEXT), "The reason, shown with each finding.";
 };
 
 const LABELS: Shape = object! {
     "wellKnown": List(0, &LABEL_KEY), "Label keys that the provider puts on nodes by itself.";
     "restrictedDomains": List(0, &DOMAIN),
-        "Domains whose labels a NodePool must not use; and of their subdomains.";
+        "Domains whose labels a NodePool must not use, nor those of their subdomains.";
 };
 
 static RESOURCE: Shape = Text(&grammar::RESOURCE);

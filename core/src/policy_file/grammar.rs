@@ -51,7 +51,7 @@ impl Grammar {
     /// Whether a text is one of this kind.
     pub fn check(&self, text: &str) -> Result<(), Wrong> {
         if text.len() > LONGEST_TEXT {
-            let reason = format!("it is {} bytes long, at most {LONGEST_TEXT} are read", text.len());
+            let reason = format!("it is {} bytes long; at most {LONGEST_TEXT} are read", text.len());
             return wrong(reason, None::<String>);
         }
         match self.check {
@@ -74,8 +74,8 @@ pub static SCHEDULE: Grammar = Grammar {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     check: Check::Says(|text| match Schedule::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
-        Ok(_) if !crd_accepts(text) => wrong("Karpenter's CRD does not take this schedule", None::<String>),
-        Ok(schedule) if schedule.never_fires() => wrong("this never happens", None::<String>),
+        Ok(_) if !crd_accepts(text) => wrong("Karpenter's CRD does not accept this schedule", None::<String>),
+        Ok(schedule) if schedule.never_fires() => wrong("this schedule never fires", None::<String>),
         Ok(_) => Ok(()),
     }),
 };
@@ -95,7 +95,7 @@ pub static DURATION: Grammar = Grammar {
     check: Check::Says(check_duration),
 };
 
-/// The same, longer than nothing and not longer than [`LONGEST_REPAIR`].
+/// A duration longer than nothing and not longer than [`LONGEST_REPAIR`].
 pub static REPAIR_GRACE_PERIOD: Grammar = Grammar {
     pattern: DURATION.pattern,
     check: Check::Says(|text| {
@@ -127,7 +127,7 @@ pub static QUANTITY: Grammar = Grammar {
     pattern: None,
     check: Check::Says(|text| match Quantity::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
-        Ok(quantity) if quantity.is_negative() => wrong("a limit is not negative", None::<String>),
+        Ok(quantity) if quantity.is_negative() => wrong("a limit must not be negative", None::<String>),
         Ok(_) => Ok(()),
     }),
 };
@@ -149,7 +149,7 @@ pub static LABEL_KEY: Grammar = Grammar {
     pattern: Some(r"^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
     check: Check::Is(
         |text| qualified_name(text).is_ok(),
-        "this is no label key",
+        "this is not a label key",
         Some("write it as example.com/team or team"),
     ),
 };
@@ -167,7 +167,7 @@ pub static DOMAIN: Grammar = Grammar {
     pattern: Some("^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"),
     check: Check::Is(
         is_object_name,
-        "this is no domain",
+        "this is not a domain",
         Some("write it as example.com, without a slash or a star"),
     ),
 };
@@ -176,8 +176,8 @@ pub static POOL_PATTERN: Grammar = Grammar {
     pattern: Some("^[a-z0-9.*-]+$"),
     check: Check::Is(
         |text| is_pattern(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase()),
-        "no NodePool has such a name",
-        Some("write small letters, digits, dashes and dots; * stands for any of them"),
+        "a NodePool cannot have such a name",
+        Some("write lower-case letters, digits, dashes and dots; * stands for any of them"),
     ),
 };
 
@@ -185,7 +185,7 @@ pub static NAME_PATTERN: Grammar = Grammar {
     pattern: Some("^[A-Za-z0-9.*-]+$"),
     check: Check::Is(
         is_pattern,
-        "nothing has such a name",
+        "nothing can have such a name",
         Some("write letters, digits, dashes and dots; * stands for any of them"),
     ),
 };

@@ -48,10 +48,13 @@ pub fn read(text: &str) -> Result<ReadPolicy, Mistakes> {
     let Some(document) = policies.next() else {
         return Err(vec![nothing_there()].into());
     };
-    mistakes.extend(policies.map(|another| Mistake {
-        position: lines.position(another.span().start()),
-        message:
-            "a second document begins here; a file holds one policy, so put it into a file of its own".into(),
+    mistakes.extend(policies.map(|another| {
+        Mistake {
+            position: lines.position(another.span().start()),
+            message:
+                "a second document begins here; a file contains one policy, so put it into a file of its own"
+                    .into(),
+        }
     }));
     if document.unreadable().is_some() {
         return Err(mistakes.into());
@@ -88,7 +91,8 @@ fn read_document(
 fn nothing_there() -> Mistake {
     Mistake {
         position: Position { line: 1, column: 1 },
-        message: "the file holds no policy; begin it with apiVersion: poolgate.dev/v1alpha1 and kind: Policy"
-            .into(),
+        message:
+            "the file contains no policy; begin it with apiVersion: poolgate.dev/v1alpha1 and kind: Policy"
+                .into(),
     }
 }

@@ -79,17 +79,17 @@ overLimit: Terminate
         [
             r#"3:1: there is no field "enforcment"; did you mean enforcement?"#,
             r#"5:3: "schedule-sintax": there is no such rule; did you mean schedule-syntax?"#,
-            r#"6:15: "loud" is not what may be here; write error or warning or info or off"#,
+            r#"6:15: "loud" is not allowed here; write error or warning or info or off"#,
             r#"8:21: 5 is where a text should be; write it in quotes: "5""#,
-            r#"10:14: "110%": a percentage goes from 0% to 100%; write 100%"#,
+            r#"10:14: "110%": a percentage must be from 0% to 100%; write 100%"#,
             r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
-            "13:25: -1 is where a quantity from 0 on (such as 500 or 4Ti) should be",
-            r#"13:37: "lots": it is no number with an optional suffix, such as 500m, 1000 or 64Gi"#,
+            "13:25: -1 is where a quantity of 0 or more (such as 500 or 4Ti) should be",
+            r#"13:37: "lots": it is not a number with an optional suffix, such as 500m, 1000 or 64Gi"#,
             r#"15:17: "20%" is where a whole number should be; write 20"#,
             "17:9: duration is missing; add it: How long it is",
             r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0); write sat,sun"#,
             r#"19:20: "on-demand" is where a list should be; begin each element with a dash"#,
-            r#"20:12: "Terminate" is not what may be here; did you mean terminate?"#,
+            r#"20:12: "Terminate" is not allowed here; did you mean terminate?"#,
         ]
     );
 }
@@ -109,9 +109,7 @@ fn what_contradicts_itself_is_a_mistake() {
     );
     assert_eq!(
         mistakes("defaults:\n  budgets:\n    - nodes: \"0\"\n      schedule: \"@daily\"\n"),
-        [
-            "5:7: duration is missing: a window needs a beginning and a length; add it, or leave out the other one"
-        ]
+        ["5:7: duration is missing: a window needs a start and a length; add it, or leave out the other one"]
     );
     let built_in = mistakes("bounds:\n  budgets:\n    maxPercent: 5\n");
     assert_eq!(built_in.len(), 1, "{built_in:?}");
@@ -134,7 +132,7 @@ fn a_file_is_one_document_without_doubles() {
     let second = format!("enforcement: warn\n---\n{HEAD}");
     assert_eq!(
         mistakes(&second),
-        ["4:1: a second document begins here; a file holds one policy, so put it into a file of its own"]
+        ["4:1: a second document begins here; a file contains one policy, so put it into a file of its own"]
     );
     assert_eq!(mistakes("rules: {a: [b}\n").len(), 1);
     for nothing in ["", "# nothing\n", "---\n"] {
@@ -142,7 +140,7 @@ fn a_file_is_one_document_without_doubles() {
         assert!(
             mistakes.shown[0]
                 .message
-                .starts_with("the file holds no policy; "),
+                .starts_with("the file contains no policy; "),
             "{mistakes:?}"
         );
     }
@@ -151,8 +149,8 @@ fn a_file_is_one_document_without_doubles() {
     assert_eq!(
         other[..2],
         [
-            r#"1:13: "v1" is not what may be here; write poolgate.dev/v1alpha1"#.to_owned(),
-            r#"2:7: "ConfigMap" is not what may be here; write Policy"#.to_owned(),
+            r#"1:13: "v1" is not allowed here; write poolgate.dev/v1alpha1"#.to_owned(),
+            r#"2:7: "ConfigMap" is not allowed here; write Policy"#.to_owned(),
         ]
     );
 }
@@ -205,7 +203,7 @@ fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
         assert_eq!(policy.repair_grace_period, Duration::from_mins(90));
     }
     let repair = |grace: &str| mistakes(&format!("atLimit: repair\nrepairGracePeriod: {grace}\n"));
-    let word = r#"3:10: "repair" is not what may be here; did you mean Repair?"#;
+    let word = r#"3:10: "repair" is not allowed here; did you mean Repair?"#;
     for (grace, wrong) in [
         (
             "0s",

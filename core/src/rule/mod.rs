@@ -57,7 +57,7 @@ macro_rules! rule {
 }
 
 impl Rule {
-    /// The same, of a rule that shows only when all objects of a cluster are checked together.
+    /// Marks the rule as one that shows only when all objects of a cluster are checked together.
     #[must_use]
     pub(crate) const fn across(self) -> Self {
         Self {

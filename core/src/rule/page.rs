@@ -18,7 +18,7 @@ pub struct Page {
     /// `apiVersion` says otherwise, and a NodePool unless `kind` does. Of two documents, the first is the stored
     /// object that the second replaces.
     pub bad: &'static str,
-    /// The same fields fixed: no rule has findings.
+    /// The fields of the bad example, put right: no rule has findings.
     pub good: &'static str,
 }
 

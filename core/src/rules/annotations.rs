@@ -40,7 +40,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
                 &DO_NOT_DISRUPT_TEMPLATE,
                 path().key(DO_NOT_DISRUPT),
                 "true",
-                "every node gets it, so none is ever consolidated or replaced after a drift",
+                "every node gets it, so none is ever consolidated or replaced when it drifts",
             )
             .suggest("write a disruption budget of nodes: \"0\" instead");
     }
@@ -78,7 +78,7 @@ fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
     let size: usize = sizes.sum();
     if size > MOST_IN_TEMPLATE {
         let reason = format!(
-            "keys and values are {size} bytes long together and may have {MOST_IN_TEMPLATE}, or the API server \
+            "keys and values are {size} bytes long in total; the maximum is {MOST_IN_TEMPLATE}, or the API server \
              rejects every NodeClaim of this pool"
         );
         findings.report(&TEMPLATE_ANNOTATIONS, path(), Problem::showing("{…}"), reason);

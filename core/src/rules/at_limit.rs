@@ -18,7 +18,7 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         pool,
         AT_LIMIT_ANNOTATION,
         AtLimit::VALUES,
-        "write Repair, Replace if drifted nodes are to be replaced too, or Block if none is",
+        "write Repair, Replace to also replace drifted nodes, or Block to replace none",
         findings,
     );
     if let Some(written) = pool.annotation(AT_LIMIT_ANNOTATION)
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(
             errors(&chosen(&json!("Delete"))),
             [
-                r#"metadata.annotations[poolgate.dev/at-limit]: Unsupported value: "Delete": supported values: "Block", "Repair", "Replace": it would be ignored; write Repair, Replace if drifted nodes are to be replaced too, or Block if none is [at-limit]"#
+                r#"metadata.annotations[poolgate.dev/at-limit]: Unsupported value: "Delete": supported values: "Block", "Repair", "Replace": it would be ignored; write Repair, Replace to also replace drifted nodes, or Block to replace none [at-limit]"#
             ]
         );
         assert!(errors(&chosen(&json!("")))[0].ends_with("[at-limit]"));

@@ -8,7 +8,7 @@ use super::labels::LABELS_COUNT;
 use super::required::{FIELD_REQUIRED, group_of_v1beta1};
 use super::taints::TAINT_EFFECT;
 use super::weight::{self, WEIGHT};
-use crate::diagnostic::{FieldPath, Problem, Segment, Suggestion};
+use crate::diagnostic::{FieldPath, Problem, Suggestion};
 use crate::json::Json;
 use crate::karpenter::shape::{Legal, entries};
 use crate::karpenter::{TemplateOwner, whole_number};
@@ -29,51 +29,51 @@ struct Text {
 const UNFOUND: &str = "the node class cannot be found without it";
 
 const EFFECTS: &[&str] = &[
-    ".spec.template.spec.taints[].effect",
-    ".spec.template.spec.startupTaints[].effect",
+    "spec.template.spec.taints[].effect",
+    "spec.template.spec.startupTaints[].effect",
 ];
 
 static TEXTS: &[Text] = &[
     Text {
-        fields: &[".spec", ".spec.template", ".spec.template.spec"],
+        fields: &["spec", "spec.template", "spec.template.spec"],
         rule: &FIELD_REQUIRED,
         reason: "nothing can be launched without it",
         suggestion: |_| Some("add it, with nodeClassRef and requirements inside"),
     },
     Text {
-        fields: &[".spec.template.spec.nodeClassRef"],
+        fields: &["spec.template.spec.nodeClassRef"],
         rule: &FIELD_REQUIRED,
-        reason: "it names what machines are made of",
-        suggestion: |_| Some("name the group, kind and name of your node class"),
+        reason: "it names the node class from which nodes are launched",
+        suggestion: |_| Some("write the group, kind and name of your node class"),
     },
     Text {
-        fields: &[".spec.template.spec.nodeClassRef.group"],
+        fields: &["spec.template.spec.nodeClassRef.group"],
         rule: &FIELD_REQUIRED,
         reason: UNFOUND,
         suggestion: |_| Some("write the group of your node class"),
     },
     Text {
-        fields: &[".spec.template.spec.nodeClassRef.kind"],
+        fields: &["spec.template.spec.nodeClassRef.kind"],
         rule: &FIELD_REQUIRED,
         reason: UNFOUND,
         suggestion: |_| Some("write the kind of your node class"),
     },
     Text {
-        fields: &[".spec.template.spec.nodeClassRef.name"],
+        fields: &["spec.template.spec.nodeClassRef.name"],
         rule: &FIELD_REQUIRED,
         reason: UNFOUND,
         suggestion: |_| Some("write the name of your node class"),
     },
     Text {
-        fields: &[".spec.template.spec.requirements"],
+        fields: &["spec.template.spec.requirements"],
         rule: &FIELD_REQUIRED,
-        reason: "the API demands the list, though it may be empty",
+        reason: "the API requires the list, though it may be empty",
         suggestion: |_| Some("write requirements: []"),
     },
     Text {
         fields: &[
-            ".spec.template.spec.taints[].key",
-            ".spec.template.spec.startupTaints[].key",
+            "spec.template.spec.taints[].key",
+            "spec.template.spec.startupTaints[].key",
         ],
         rule: &FIELD_REQUIRED,
         reason: "a taint needs a key",
@@ -88,31 +88,31 @@ static TEXTS: &[Text] = &[
     Text {
         fields: EFFECTS,
         rule: &TAINT_EFFECT,
-        reason: "Kubernetes knows no other effect",
+        reason: "Kubernetes has no other effect",
         suggestion: |_| None,
     },
     Text {
-        fields: &[".spec.weight"],
+        fields: &["spec.weight"],
         rule: &WEIGHT,
-        reason: "a weight goes from 1 to 100",
+        reason: "a weight must be from 1 to 100",
         suggestion: weight::instead_of,
     },
     Text {
-        fields: &[".spec.disruption.budgets"],
+        fields: &["spec.disruption.budgets"],
         rule: &BUDGETS_COUNT,
         reason: "must have at most 50 items",
-        suggestion: |_| Some("join windows of one kind in one schedule, such as 0 9 * * mon-fri"),
+        suggestion: |_| Some("combine windows of the same kind into one schedule, such as 0 9 * * mon-fri"),
     },
     Text {
-        fields: &[".spec.template.metadata.labels"],
+        fields: &["spec.template.metadata.labels"],
         rule: &LABELS_COUNT,
         reason: "must have at most 100 labels",
         suggestion: |_| Some("remove those that no pod selects"),
     },
     Text {
         fields: &[
-            ".spec.template.spec.kubelet.imageGCHighThresholdPercent",
-            ".spec.template.spec.kubelet.imageGCLowThresholdPercent",
+            "spec.template.spec.kubelet.imageGCHighThresholdPercent",
+            "spec.template.spec.kubelet.imageGCLowThresholdPercent",
         ],
         rule: &KUBELET,
         reason: "must be from 0 to 100",
@@ -120,8 +120,8 @@ static TEXTS: &[Text] = &[
     },
     Text {
         fields: &[
-            ".spec.template.spec.kubelet.maxPods",
-            ".spec.template.spec.kubelet.podsPerCore",
+            "spec.template.spec.kubelet.maxPods",
+            "spec.template.spec.kubelet.podsPerCore",
         ],
         rule: &KUBELET,
         reason: "must be from 0 to 2147483647",
@@ -131,15 +131,11 @@ static TEXTS: &[Text] = &[
 
 /// The path of the same field in a NodePool, without positions in lists. A NodeClaim is what a template describes.
 fn field(owner: TemplateOwner, path: &FieldPath) -> String {
-    let above = match owner {
-        TemplateOwner::Pool => "",
-        TemplateOwner::Claim => ".spec.template",
-    };
-    let steps = path.segments().iter();
-    steps.fold(above.to_owned(), |field, step| match step {
-        Segment::Key(name) => field + "." + name,
-        Segment::Index(_) => field + "[]",
-    })
+    let field = path.without_positions();
+    match owner {
+        TemplateOwner::Pool => field,
+        TemplateOwner::Claim => format!("spec.template.{field}"),
+    }
 }
 
 /// The words about a constraint of a field. A missing value and an illegal one are different rules.

@@ -12,7 +12,7 @@ use crate::rule::Rule;
 /// Added to a mistake that is only a warning because the policy is not enforced.
 const NOT_ENFORCED: &str = " (not enforced yet, so not denied)";
 
-/// The same for a mistake that Karpenter rejects anyway.
+/// Added to a mistake that Karpenter rejects anyway, if the policy is not enforced.
 const DENIED_UNENFORCED: &str = " (not enforced yet, but Karpenter rejects it)";
 
 /// Added to a mistake that Karpenter rejects, if the policy gives its rule a lower level.
@@ -21,12 +21,9 @@ const DENIED_LOWERED: &str = " (lowered by the policy, but Karpenter rejects it)
 /// The findings of one review.
 #[derive(Debug)]
 pub(crate) struct Findings<'a> {
-    object: &'a Json<'a>,
-    ratchet: Ratchet<'a>,
     /// What the verdict depends on besides the object.
     pub context: Context<'a>,
-    /// The exemptions that cover the object; `None` until the first finding, because most objects have none.
-    exemptions: Option<Vec<&'a Exemption>>,
+    severities: Severities<'a>,
     /// The last finding, to which its check may still add.
     last: Option<(&'static Rule, Diagnostic)>,
     report: Report,
@@ -36,10 +33,8 @@ impl<'a> Findings<'a> {
     /// No findings yet in `object`.
     pub(crate) fn new(object: &'a Json<'a>, old: Option<Stored<'a>>, context: Context<'a>) -> Self {
         Self {
-            object,
-            ratchet: Ratchet::new(object, old),
+            severities: Severities::new(object, old, context.policy),
             context,
-            exemptions: None,
             last: None,
             report: Report::default(),
         }
@@ -78,20 +73,50 @@ impl<'a> Findings<'a> {
         rule.severity.is_some() || self.context.policy.levels.of(rule.id, Origin::Silent).is_some()
     }
 
-    /// Weighs the last finding.
+    /// Keeps the last finding, with the severity that policy and ratchet give it, unless its rule is off.
     fn weigh_last(&mut self) {
-        if let Some((rule, diagnostic)) = self.last.take() {
-            self.weigh(rule, diagnostic);
+        if let Some((rule, diagnostic)) = self.last.take()
+            && let Some(diagnostic) = self.severities.weigh(rule, diagnostic)
+        {
+            self.report.push(diagnostic);
         }
     }
 
-    /// Keeps a finding, with the severity that policy and ratchet give it, unless its rule is off.
-    pub fn weigh(&mut self, rule: &Rule, mut diagnostic: Diagnostic) {
+    /// All findings.
+    pub(crate) fn into_report(mut self) -> Report {
+        self.weigh_last();
+        self.report
+    }
+}
+
+/// Decides the severity of the findings in one object.
+#[derive(Debug)]
+pub(super) struct Severities<'a> {
+    object: &'a Json<'a>,
+    policy: &'a Policy,
+    ratchet: Ratchet<'a>,
+    /// The exemptions that cover the object; `None` until the first finding, because most objects have none.
+    exemptions: Option<Vec<&'a Exemption>>,
+}
+
+impl<'a> Severities<'a> {
+    /// Of findings in `object`, which replaces `old`.
+    pub fn new(object: &'a Json<'a>, old: Option<Stored<'a>>, policy: &'a Policy) -> Self {
+        Self {
+            object,
+            policy,
+            ratchet: Ratchet::new(object, old),
+            exemptions: None,
+        }
+    }
+
+    /// The finding with the severity that policy and ratchet give it; `None` if its rule is off.
+    pub fn weigh(&mut self, rule: &Rule, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         let is_denied = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
-        match self.context.policy.levels.of(diagnostic.rule, diagnostic.origin) {
-            Some(Level::Off) => return,
+        match self.policy.levels.of(diagnostic.rule, diagnostic.origin) {
+            Some(Level::Off) => return None,
             Some(Level::Severity(severity)) => diagnostic.severity = severity,
-            None if rule.severity.is_none() => return,
+            None if rule.severity.is_none() => return None,
             None => {}
         }
         if is_denied && diagnostic.severity < Severity::Error {
@@ -101,7 +126,7 @@ impl<'a> Findings<'a> {
         if diagnostic.severity == Severity::Error && self.ratchet.is_untouched(&diagnostic) {
             diagnostic = forgiven(diagnostic);
         }
-        if diagnostic.severity == Severity::Error && self.context.policy.enforcement == Enforcement::Warn {
+        if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
             diagnostic.severity = Severity::Warning;
             diagnostic.reason.push_str(if is_denied {
                 DENIED_UNENFORCED
@@ -109,12 +134,12 @@ impl<'a> Findings<'a> {
                 NOT_ENFORCED
             });
         }
-        self.report.push(diagnostic);
+        Some(diagnostic)
     }
 
     /// Lowers the severity to that of the first exemption that covers object and rule.
     fn spare(&mut self, diagnostic: &mut Diagnostic) {
-        let (policy, object) = (self.context.policy, self.object);
+        let (policy, object) = (self.policy, self.object);
         let exemptions = self.exemptions.get_or_insert_with(|| covering(policy, object));
         let weighed = exemptions
             .iter()
@@ -132,12 +157,6 @@ impl<'a> Findings<'a> {
             diagnostic.reason.push_str(", but Karpenter rejects it");
         }
         diagnostic.reason.push(')');
-    }
-
-    /// All findings.
-    pub(crate) fn into_report(mut self) -> Report {
-        self.weigh_last();
-        self.report
     }
 }
 

@@ -116,7 +116,13 @@ impl<'a> Kubelet<'a> {
     fn check_keys(&self, field: &'static str, known: &'static [&'static str], findings: &mut Findings<'_>) {
         for (key, _) in self.texts(field).filter(|(key, _)| !known.contains(key)) {
             let path = self.path(field).key(key.to_owned());
-            findings.unsupported(&KUBELET, path, key, known, "the kubelet knows no other key here");
+            findings.unsupported(
+                &KUBELET,
+                path,
+                key,
+                known,
+                "the kubelet accepts no other key here",
+            );
         }
     }
 
@@ -160,7 +166,7 @@ fn threshold(text: &str) -> Result<(), Wrong> {
     } else {
         Err((
             Origin::Schema,
-            "a percentage goes from 0% to 100%, with at most two decimals".into(),
+            "a percentage must be from 0% to 100%, with at most two decimals".into(),
         ))
     }
 }
@@ -184,7 +190,7 @@ fn grace_period(text: &str) -> Result<(), Wrong> {
         return Err((Origin::Poolgate, reason));
     }
     GoDuration::parse(text).map(|_| ()).map_err(|error| {
-        let reason = format!("{error}, and Karpenter could then read no NodePool at all");
+        let reason = format!("{error}, and Karpenter could then not read any NodePool");
         (Origin::Silent, reason)
     })
 }
@@ -280,6 +286,6 @@ mod tests {
             "evictionSoft": {"memory.available": "5%"},
             "evictionSoftGracePeriod": {"memory.available": "1 minute"},
         });
-        assert!(errors(&kubelet)[0].contains("could then read no NodePool at all"));
+        assert!(errors(&kubelet)[0].contains("could then not read any NodePool"));
     }
 }

@@ -22,7 +22,7 @@ pub fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
         return;
     }
     if let Some(present) = present_name(key, version, context.release) {
-        let reason = "before Karpenter 1.9, and in v1beta1, a template label must have its present name";
+        let reason = "before Karpenter 1.9, and in v1beta1, a template label must use its current name";
         findings
             .report(&LABEL_RESTRICTED, path(), key, reason)
             .origin(Origin::Runtime)
@@ -31,7 +31,8 @@ pub fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
     }
     let kind = context.labels.kind_of(key, template.node_class_group());
     if let LabelKind::Unknown { domain, likely } = kind {
-        let reason = format!("the provider reserves {domain} for its own labels, and has none of this name");
+        let reason =
+            format!("the provider reserves {domain} for its own labels, and none of them has this name");
         let (rule, suggestion) = match likely {
             Some(likely) => (&LABEL_PROVIDER_MISSPELT, Suggestion::did_you_mean(likely)),
             None => (&LABEL_PROVIDER_UNKNOWN, OWN_DOMAIN.into()),

@@ -44,7 +44,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
         }
         Ok(()) if template.owner == TemplateOwner::Pool && key.len() > LONGEST_KEY => {
             let reason = format!(
-                "is {} bytes long and may have {LONGEST_KEY} in a NodeClaim, so no node would ever launch",
+                "is {} bytes long, and the maximum in a NodeClaim is {LONGEST_KEY}, so no node would ever launch",
                 key.len()
             );
             findings
@@ -85,11 +85,11 @@ mod tests {
         assert_eq!(
             errors(&labels(&json!({" Example.com/team": "blue "}))),
             [
-                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \" Example.com/team\": the \
-                 domain before the slash holds ` `; it consists of lower-case letters, digits, `-` and `.`, and \
+                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \" Example.com/team\": the domain \
+                 before the slash contains ` `; it consists of lower-case letters, digits, `-` and `.`, and \
                  each part of it begins and ends with a letter or digit; write example.com/team [label-key]",
-                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \"blue \": holds a blank; \
-                 only letters, digits, `-`, `_` and `.` may be there; write blue [label-value]",
+                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \"blue \": contains a space; \
+                 only letters, digits, `-`, `_` and `.` are allowed; write blue [label-value]",
             ]
         );
         assert!(errors(&labels(&json!({"a": "v".repeat(64)})))[0].ends_with("[label-value]"));
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(denied.len(), 1);
         assert!(
             denied[0].ends_with(
-                "is 317 bytes long and may have 316 in a NodeClaim, so no node would ever launch; shorten it by a \
+                "is 317 bytes long, and the maximum in a NodeClaim is 316, so no node would ever launch; shorten it by a \
                  character [label-key-length]"
             ),
             "{denied:?}"

@@ -8,7 +8,7 @@ pub const LONGEST_TEXT: usize = 1_024;
 pub fn too_long(text: &str) -> Option<String> {
     (text.len() > LONGEST_TEXT).then(|| {
         format!(
-            "it is {} bytes long, poolgate reads at most {LONGEST_TEXT}",
+            "it is {} bytes long; poolgate reads at most {LONGEST_TEXT}",
             text.len()
         )
     })

@@ -2,8 +2,7 @@
 
 use super::choices::{check_number, path};
 use super::findings::Findings;
-use super::limits::{Limits, NODES};
-use crate::diagnostic::FieldPath;
+use super::limits::{self, Limits, NODES};
 use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
 use crate::rule::Rule;
 use crate::value::quantity::Quantity;
@@ -34,12 +33,7 @@ pub fn check(
     }
     let reason = format!("{NODE_LIMIT_ANNOTATION} says {limit}, and poolgate overwrites this");
     findings
-        .report(
-            &NODE_LIMIT_TWICE,
-            FieldPath::of(&["spec", "limits", "nodes"]),
-            given.value,
-            reason,
-        )
+        .report(&NODE_LIMIT_TWICE, limits::path(NODES), given.value, reason)
         .related(path(NODE_LIMIT_ANNOTATION))
         .suggest("leave it out");
 }

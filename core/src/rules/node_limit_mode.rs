@@ -1,5 +1,6 @@
 //! `nodeLimitMode`, poolgate's own field, and the annotation that replaces it if the CRD lacks the field.
 
+use super::choices;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
@@ -34,7 +35,7 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
 }
 
 fn annotation_path() -> FieldPath {
-    FieldPath::of(&["metadata", "annotations", NODE_LIMIT_MODE_ANNOTATION])
+    choices::path(NODE_LIMIT_MODE_ANNOTATION)
 }
 
 fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findings<'_>) {

@@ -14,7 +14,7 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         pool,
         OVER_LIMIT_ANNOTATION,
         OverLimit::ANNOTATED,
-        "write Report, or Terminate if the cheapest nodes above the limit are to be deleted",
+        "write Report, or Terminate to delete the cheapest nodes above the limit",
         findings,
     );
 }
@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(
             chosen(&json!("Delete")),
             [
-                r#"metadata.annotations[poolgate.dev/over-limit]: Unsupported value: "Delete": supported values: "Terminate", "Report": it would be ignored; write Report, or Terminate if the cheapest nodes above the limit are to be deleted [over-limit]"#
+                r#"metadata.annotations[poolgate.dev/over-limit]: Unsupported value: "Delete": supported values: "Terminate", "Report": it would be ignored; write Report, or Terminate to delete the cheapest nodes above the limit [over-limit]"#
             ]
         );
         assert!(chosen(&json!(""))[0].ends_with("[over-limit]"));

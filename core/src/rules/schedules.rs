@@ -45,15 +45,14 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
     };
     if !crd_accepts(text) {
         let reason =
-            "Karpenter's CRD takes five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
+            "Karpenter's CRD accepts five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
         findings
             .report(&SCHEDULE_SYNTAX, path(), *text, reason)
             .origin(Origin::Schema);
         return false;
     }
     if schedule.never_fires() {
-        let reason =
-            "this never happens, and Karpenter treats never as always: the budget would always be active";
+        let reason = "this schedule never fires; Karpenter treats that as always active";
         findings
             .report(&SCHEDULE_NEVER_FIRES, path(), *text, reason)
             .suggest(
@@ -67,8 +66,9 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
             Some(_) => "never",
             None => "always or never",
         };
-        let reason =
-            format!("an interval counts from the moment Karpenter looks, so this budget is {state} active");
+        let reason = format!(
+            "an interval counts from the moment at which Karpenter evaluates it, so this budget is {state} active"
+        );
         findings
             .report(&SCHEDULE_EVERY, path(), *text, reason)
             .suggest("write five fields");
@@ -77,7 +77,7 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
     let reason = if schedule.fires_on_either_day() {
         Some("both day fields are restricted, and either of them is enough for it to fire")
     } else if Schedule::restricts_days_in_vain(text) {
-        Some("one day field has every day, and either of them is enough, so it fires every day")
+        Some("one day field matches every day, and either of them is enough, so it fires every day")
     } else {
         None
     };
@@ -140,7 +140,7 @@ mod tests {
     fn what_only_the_crd_rejects_is_denied_too() {
         for schedule in ["@every 1h", "0 9 * * *\n"] {
             assert!(
-                errors_of(schedule)[0].contains("Karpenter's CRD takes five fields"),
+                errors_of(schedule)[0].contains("Karpenter's CRD accepts five fields"),
                 "{schedule}"
             );
         }

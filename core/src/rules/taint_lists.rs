@@ -45,7 +45,7 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let reason = format!(
-            "{} has this key and effect already, and Karpenter accepts the pair only once, startup taints included, whatever the value",
+            "{} already has this key and effect, and Karpenter accepts the pair only once, startup taints included, whatever the value",
             earlier.here()
         );
         let finding = findings
@@ -63,7 +63,7 @@ fn check_reserved(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         || (key == UNREGISTERED && taint.list == TaintList::Taints)
         || (key == REBOOTING && findings.context.release.has(KarpenterVersion::UNHEALTHY));
     if is_reserved {
-        let reason = "Karpenter sets and removes this taint itself, so here it keeps pods away or vanishes";
+        let reason = "Karpenter sets and removes this taint itself, so here it keeps pods off the nodes, or is removed";
         findings
             .report(&TAINT_RESERVED, taint.path("key"), key, reason)
             .suggest("use a key of your own");
@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(
             errors(&both),
             [
-                "spec.template.spec.startupTaints[0].key: Invalid value: \"a\": spec.template.spec.taints[0] has this \
-                 key and effect already, and Karpenter accepts the pair only once, startup taints included, \
+                "spec.template.spec.startupTaints[0].key: Invalid value: \"a\": spec.template.spec.taints[0] already \
+                 has this key and effect, and Karpenter accepts the pair only once, startup taints included, \
                  whatever the value; remove one of them [taint-repeated]"
             ]
         );

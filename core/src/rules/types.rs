@@ -25,7 +25,7 @@ pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mu
         }
         (Json::Array(_), Shape::FormattedText) => {
             finding.origin(Origin::Silent).reason.push_str(
-                ": the API server takes a list, but Karpenter then fails to list every object of this kind",
+                ": the API server accepts a list, but Karpenter then fails to list every object of this kind",
             );
             finding
         }

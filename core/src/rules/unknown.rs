@@ -70,7 +70,7 @@ pub fn report(
 ) {
     let suggestion = spelling.suggest(&path, name, known);
     let reason = format!(
-        "karpenter.sh/{} has no such field; kubectl rejects it and other clients lose it",
+        "karpenter.sh/{} has no such field; kubectl rejects it and other clients silently drop it",
         spelling.version.as_str()
     );
     findings
@@ -120,8 +120,8 @@ mod tests {
         assert_eq!(
             errors(&json!({"spec": {"wieght": 10}})),
             [
-                "spec.wieght: Unknown field: karpenter.sh/v1 has no such field; kubectl rejects it and other \
-                 clients lose it; did you mean weight? [field-unknown]"
+                "spec.wieght: Unknown field: karpenter.sh/v1 has no such field; kubectl rejects it and other clients \
+                 silently drop it; did you mean weight? [field-unknown]"
             ]
         );
         let typo = json!({"spec": {"template": {"spec": {"terminationGracePeirod": "1h"}}}});

@@ -23,28 +23,30 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
     };
     let slashes = 1 + name.bytes().filter(|byte| *byte == b'/').count();
     if slashes > 1 {
-        return Err(format!("has {slashes} slashes and may have one, between domain and name").into());
+        return Err(
+            format!("has {slashes} slashes, and at most one is allowed, between domain and name").into(),
+        );
     }
     if domain.is_empty() {
-        return Err("nothing is before the slash, where a domain belongs".into());
+        return Err("the domain before the slash is missing".into());
     }
     if domain.len() > LONGEST_DOMAIN {
         let length = domain.len();
         return Err(format!(
-            "the domain before the slash is {length} bytes long and may have {LONGEST_DOMAIN}"
+            "the domain before the slash is {length} bytes long, and the maximum is {LONGEST_DOMAIN}"
         )
         .into());
     }
     if !is_subdomain(domain) {
         let culprit = culprit(domain, is_domain_byte);
         return Err(format!(
-            "the domain before the slash holds `{culprit}`; it consists of lower-case letters, digits, `-` and `.`, \
+            "the domain before the slash contains `{culprit}`; it consists of lower-case letters, digits, `-` and `.`, \
              and each part of it begins and ends with a letter or digit"
         )
         .into());
     }
     if name.is_empty() {
-        return Err("nothing is behind the slash, where a name belongs".into());
+        return Err("the name after the slash is missing".into());
     }
     check_name(name)
 }
@@ -53,7 +55,7 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
 /// that does not name it.
 pub fn label_value(text: &str) -> Result<(), Cow<'static, str>> {
     if text.len() > LONGEST_VALUE {
-        return Err(format!("is {} bytes long and may have {LONGEST_VALUE}", text.len()).into());
+        return Err(format!("is {} bytes long, and the maximum is {LONGEST_VALUE}", text.len()).into());
     }
     if text.is_empty() { Ok(()) } else { check_word(text) }
 }
@@ -132,7 +134,7 @@ pub(crate) fn corrected_value(text: &str) -> Option<&str> {
 fn check_name(name: &str) -> Result<(), Cow<'static, str>> {
     if name.len() > LONGEST_NAME {
         return Err(format!(
-            "the name is {} bytes long and may have {LONGEST_NAME}",
+            "the name is {} bytes long, and the maximum is {LONGEST_NAME}",
             name.len()
         )
         .into());
@@ -148,10 +150,10 @@ fn check_word(text: &str) -> Result<(), Cow<'static, str>> {
         return Err("must begin and end with a letter or digit".into());
     }
     let culprit = match culprit(text, is_word_byte).as_str() {
-        " " => "a blank".to_owned(),
+        " " => "a space".to_owned(),
         other => format!("`{other}`"),
     };
-    Err(format!("holds {culprit}; only letters, digits, `-`, `_` and `.` may be there").into())
+    Err(format!("contains {culprit}; only letters, digits, `-`, `_` and `.` are allowed").into())
 }
 
 /// `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`
@@ -235,19 +237,13 @@ mod tests {
     #[test]
     fn an_error_tells_which_part_of_a_key_is_wrong() {
         assert_eq!(key_error(""), "must not be empty");
-        assert_eq!(
-            key_error("/b"),
-            "nothing is before the slash, where a domain belongs"
-        );
-        assert_eq!(
-            key_error("a/"),
-            "nothing is behind the slash, where a name belongs"
-        );
+        assert_eq!(key_error("/b"), "the domain before the slash is missing");
+        assert_eq!(key_error("a/"), "the name after the slash is missing");
         assert!(key_error("a/b/c").starts_with("has 2 slashes"));
-        assert!(key_error("Foo.com/bar").starts_with("the domain before the slash holds `F`;"));
-        assert!(key_error("foo..com/bar").starts_with("the domain before the slash holds `foo..com`;"));
-        assert!(key_error("a b").starts_with("holds a blank;"));
-        assert!(key_error("a\u{1b}").starts_with("holds `\\u{1b}`;"));
+        assert!(key_error("Foo.com/bar").starts_with("the domain before the slash contains `F`;"));
+        assert!(key_error("foo..com/bar").starts_with("the domain before the slash contains `foo..com`;"));
+        assert!(key_error("a b").starts_with("contains a space;"));
+        assert!(key_error("a\u{1b}").starts_with("contains `\\u{1b}`;"));
         assert_eq!(key_error("-a"), "must begin and end with a letter or digit");
         assert!(key_error(&"n".repeat(64)).starts_with("the name is 64 bytes long"));
         assert!(
@@ -261,10 +257,10 @@ mod tests {
             assert_eq!(label_value(value), Ok(()), "{value}");
         }
         for (value, why) in [
-            (&*"v".repeat(64), "is 64 bytes long and may have 63"),
+            (&*"v".repeat(64), "is 64 bytes long, and the maximum is 63"),
             ("a-", "must begin and end"),
-            ("us east", "holds a blank;"),
-            ("a/b", "holds `/`;"),
+            ("us east", "contains a space;"),
+            ("a/b", "contains `/`;"),
         ] {
             let error = label_value(value).unwrap_err();
             assert!(error.starts_with(why), "{value}: {error}");
@@ -275,7 +271,10 @@ mod tests {
     fn the_crd_pattern_bounds_no_length() {
         let long = format!("k/{}", "n".repeat(64));
         assert!(matches_crd_key(&long));
-        assert_eq!(key_error(&long), "the name is 64 bytes long and may have 63");
+        assert_eq!(
+            key_error(&long),
+            "the name is 64 bytes long, and the maximum is 63"
+        );
     }
 
     #[test]

@@ -24,12 +24,12 @@ impl Mistake {
         }
     }
 
-    /// The same with what to write instead, if that is known.
+    /// Adds what to write instead, if that is known.
     pub(crate) fn suggest(self, suggestion: Option<Suggestion>) -> Self {
         Self { suggestion, ..self }
     }
 
-    /// The same for a text that the CRD accepts.
+    /// Notes that the CRD accepts the text.
     pub(crate) fn let_through(self) -> Self {
         Self {
             is_let_through: true,

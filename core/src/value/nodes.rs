@@ -27,7 +27,7 @@ impl BudgetNodes {
             Mistake::new(
                 "it is above 2147483647, where Karpenter wraps around to some other limit or to none",
             )
-            .suggest(Some("write 100% if all nodes may go at once".into()))
+            .suggest(Some("write 100% if all nodes may be disrupted at once".into()))
             .let_through()
         })
     }
@@ -41,7 +41,7 @@ impl BudgetNodes {
 fn parse_percent(digits: &str) -> Result<BudgetNodes, Mistake> {
     let percent = digits.parse::<u8>().ok().filter(|percent| *percent <= 100);
     let Some(percent) = percent else {
-        return Err(Mistake::new("a percentage goes from 0% to 100%").suggest(Some("write 100%".into())));
+        return Err(Mistake::new("a percentage must be from 0% to 100%").suggest(Some("write 100%".into())));
     };
     if digits.len() > 2 && digits != "100" {
         let suggestion = Suggestion::write(format!("{percent}%"));
@@ -58,13 +58,14 @@ fn diagnose(text: &str) -> Mistake {
     }
     if text.contains(char::is_whitespace) {
         let joined: String = text.split_whitespace().collect();
-        return Mistake::new("there may be no blanks in it").suggest(proposal(&joined));
+        return Mistake::new("it must not contain spaces").suggest(proposal(&joined));
     }
     if number.strip_prefix('-').is_some_and(is_number) {
         return Mistake::new("it cannot be negative");
     }
     if number.strip_prefix('+').is_some_and(is_number) {
-        return Mistake::new("it takes no plus sign").suggest(text.strip_prefix('+').and_then(proposal));
+        return Mistake::new("it must not have a plus sign")
+            .suggest(text.strip_prefix('+').and_then(proposal));
     }
     if let Some((whole, fraction)) = number.split_once('.')
         && is_number(whole)
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn each_mistake_is_distinguished_and_corrected_if_that_is_certain() {
-        let too_large = Some("write 100% if all nodes may go at once");
+        let too_large = Some("write 100% if all nodes may be disrupted at once");
         for (text, why, suggestion) in [
             ("", "a number of nodes or a percentage is missing", None),
             ("101%", "from 0% to 100%", Some("write 100%")),
@@ -130,10 +131,10 @@ mod tests {
             ("1.0", "fractions", Some("write \"1\"")),
             ("50.0%", "fractions", Some("write 50%")),
             ("0.5%", "fractions", None),
-            ("10 %", "blanks", Some("write 10%")),
-            (" 10", "blanks", Some("write \"10\"")),
-            ("10\n", "blanks", Some("write \"10\"")),
-            ("ten nodes", "blanks", None),
+            ("10 %", "spaces", Some("write 10%")),
+            (" 10", "spaces", Some("write \"10\"")),
+            ("10\n", "spaces", Some("write \"10\"")),
+            ("ten nodes", "spaces", None),
             ("%", "neither", None),
             ("10%%", "neither", None),
             ("1e3", "neither", None),

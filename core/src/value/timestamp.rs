@@ -61,7 +61,7 @@ fn diagnose(text: &str) -> &'static str {
     }
     let upper = text.to_ascii_uppercase();
     if upper != text && check_timestamp(&upper).is_ok() {
-        "`T` and `Z` must be capital letters: the API server takes small ones, but Karpenter then fails to list every \
+        "`T` and `Z` must be capital letters: the API server accepts lower-case ones, but Karpenter then fails to list every \
          object of this kind"
     } else if check_timestamp(&format!("{text}Z")).is_ok() {
         "the time zone is missing: Z, or an offset such as +09:00"

@@ -42,21 +42,21 @@ pub struct Blocked {
 const MEANINGS: [(&str, &str); 12] = [
     (
         "due to blocking budget",
-        "the budgets of the pool let no node go for this reason then; what they allow now is above",
+        "the budgets of the pool allowed no disruption for this reason then; what they allow now is above",
     ),
     (
         "pod has \"karpenter.sh/do-not-disrupt\" annotation",
-        "a pod on it must not be moved: the node goes when the pod has ended or the pod's annotation is taken off",
+        "a pod on it must not be moved: the node can be disrupted once the pod has ended or the pod's annotation is removed",
     ),
     (
         "blocked through the \"karpenter.sh/do-not-disrupt\" annotation",
-        "the node itself must not be moved: it may go when its annotation karpenter.sh/do-not-disrupt is taken off; if it \
-         has the label poolgate.dev/held, too, poolgate takes both off when there is room for a replacement",
+        "the node itself must not be disrupted until its annotation karpenter.sh/do-not-disrupt is removed; if it \
+         also has the label poolgate.dev/held, poolgate removes both when there is room for a replacement",
     ),
     (
         "blocked through the \"karpenter.sh/do-not-repair\" annotation",
-        "it is broken and must not be repaired: it may be when its annotation karpenter.sh/do-not-repair is taken off; if \
-         it has the label poolgate.dev/held, too, there was no place for a replacement: `poolgate status` says what follows",
+        "it is broken and must not be repaired until its annotation karpenter.sh/do-not-repair is removed; if it \
+         also has the label poolgate.dev/held, there was no place for a replacement: `poolgate status` says what happens next",
     ),
     (
         "requires a termination grace period to bypass blocking pods",
@@ -65,7 +65,7 @@ const MEANINGS: [(&str, &str); 12] = [
     ),
     (
         "are unhealthy",
-        "so many nodes are broken that Karpenter takes the cause for a common one: it repairs none of them until fewer are",
+        "so many nodes are broken that Karpenter assumes a common cause: it repairs none of them until fewer are",
     ),
     (
         "eviction does not support multiple PDBs",
@@ -73,15 +73,15 @@ const MEANINGS: [(&str, &str); 12] = [
     ),
     (
         "pdb prevents pod evictions",
-        "a PodDisruptionBudget lets no pod go now: `kubectl get pdb -A` shows it with 0 allowed disruptions",
+        "a PodDisruptionBudget allows no eviction now: `kubectl get pdb -A` shows it with 0 allowed disruptions",
     ),
     (
         "nominated for a pending pod",
-        "a waiting pod will be scheduled to it: this passes by itself",
+        "a pending pod will be scheduled to it: this passes by itself",
     ),
     (
         "deleting or marked for deletion",
-        "it is on its way out already, and takes a place under the budgets",
+        "it is already being removed, and counts against the budgets",
     ),
     (
         "initialized",
@@ -177,8 +177,8 @@ mod tests {
                 "Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[a b])",
                 "two",
             ),
-            ("Node is nominated for a pending pod", "a waiting pod"),
-            ("Node is deleting or marked for deletion", "it is on its way"),
+            ("Node is nominated for a pending pod", "a pending pod"),
+            ("Node is deleting or marked for deletion", "it is already being"),
             ("Node isn't initialized nor registered", "pods cannot be"),
             ("Node is rebooting", "it is being rebooted"),
             (

@@ -15,7 +15,7 @@ const DAYS: usize = 7;
 /// The offsets of all zones are whole quarters of an hour.
 const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 
-/// How many nodes may go at once.
+/// How many nodes may be disrupted at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Amount {
     /// This many.

@@ -88,7 +88,7 @@ impl Live {
         each(cluster, NODES, None, |node| live.node(&node, &claims))?;
         if let Err(error) = live.events(cluster, &claims) {
             live.complaints
-                .push(format!("the events of Karpenter are not known: {error}"));
+                .push(format!("Karpenter's events could not be read: {error}"));
         }
         Ok(live)
     }

@@ -1,5 +1,5 @@
-//! `poolgate budgets`: which budgets of a NodePool are active at a moment, which of them decides, how many nodes
-//! may go and when that changes; or all of it over a week.
+//! `poolgate budgets`: which budgets of a NodePool are active at a moment, which of them decides, how many nodes may
+//! be disrupted and when that changes; or all of it over a week.
 
 mod at_limit;
 mod blocked;

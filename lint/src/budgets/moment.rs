@@ -119,7 +119,7 @@ fn changed(subject: &Subject<'_>, change: Change, clock: &Clock) -> String {
         Change::Never => "this never changes".into(),
         Change::At { at, to } => format!("from {} on: {}", clock.write(at), subject.described(to)),
         Change::NotBefore(until) => format!(
-            "this stays so until {} at least; later times were not checked",
+            "this stays so until at least {}; later times were not checked",
             clock.write(until)
         ),
     }

@@ -51,7 +51,7 @@ fn broken(subject: &Subject<'_>) -> Option<String> {
     let suggestion = suggestion.unwrap_or_default();
     Some(format!(
         "Karpenter cannot read the schedule of budgets[{index}]: {error}{suggestion}. One such schedule stops all voluntary \
-         disruption of the pool, for every reason, also those that the budget does not name."
+         disruption of the pool, for every reason, even those that the budget does not name."
     ))
 }
 
@@ -66,8 +66,8 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
     };
     let moot = entries.iter().find(|entry| opens(entry))?;
     Some(format!(
-        "budgets[{}] lets no node go and holds always. No other budget can open what it closes, budgets[{}] neither: \
-         of all that are active the lowest counts. To let nodes go in some hours, give it a schedule and a duration \
+        "budgets[{}] blocks all disruption and is always active. No other budget can open what it closes, not even \
+         budgets[{}]: of all that are active the lowest counts. To allow disruption in some hours, give it a schedule and a duration \
          that cover the others: `poolgate budgets plan` does.",
         closed.index, moot.index
     ))
@@ -93,9 +93,9 @@ fn unlimited_at_times(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Op
         format!("from {} on", clock.write(first))
     };
     Some(format!(
-        "Budgets only restrict: where none is active, nothing limits and every node may go at once. For {} that is so \
-         {when}. A budget without a schedule, such as nodes: 10%, limits the other hours; to let nodes go in a window \
-         only, write a budget of 0 that covers all hours outside of it: `poolgate budgets plan` does.",
+        "Budgets only restrict: where none is active, nothing is limited and all nodes may be disrupted at once. For {} that is so \
+         {when}. A budget without a schedule, such as nodes: 10%, limits the other hours; to allow disruption only \
+         in a window, write a budget of 0 that covers all hours outside it: `poolgate budgets plan` does.",
         names.join(", ")
     ))
 }
@@ -119,7 +119,7 @@ fn never_open(subject: &Subject<'_>) -> Option<String> {
     let never = |entry: &&Entry| matches!(entry.timing, Timing::Never);
     let entry = subject.budgets.entries().iter().find(never)?;
     Some(format!(
-        "budgets[{}] never holds: its window has no length, or opens by an interval that starts again each time \
+        "budgets[{}] is never active: its window has no length, or opens by an interval that starts again each time \
          Karpenter checks.",
         entry.index
     ))
@@ -149,7 +149,7 @@ fn expiry(subject: &Subject<'_>) -> Option<String> {
         Field::Present(age) => (quoted(age), ""),
     };
     Some(format!(
-        "A budget of 0 does not stop expiration: nodes of this pool go at the age of {age}{whose}, also in a freeze. \
+        "A budget of 0 does not stop expiration: nodes of this pool are removed at the age of {age}{whose}, even during a freeze. \
          expireAfter: Never ends that."
     ))
 }
@@ -165,7 +165,7 @@ fn concurrency(subject: &Subject<'_>) -> Option<String> {
         };
         format!(
             "A number is how many nodes may be on their way out at the same time, not a total: when one is gone, the \
-             next may go. Nodes that are not ready or already being deleted count against it.{expiry}"
+             next may be disrupted. Nodes that are not ready or already being deleted count against it.{expiry}"
         )
     })
 }
@@ -173,7 +173,7 @@ fn concurrency(subject: &Subject<'_>) -> Option<String> {
 fn zone(clock: &Clock) -> Option<String> {
     let zone = clock.zone()?;
     Some(format!(
-        "Schedules are in UTC, and Karpenter knows no other zone. Days and hours of {zone} are shown for reading only; \
+        "Schedules are in UTC, and Karpenter supports no other zone. Days and hours of {zone} are shown for reading only; \
          where clocks there change in summer, windows move by an hour. `poolgate budgets plan` writes budgets for both \
          halves of the year."
     ))

@@ -34,11 +34,11 @@ pub struct PlanArgs {
     #[arg(long, value_name = "HOURS")]
     freeze: Vec<String>,
 
-    /// How many nodes may go at once where some may: a number or a percentage
+    /// How many nodes may be disrupted at once where some may: a number or a percentage
     #[arg(long, value_name = "NODES", default_value = "10%", value_parser = nodes)]
     nodes: BudgetNodes,
 
-    /// Only for this reason; others may go at any time. May be given again
+    /// Only for this reason; others may be disrupted at any time. May be given again
     #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
     reason: Vec<Reason>,
 
@@ -104,8 +104,8 @@ fn local_hours(text: &str, default_zone: &str) -> anyhow::Result<LocalHours> {
 fn introduction(args: &PlanArgs) -> String {
     let mut text = String::new();
     for (texts, what) in [
-        (&args.allow, "Nodes may go in these hours only"),
-        (&args.freeze, "No node may go"),
+        (&args.allow, "Nodes may be disrupted only in these hours"),
+        (&args.freeze, "No node may be disrupted"),
     ] {
         if !texts.is_empty() {
             let texts: Vec<String> = texts.iter().map(|text| text.escape_debug().to_string()).collect();
@@ -117,7 +117,7 @@ fn introduction(args: &PlanArgs) -> String {
         let _ = writeln!(text, "# Hours without a zone are those of {zone}.");
     }
     text.push_str(
-        "# Budgets only restrict, so those of 0 cover the hours in which no node may go, in UTC.\n\
+        "# Budgets only restrict, so those of 0 cover the hours in which no node may be disrupted, in UTC.\n\
          # Expiration (expireAfter) is not limited by budgets.\n",
     );
     text
@@ -166,7 +166,10 @@ fn budgets(args: &PlanArgs, variant: &Variant) -> String {
     };
     let mut text = String::from("spec:\n  disruption:\n    budgets:\n");
     if reasons.is_empty() && variant.closed.contains(&Closed::Always) {
-        text.insert_str(0, "# These hours leave no minute in which a node may go.\n");
+        text.insert_str(
+            0,
+            "# These hours leave no minute in which a node may be disrupted.\n",
+        );
     } else {
         let _ = writeln!(text, "    - nodes: {}", quoted_nodes(args.nodes));
     }

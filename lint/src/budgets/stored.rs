@@ -23,9 +23,8 @@ fn above_limit(object: &Value, pool: &NodePool<'_>) -> Option<String> {
     let limit = pool.node_limit()?;
     (limit < Quantity::from(i64::from(nodes))).then(|| {
         format!(
-            "The status counts {nodes} nodes, more than limits.nodes allows. Karpenter looks at the limit before it launches a \
-             batch of nodes, not while it does, and removes none for it: it launches no more before enough have gone for \
-             other reasons, and replaces none before it goes. poolgate's gate (serve --gate) keeps a pool from getting there."
+            "The status counts {nodes} nodes, more than limits.nodes allows. Karpenter checks the limit before it \
+             launches a batch of nodes, not during it, and removes none because of it: it launches no more until enough nodes are gone for other reasons, and replaces none until it is gone. poolgate's gate (serve --gate) prevents this."
         )
     })
 }

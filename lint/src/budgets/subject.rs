@@ -156,21 +156,21 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// How many nodes may go, and which budget decides it.
+    /// How many nodes may be disrupted, and which budget decides it.
     pub fn described(&self, allowance: Allowance) -> String {
         match allowance {
-            Allowance::Unlimited => "all nodes may go at once; no budget is active".into(),
+            Allowance::Unlimited => "all nodes may be disrupted at once; no budget is active".into(),
             Allowance::Limited { nodes, budget } => {
                 format!("{}, by {}", counted(nodes), self.called(budget))
             }
             Allowance::Blocked { budget } => format!(
-                "no node may go; Karpenter cannot read the schedule of {}",
+                "no node may be disrupted; Karpenter cannot read the schedule of {}",
                 self.called(budget)
             ),
         }
     }
 
-    /// How many nodes may go for a reason besides those that already count against the budgets; empty if none does,
+    /// How many nodes may be disrupted for a reason besides those that already count against the budgets; empty if none does,
     /// or if no cluster is read.
     pub fn left(&self, reason: Reason, allowance: Allowance) -> String {
         let consumed = self.consumed(reason);
@@ -184,7 +184,7 @@ impl<'a> Subject<'a> {
             0 => "no further node".to_owned(),
             left => format!("{left} more"),
         };
-        format!("\n  {}, so {left} may go now", in_use.described(reason))
+        format!("\n  {}, so {left} may be disrupted now", in_use.described(reason))
     }
 
     /// How many nodes count against the budgets for a reason.
@@ -193,12 +193,12 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// How many nodes may go, as a clause.
+/// How many nodes may be disrupted, as a clause.
 pub fn counted(nodes: u32) -> String {
     match nodes {
-        0 => "no node may go".into(),
-        1 => "1 node may go at once".into(),
-        several => format!("{several} nodes may go at once"),
+        0 => "no node may be disrupted".into(),
+        1 => "1 node may be disrupted at once".into(),
+        several => format!("{several} nodes may be disrupted at once"),
     }
 }
 

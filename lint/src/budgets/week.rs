@@ -101,7 +101,7 @@ impl Columns {
             signs.push("- no such hour, clocks change");
         }
         format!(
-            "an hour a column: how many nodes may go at once, the lowest number of the hour\n  {}\n",
+            "an hour a column: how many nodes may be disrupted at once, the lowest number of the hour\n  {}\n",
             signs.join("   ")
         )
     }

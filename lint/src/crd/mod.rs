@@ -110,7 +110,7 @@ fn patched(text: &str, defaults: Option<&DefaultValues>) -> anyhow::Result<Strin
     }
     ensure!(
         definitions > 0,
-        "the input holds no CustomResourceDefinition of NodePools in the group karpenter.sh; \
+        "the input contains no CustomResourceDefinition of NodePools in the group karpenter.sh; \
          `kubectl get crd nodepools.karpenter.sh -o yaml` prints the installed one"
     );
     let patched = insertion::apply(text, insertions);
@@ -130,7 +130,7 @@ fn replacement(
 ) -> anyhow::Result<Insertion> {
     ensure!(
         overruled.is_taken,
-        "version {} of the definition does not take the policy's {} {}",
+        "version {} of the definition does not accept the policy's {} {}",
         overruled.version,
         overruled.field,
         overruled.wanted

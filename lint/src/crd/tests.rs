@@ -204,10 +204,10 @@ fn rejection(text: &str) -> String {
 
 #[test]
 fn errors_say_what_cannot_be_done() {
-    assert!(rejection("kind: NodePool\n").starts_with("the input holds no CustomResourceDefinition"));
-    assert!(rejection("").starts_with("the input holds no CustomResourceDefinition"));
+    assert!(rejection("kind: NodePool\n").starts_with("the input contains no CustomResourceDefinition"));
+    assert!(rejection("").starts_with("the input contains no CustomResourceDefinition"));
     let other = V1.replace("group: karpenter.sh", "group: example.com");
-    assert!(rejection(&other).starts_with("the input holds no CustomResourceDefinition"));
+    assert!(rejection(&other).starts_with("the input contains no CustomResourceDefinition"));
     assert_eq!(
         rejection("a: 1\n---\nb: [1\nc: 2\n"),
         "the input cannot be read, line 4, column 2: a bracket is not closed before this place"
@@ -305,6 +305,6 @@ fn a_default_that_a_version_does_not_know_is_rejected() {
     let error = super::patched(V1_AND_V1BETA1, Some(&defaults)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "version v1 of the definition does not take the policy's consolidationPolicy \"Balanced\""
+        "version v1 of the definition does not accept the policy's consolidationPolicy \"Balanced\""
     );
 }

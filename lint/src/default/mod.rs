@@ -72,7 +72,7 @@ struct Tally {
 pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     let names_stdin = args.paths.iter().any(|path| path.as_os_str() == "-");
     if args.write && names_stdin {
-        bail!("--write changes files, and standard input is none: name the files");
+        bail!("--write changes files, not standard input: name the files");
     }
     let inputs = files::find(&args.paths, None, &Excluded::nothing());
     let work = Work {

@@ -61,7 +61,7 @@ pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed 
                 Some(new) => insertions.extend(new),
                 None => done.troubles.push(at(
                     start,
-                    "an alias or an unusual layout is where a default belongs: write it by hand",
+                    "a default would go where there is an alias or an unusual layout: write it by hand",
                 )),
             }
         }

@@ -58,7 +58,7 @@ impl Input {
         }
     }
 
-    /// The same, to be read more than once: standard input can be read only once.
+    /// The input, held so that it can be read more than once: standard input can be read only once.
     pub fn held(self) -> Self {
         let source = match &self.source {
             Source::Stdin => Source::Held(self.read().map_err(|error| error.to_string())),
@@ -172,7 +172,7 @@ impl Search<'_> {
         for entry in walk {
             let Some(left) = self.entries_left.checked_sub(1) else {
                 let why =
-                    format!("it holds more than {MAX_ENTRIES} files and directories: name a part of it");
+                    format!("it contains more than {MAX_ENTRIES} files and directories: name a part of it");
                 return self.nowhere(directory, &why);
             };
             self.entries_left = left;

@@ -10,11 +10,13 @@ pub enum Language {
     /// The language of Terraform.
     #[error(
         "HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a YAML file, which \
-         yamldecode(file(\"pool.yaml\")) brings into the resource, and name that file here"
+         yamldecode(file(\"pool.yaml\")) loads into the resource, and name that file here"
     )]
     Hcl,
     /// Jsonnet, as Tanka uses it.
-    #[error("jsonnet, and only YAML and JSON are read: give what it makes, `jsonnet FILE | poolgate lint -`")]
+    #[error(
+        "jsonnet, and only YAML and JSON are read: pass what it prints, `jsonnet FILE | poolgate lint -`"
+    )]
     Jsonnet,
 }
 

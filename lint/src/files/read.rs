@@ -26,7 +26,7 @@ pub enum ReadError {
         /// The first byte at fault, from 0.
         offset: usize,
     },
-    /// The same error as when it was first read.
+    /// The error of the first attempt to read it.
     #[error("{0}")]
     Held(String),
     /// Text that generates a manifest but is not one.

@@ -7,7 +7,7 @@ pub fn stdin(what: &str) -> StdinLock<'static> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         remark(&format!(
-            "waiting for {what} on standard input: type or paste, then Ctrl-D; --help shows what else there is"
+            "waiting for {what} on standard input: type or paste, then Ctrl-D; --help shows the other ways"
         ));
     }
     stdin.lock()

@@ -77,9 +77,9 @@ impl Baseline {
         }
         let text = fs::read_to_string(path).with_context(|| format!("the baseline {name} cannot be read"))?;
         let file: BaselineFile =
-            serde_json::from_str(&text).with_context(|| format!("{name} is no baseline"))?;
+            serde_json::from_str(&text).with_context(|| format!("{name} is not a baseline"))?;
         if file.api_version != API_VERSION || file.kind != KIND {
-            bail!("{name} is no baseline: write apiVersion {API_VERSION} and kind {KIND}");
+            bail!("{name} is not a baseline: write apiVersion {API_VERSION} and kind {KIND}");
         }
         let mut known = HashMap::new();
         for entry in file.findings {

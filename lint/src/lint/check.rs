@@ -299,9 +299,9 @@ impl FileCheck<'_, '_> {
         let key = (number, checked.path.clone());
         let of_object = self.manifest.across.and_then(|across| across.get(&key));
         for across in of_object.into_iter().flatten() {
-            let karpenter = self.settings.karpenter_for(checked.version());
             let diagnostic = across.diagnostic.clone();
-            let Some(diagnostic) = weighed(diagnostic, checked.value, self.manifest.policy, karpenter) else {
+            let Some(diagnostic) = weighed(across.rule, diagnostic, checked.value, self.manifest.policy)
+            else {
                 continue;
             };
             let finding = Finding {

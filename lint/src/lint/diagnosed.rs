@@ -19,7 +19,7 @@ pub fn suggestion(
     }
     Some(match verdict {
         Some(Verdict::Fails(trouble)) => {
-            let mut text = format!("in quotes it is denied, too: {}", trouble.reason);
+            let mut text = format!("in quotes it is denied as well: {}", trouble.reason);
             if let Some(better) = &trouble.suggestion {
                 text.push_str("; ");
                 text.push_str(&better.text);

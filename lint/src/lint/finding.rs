@@ -144,7 +144,7 @@ impl Finding {
 
 /// Why an offered fix was not written.
 const UNWRITTEN: &str =
-    "the fixes of this file together would bring an error or change something else: change it by hand";
+    "the fixes of this file together would cause an error or change something else: change it by hand";
 
 /// Lines that say where a certain suggestion was not written, and why.
 pub fn left(name: &str, findings: &[Finding]) -> Vec<String> {

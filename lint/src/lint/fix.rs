@@ -84,7 +84,7 @@ impl TextEdit {
             written.key_alias
         };
         if alias.is_some() {
-            return Err("an alias brings this value: change it where it is written");
+            return Err("this value comes from an alias: change it where it is written");
         }
         let keeps_value = match (written.value_form, &change.write) {
             (_, None) | (Form::Open, _) => true,
@@ -99,7 +99,7 @@ impl TextEdit {
             return Err("another program fills in a variable here: change it where it is set");
         }
         if document.is_shared(span) {
-            return Err("aliases bring this value to other fields, too: change it by hand");
+            return Err("other fields use this value through aliases: change it by hand");
         }
         Ok(Self {
             place: source_range::located(span, lines),
@@ -112,7 +112,7 @@ impl TextEdit {
 }
 
 /// Why a value in an unusual notation is left to the author.
-const UNUSUAL: &str = "a tag or a block text is here: change it by hand";
+const UNUSUAL: &str = "there is a tag or a block text here: change it by hand";
 
 /// The span of the text that a change replaces, and its new text.
 fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Option<(Span, String)> {

@@ -11,9 +11,9 @@ use crate::text_rules;
 /// The finding on a text that is not JSON.
 pub fn finding(why: &str, place: SourceRange) -> Finding {
     Finding {
-        message: format!("kubectl reads this as YAML, but it is no JSON: {}", clean(why)),
+        message: format!("kubectl reads this as YAML, but it is not JSON: {}", clean(why)),
         suggestion: Some(
-            "write JSON, for those that read it by the name of the file, such as Argo CD".into(),
+            "write JSON: tools that go by the name of the file, such as Argo CD, cannot read this".into(),
         ),
         ..Finding::of_manifest(text_rules::JSON, Severity::Warning, place)
     }
@@ -33,7 +33,7 @@ pub fn mistake(text: &str) -> Option<(usize, String)> {
     let offset = text.len() - unmarked.len() + unmarked.floor_char_boundary(at.min(unmarked.len()));
     let (before, behind) = text.split_at_checked(offset).unwrap_or_default();
     if behind.starts_with(['}', ']']) && before.trim_end().ends_with(',') {
-        return Some((offset, "a comma is before the closing bracket".into()));
+        return Some((offset, "there is a comma before the closing bracket".into()));
     }
     let reported = error.to_string();
     let why = reported.split(" at line ").next().unwrap_or_default().to_owned();
@@ -52,11 +52,11 @@ mod tests {
             ("", None),
             (
                 "{\n\"é\": 1,\n}",
-                Some(("}", "a comma is before the closing bracket")),
+                Some(("}", "there is a comma before the closing bracket")),
             ),
             (
                 "\u{feff}[1,]",
-                Some(("]", "a comma is before the closing bracket")),
+                Some(("]", "there is a comma before the closing bracket")),
             ),
             ("a: 1\n", Some(("a", "expected value"))),
             ("{} # c\n", Some(("#", "expected value"))),

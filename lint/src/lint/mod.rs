@@ -67,7 +67,7 @@ const MAX_ROUNDS: usize = 20;
 struct LintOutcome {
     /// Its findings as each output prints them.
     printed: Vec<String>,
-    /// The same for findings that are reported once in a run, with their rule.
+    /// Findings that are reported once in a run, with their rule.
     once: Vec<(&'static str, Vec<String>)>,
     tally: Tally,
     /// Messages besides the findings, one line each.
@@ -98,7 +98,7 @@ struct Work<'a> {
 /// Runs the command. A closed pipe is not a failure: the exit code still gives the verdict.
 pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if args.writes_fixes() && args.paths.iter().any(|path| path.as_os_str() == "-") {
-        bail!("--fix changes files, and standard input is none: name the files");
+        bail!("--fix changes files, not standard input: name the files");
     }
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let cluster = args.stored.connect(connect)?;

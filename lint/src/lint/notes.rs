@@ -28,9 +28,9 @@ pub fn guessed(checked: &Checked<'_>, karpenter: &Karpenter) -> Note {
         rule: text_rules::RELEASE,
         place: Place::Field(checked.path.clone().key("apiVersion")),
         message: format!(
-            "karpenter.sh/v1beta1 is checked for Karpenter {release}: 1.0 is the last line that serves it"
+            "karpenter.sh/v1beta1 is checked for Karpenter {release}: 1.0 is the last release line that serves it"
         ),
-        suggestion: "say with --karpenter-version what the cluster runs".into(),
+        suggestion: "set --karpenter-version to what the cluster runs".into(),
     }
 }
 
@@ -51,7 +51,7 @@ fn unnamed(checked: &Checked<'_>) -> Option<Note> {
     Some(Note {
         rule: text_rules::NAME,
         place: Place::Field(checked.path_of(&FieldPath::of(&["metadata", "name"]))),
-        message: "Required value: no cluster takes an object without a name".into(),
+        message: "Required value: no cluster accepts an object without a name".into(),
         suggestion: "add a name".into(),
     })
 }

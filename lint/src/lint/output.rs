@@ -29,7 +29,7 @@ impl FromStr for Wanted {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, file) = match text.split_once('=') {
-            Some((_, "")) => return Err("a file is missing behind =".into()),
+            Some((_, "")) => return Err("a file is missing after =".into()),
             Some((name, file)) => (name, Some(file.into())),
             None => (text, None),
         };

@@ -28,9 +28,9 @@ pub enum Verdict {
     Left(&'static str),
 }
 
-const BRINGS_AN_ERROR: &str = "it would bring an error, alone or with the other fixes: change it by hand";
+const BRINGS_AN_ERROR: &str = "it would cause an error, alone or with the other fixes: change it by hand";
 
-const NOT_TRIED: &str = "too many fixes of this object do not go together: change the others first";
+const NOT_TRIED: &str = "too many fixes of this object conflict: make the others first";
 
 /// A fix that is being reviewed.
 struct CandidateFix<'d> {

@@ -46,11 +46,11 @@ pub fn classes(cluster: &dyn Cluster, kinds: &BTreeSet<(String, String)>) -> Nod
         match names(cluster, group, kind) {
             Ok(Some(names)) => classes.add(group, kind, names),
             Ok(None) => files::remark(&files::clean(&format!(
-                "whether node classes exist is not known of {kind}: {} does not serve this kind of {group}; install its CRD",
+                "whether node classes of kind {kind} exist is not known: {} does not serve this kind of {group}; install its CRD",
                 cluster.server()
             ))),
             Err(error) => files::remark(&files::clean(&format!(
-                "whether node classes exist is not known of {kind}: {error}"
+                "whether node classes of kind {kind} exist is not known: {error}"
             ))),
         }
     }

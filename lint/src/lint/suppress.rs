@@ -65,7 +65,7 @@ impl<'t> Suppressions<'t> {
             None => (directive, ""),
         };
         let Some(names) = names.trim_start().strip_prefix("ignore ") else {
-            return self.syntax(comment, "this is no comment that poolgate knows");
+            return self.syntax(comment, "poolgate does not know this comment");
         };
         if why.is_empty() {
             self.syntax(comment, "this comment gives no reason");

@@ -183,7 +183,7 @@ impl fmt::Display for Tally {
             _ => "checked by themselves",
         };
         for (count, what, which) in [
-            (self.lowered, "warning", "that Karpenter rejects all the same"),
+            (self.lowered, "warning", "that Karpenter rejects anyway"),
             (self.parts, "patch", alone),
             (self.encrypted, "encrypted document", "skipped"),
             (self.others, "other object", "skipped"),

@@ -8,6 +8,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
 use poolgate_core::review::Subject;
+use poolgate_core::rule::Rule;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
 
 use super::finding::Elsewhere;
@@ -28,6 +29,7 @@ pub type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
 /// A finding on one object that depends on others.
 #[derive(Debug)]
 pub struct Across {
+    pub rule: &'static Rule,
     pub diagnostic: Diagnostic,
     pub others: Vec<Elsewhere>,
 }
@@ -82,6 +84,7 @@ impl Together {
             let of_input = together.entry(pool.here.file.clone()).or_default();
             let of_object = of_input.entry((pool.document, pool.path.clone())).or_default();
             of_object.push(Across {
+                rule: finding.rule,
                 diagnostic: finding.diagnostic,
                 others: others.map(|pool| pool.here.clone()).collect(),
             });

@@ -18,7 +18,7 @@ use crate::text_rules;
 type Fault = (&'static str, String, String);
 
 /// The message on a kind without version, or a version without kind.
-const ALONE: &str = "Required value: no cluster takes an object without it";
+const ALONE: &str = "Required value: no cluster accepts an object without it";
 
 /// What an object says it is, and its content.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ impl Claimed<'_> {
                 let name = FieldPath::of(&["metadata", "name"]);
                 name.find(self.value)?.as_str()?;
                 let api_version = api_version_of(kind, release);
-                let message = "Required value: no cluster takes an object without kind and apiVersion";
+                let message = "Required value: no cluster accepts an object without kind and apiVersion";
                 let suggestion = format!("add apiVersion: {api_version} and kind: {kind}");
                 Some(("kind", message.to_owned(), suggestion))
             }
@@ -111,7 +111,7 @@ pub fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Option<No
     Some(Note {
         rule: text_rules::KIND,
         place: Place::Field(FieldPath::root().index(index)),
-        message: "Invalid value: […]: kubectl takes no list as a document".into(),
+        message: "Invalid value: […]: kubectl does not accept a list as a document".into(),
         suggestion:
             "write each object as a document of its own, with --- before it, or put the list under items of \
                      apiVersion: v1, kind: List"
@@ -167,7 +167,7 @@ fn unserved(api_version: &str, version: &str, kind: &str, release: KarpenterVers
     let suggestion = match versions.first() {
         Some(best) if version == "v1beta1" => {
             format!(
-                "write {best} and convert the fields, or say with --karpenter-version what the cluster runs"
+                "write {best} and convert the fields, or set --karpenter-version to what the cluster runs"
             )
         }
         Some(best) => format!("write {best}"),
@@ -187,11 +187,11 @@ fn gone(kind: &str, release: KarpenterVersion) -> Fault {
             let api_version = api_version_of("NodePool", release);
             format!("write a NodePool of {api_version}: what is under spec belongs under spec.template.spec")
         }
-        "Machine" => "Karpenter makes NodeClaims in its place by itself: remove it".to_owned(),
+        "Machine" => "Karpenter creates NodeClaims instead, by itself: remove it".to_owned(),
         _ => {
             let mut forms = SERVED_KINDS.iter().filter(|served| served.kind == kind);
             let since = forms.next().map_or(release, ServedKind::since);
-            format!("it came with {since}: say with --karpenter-version what the cluster runs, or remove it")
+            format!("it came with {since}: set --karpenter-version to what the cluster runs, or remove it")
         }
     };
     let value = quoted(kind);
@@ -208,7 +208,7 @@ fn unknown(version: &str, kind: &str, release: KarpenterVersion) -> Fault {
     if let Some(NodeClassMismatch::Slip(class)) = NodeClassKind::mismatch(GROUP, kind) {
         return (
             "apiVersion",
-            format!("Invalid value: \"{GROUP}/{version}\": {kind} is no kind of this group"),
+            format!("Invalid value: \"{GROUP}/{version}\": {kind} is not a kind of this group"),
             format!("write {}", class_version(class.group, release)),
         );
     }

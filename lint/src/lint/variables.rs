@@ -29,7 +29,7 @@ pub fn note(document: &Document<'_>, text: &str) -> Option<Note> {
             "another program fills in variables here, and what depends on them is not checked: {}{others}",
             first_ones.join(", ")
         ),
-        suggestion: "say what they are with --envsubst FILE".into(),
+        suggestion: "give their values with --envsubst FILE".into(),
     })
 }
 

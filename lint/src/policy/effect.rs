@@ -30,7 +30,7 @@ impl Definition {
         }
         ensure!(
             !found.is_empty(),
-            "it holds no CustomResourceDefinition of NodePools in the group karpenter.sh"
+            "it contains no CustomResourceDefinition of NodePools in the group karpenter.sh"
         );
         Ok(Self(found))
     }

@@ -38,7 +38,10 @@ fn lists_and_json_are_read_and_other_objects_passed_over() {
     let (code, said, complaints) = budgets(&[MONDAY, "-"], list);
     assert_eq!((code, complaints.as_str()), (Some(0), ""));
     assert!(said.starts_with("NodePool kept, 40 nodes\n"), "{said}");
-    assert!(said.contains("4 nodes may go at once, by the default"), "{said}");
+    assert!(
+        said.contains("4 nodes may be disrupted at once, by the default"),
+        "{said}"
+    );
     let (code, said, complaints) = budgets(&[MONDAY], "kind: Pod\n");
     assert_eq!((code, said.as_str()), (Some(0), ""));
     assert_eq!(complaints, "no NodePool among 1 objects\n");
@@ -50,7 +53,7 @@ fn what_cannot_be_explained_is_named_with_its_place_beside_what_can() {
     let (code, said, complaints) = budgets(&[MONDAY], &text);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("all nodes may go at once; no budget is active"),
+        said.contains("all nodes may be disrupted at once; no budget is active"),
         "{said}"
     );
     let complaints: Vec<_> = complaints.lines().collect();

@@ -142,7 +142,7 @@ fn a_fix_that_is_denied_again_is_not_written() {
         ),
         ("expireAfter", "a unit is missing: s, m or h"),
     ] {
-        let reported = format!("must be a string; in quotes it is denied, too: {why}");
+        let reported = format!("must be a string; in quotes it is denied as well: {why}");
         let mut lines = outcome.stdout.lines();
         assert!(
             lines.any(|line| line.contains(field) && line.contains(&reported)),

@@ -64,7 +64,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
             "b/pool.yml",
             "templates/pool.yaml"
         ],
-        "the first one is a finding, too, because it is no JSON"
+        "the first one is a finding, too, because it is not JSON"
     );
     assert_eq!(outcome.status.code(), Some(1));
     assert_eq!(

@@ -20,7 +20,7 @@ fn a_value_that_an_alias_brings_is_left_and_reported_and_the_rest_is_fixed() {
     let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     assert_eq!(fixed, text.replace("nodes: 5", "nodes: \"5\""));
     assert!(outcome.stderr.contains("; 1 place fixed"), "{outcome:?}");
-    let reported = "a.yaml:9:23: not fixed: an alias brings this value: change it where it is written\n";
+    let reported = "a.yaml:9:23: not fixed: this value comes from an alias: change it where it is written\n";
     assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }
 
@@ -47,7 +47,7 @@ fn a_value_that_aliases_take_elsewhere_is_left_and_reported_and_the_rest_is_fixe
     let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
     let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     assert_eq!(fixed, text.replace("memory: 100 Gi", "memory: 100Gi"));
-    let reported = "not fixed: aliases bring this value to other fields, too: change it by hand\n";
+    let reported = "not fixed: other fields use this value through aliases: change it by hand\n";
     assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }
 
@@ -80,7 +80,7 @@ fn no_fix_is_offered_for_a_block_or_for_a_tag_that_it_contradicts() {
         .replace("duration: &d 1d", "duration: &d 24h")
         .replace("!!str 100 Gi", "!!str 100Gi");
     assert_eq!(fixed, expected);
-    let why = "not fixed: a tag or a block text is here: change it by hand\n";
+    let why = "not fixed: there is a tag or a block text here: change it by hand\n";
     assert_eq!(outcome.stderr.matches(why).count(), 4, "{outcome:?}");
 }
 
@@ -97,7 +97,7 @@ fn a_bad_combination_of_fixes_costs_one_of_them_and_is_reported() {
     let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     let expected = text.replace("1d", "24h").replace("5]", "\"5\"]");
     assert_eq!(fixed, expected, "{outcome:?}");
-    let why = "a.yaml:19:19: not fixed: it would bring an error, alone or with the other fixes";
+    let why = "a.yaml:19:19: not fixed: it would cause an error, alone or with the other fixes";
     assert!(outcome.stderr.contains(why), "{outcome:?}");
 }
 
@@ -142,7 +142,7 @@ fn a_fix_that_needs_another_one_is_left_where_that_one_cannot_be_made() {
         "",
     );
     assert_eq!(fs::read_to_string(&path).expect("a file"), text, "{outcome:?}");
-    let why = "a.yaml:8:26: not fixed: the fixes of this file together would bring an error";
+    let why = "a.yaml:8:26: not fixed: the fixes of this file together would cause an error";
     assert!(outcome.stderr.contains(why), "{outcome:?}");
 }
 

@@ -54,7 +54,7 @@ fn a_file_named_as_json_that_is_only_yaml_is_a_warning() {
     let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
     assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:?}");
     let reported =
-        "a.json:4:2: warning[manifest-json] kubectl reads this as YAML, but it is no JSON: a comma";
+        "a.json:4:2: warning[manifest-json] kubectl reads this as YAML, but it is not JSON: there is a comma";
     assert!(outcome.stdout.starts_with(reported), "{outcome:?}");
     assert_eq!(outcome.status.code(), Some(0));
 }

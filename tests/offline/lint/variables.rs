@@ -53,7 +53,7 @@ fn variables_are_one_note_and_no_error() {
         "{outcome:?}"
     );
     assert!(
-        lines[0].contains("and 13 more; say what they are with --envsubst FILE"),
+        lines[0].contains("and 13 more; give their values with --envsubst FILE"),
         "{outcome:?}"
     );
 }
@@ -172,6 +172,6 @@ fn nothing_writes_where_a_variable_stands() {
     fs::write(directory.path().join("a.yaml"), &bare).expect("a file");
     let outcome = program::run_in(directory.path(), &["default", "--write", "a.yaml"], "");
     assert_eq!(file(), bare);
-    let reported = "a.yaml:1:1: left as it is: variables are in it that another program fills in";
+    let reported = "a.yaml:1:1: left as it is: it contains variables that another program fills in";
     assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }

@@ -99,7 +99,7 @@ fn a_required_policy_with_mistakes_ends_the_start_and_tells_them_all() {
         [
             "error: 2 mistakes in the policy".to_owned(),
             format!("{path}:1:1: apiVersion is missing; add apiVersion: poolgate.dev/v1alpha1"),
-            format!("{path}:2:14: \"Warn\" is not what may be here; did you mean warn?"),
+            format!("{path}:2:14: \"Warn\" is not allowed here; did you mean warn?"),
         ]
     );
 }

@@ -49,7 +49,7 @@ const fn at(since: KarpenterVersion, is_there: fn(&Definition<'_, '_>) -> bool) 
 }
 
 impl Change {
-    /// The same, with this last release before the next one.
+    /// Sets the last release before the next change.
     const fn until(self, until: KarpenterVersion) -> Self {
         Self { until, ..self }
     }

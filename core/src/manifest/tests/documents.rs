@@ -99,7 +99,7 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
     for (text, expected) in [
         (
             "a: 'x\nb: 1\n",
-            "2:1 a quoted text is not closed, or goes on at a smaller indentation: look for a missing quote above (see 1:4)",
+            "2:1 a quoted text is not closed, or continues with less indentation: look for a missing quote above (see 1:4)",
         ),
         (
             "a: [1, 2\nb: 3\n",
@@ -107,19 +107,22 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ),
         (
             "a: b: c\n",
-            "1:5 a second `: ` on one line, or a key at the wrong indentation: quote a text that holds `: `",
+            "1:5 a second `: ` on one line, or a key at the wrong indentation: quote a text that contains `: `",
         ),
         ("a: @x\n", "1:4 a text cannot begin with `@`: quote it"),
         ("a: %10\n", "1:4 a text cannot begin with `%`: quote it"),
         (
             "a:\n\tb: 1\n",
-            "2:1 a tab is where YAML takes only spaces: indent with spaces",
+            "2:1 there is a tab where YAML allows only spaces: indent with spaces",
         ),
         (
             "\ta: 1\n",
-            "1:2 a tab is where YAML takes only spaces: indent with spaces",
+            "1:2 there is a tab where YAML allows only spaces: indent with spaces",
         ),
-        ("a: x\u{7}\n", "1:4 the character U+0007 may not be in a manifest"),
+        (
+            "a: x\u{7}\n",
+            "1:4 the character U+0007 is not allowed in a manifest",
+        ),
         (
             "a: \"\\q\"\n",
             "1:4 unknown escape in double quotes: write `\\\\` for a backslash, or use single quotes",
@@ -138,13 +141,16 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ),
         (
             "a: *.example.com\n",
-            "1:4 no anchor named \".example.com\" is above; quote the value if it should begin with `*`",
+            "1:4 there is no anchor named \".example.com\" above; quote the value if it should begin with `*`",
         ),
         (
             "a: .inf\n",
             "1:4 infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if it should be text",
         ),
-        ("a: !!int x\n", "1:10 \"x\" is no !!int: kubectl rejects the file"),
+        (
+            "a: !!int x\n",
+            "1:10 \"x\" is not a valid !!int: kubectl rejects the file",
+        ),
     ] {
         let found = problems(text);
         assert_eq!(found.first().map(String::as_str), Some(expected), "{text:?}");
@@ -227,7 +233,7 @@ fn merges_are_applied_where_they_stand() {
     assert_eq!(
         problems(below),
         [
-            "4:3 `<<` replaces the value of \"b\": for kubectl the later one counts, for kustomize the explicit one; put `<<` first"
+            "4:3 `<<` replaces the value of \"b\": kubectl uses the later one, kustomize the explicit one; put `<<` first"
         ]
     );
     assert_eq!(problems(&below.replace("b: 3", "b: 2")), [] as [String; 0]);

@@ -57,7 +57,7 @@ impl Counts {
         self.remaining_of(pool, 0)
     }
 
-    /// The same of claims that replace others: a surge is for these.
+    /// How many more claims that replace others may be created: a surge is for these.
     pub fn remaining_replacements(&self, pool: &Pool) -> Option<usize> {
         self.remaining_of(pool, pool.surge)
     }

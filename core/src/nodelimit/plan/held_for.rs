@@ -5,7 +5,7 @@
 pub struct HeldFor {
     /// The pool has no place for its replacement: `karpenter.sh/do-not-disrupt`.
     pub node_limit: bool,
-    /// The same, and it is broken: `karpenter.sh/do-not-repair`.
+    /// Its repair would need a place that is not there: `karpenter.sh/do-not-repair`.
     pub repair: bool,
 }
 

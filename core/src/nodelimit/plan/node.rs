@@ -126,7 +126,7 @@ impl Marks {
         self.are_users() || self.keep_held()
     }
 
-    /// The same, whatever poolgate writes: also if it does not hold the node yet, or no more.
+    /// Whether the marks are a user's wish whatever poolgate writes: even if it does not hold the node yet, or no longer does.
     pub(crate) fn are_a_lasting_wish(self) -> bool {
         self.are_users() || self.keep
     }

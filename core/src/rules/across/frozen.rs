@@ -26,19 +26,23 @@ pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
             "before it expires, and the nodes of some pools never do",
             Severity::Warning,
         ),
-        _ => ("that runs, and none of them expires", Severity::Warning),
+        _ => (
+            "that is running, and none of them ever expires",
+            Severity::Warning,
+        ),
     };
     let problem = Problem::Legal {
         value: "[…]".into()
     };
     let reason = format!(
-        "the budgets of all {} NodePools let no drifted node go at any time of the week, so no new image or security fix \
+        "the budgets of all {} NodePools block the replacement of drifted nodes at all times of the week, so no new image or security fix \
          reaches a node {until}",
         all.len()
     );
     findings
         .push_mut(AcrossFinding {
             pool: *first,
+            rule: &NODEPOOLS_FROZEN,
             diagnostic: NODEPOOLS_FROZEN.finding(Disruption::path("budgets"), problem, reason),
             others: others.to_vec(),
         })
@@ -99,9 +103,9 @@ mod tests {
             });
             found(&pools, "nodepools-frozen").remove(0).1
         };
-        assert!(message(["720h", "1h"]).contains("all 2 NodePools let no drifted node go"));
+        assert!(message(["720h", "1h"]).contains("all 2 NodePools block the replacement of drifted nodes"));
         assert!(message(["720h", "1h"]).contains("reaches a node before it expires; leave"));
         assert!(message(["Never", "720h"]).contains("the nodes of some pools never do"));
-        assert!(message(["Never", "Never"]).contains("none of them expires"));
+        assert!(message(["Never", "Never"]).contains("none of them ever expires"));
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
             ),
             ClassSource::Input if names.is_empty() => (
                 format!(
-                    "the input holds no {kind} of {group} at all, so this one has to be in the cluster already"
+                    "the input contains no {kind} of {group} at all, so this one has to be in the cluster already"
                 ),
                 Severity::Info,
             ),
@@ -42,6 +42,7 @@ pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         findings
             .push_mut(AcrossFinding {
                 pool: index,
+                rule: &NODE_CLASS_MISSING,
                 diagnostic: NODE_CLASS_MISSING.finding(path, name, reason),
                 others: Vec::new(),
             })
@@ -84,7 +85,7 @@ mod tests {
         for (group, kind) in [("b.example", "A"), ("a.example", "B")] {
             let found = found(&classes, pool(group, kind, "default"));
             assert!(
-                found[0].contains(&format!("the input holds no {kind} of {group} at all")),
+                found[0].contains(&format!("the input contains no {kind} of {group} at all")),
                 "{found:?}"
             );
         }

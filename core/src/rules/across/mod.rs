@@ -9,13 +9,12 @@ pub(crate) mod repeated;
 #[cfg(test)]
 mod testing;
 
-use super::context::Context;
-use super::find;
-use super::findings::Findings;
+use super::findings::Severities;
 use crate::diagnostic::{Diagnostic, FieldPath};
 use crate::json::Json;
-use crate::karpenter::{Karpenter, NodePool};
+use crate::karpenter::NodePool;
 use crate::policy::Policy;
+use crate::rule::Rule;
 
 pub use node_classes::{ClassSource, NodeClasses};
 
@@ -31,10 +30,12 @@ pub struct Together<'a> {
 }
 
 /// A finding on one NodePool that depends on others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct AcrossFinding {
     /// The index of the NodePool among those given.
     pub pool: usize,
+    /// The rule that reports it.
+    pub rule: &'static Rule,
     /// The finding itself.
     pub diagnostic: Diagnostic,
     /// The indexes of the others.
@@ -58,23 +59,14 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
     findings
 }
 
-/// The finding with the severity that a policy gives it; `None` if the policy switches it off.
+/// A finding of a rule with the severity that a policy gives it in `object`; `None` if the policy switches the rule off.
 pub fn weighed(
+    rule: &Rule,
     diagnostic: Diagnostic,
     object: &Json<'_>,
     policy: &Policy,
-    karpenter: &Karpenter,
 ) -> Option<Diagnostic> {
-    let context = Context {
-        claims: None,
-        policy,
-        karpenter,
-        release: karpenter.release(),
-        labels: &policy.labels,
-    };
-    let mut findings = Findings::new(object, None, context);
-    findings.weigh(find(diagnostic.rule.as_str())?, diagnostic);
-    findings.into_report().into_iter().next()
+    Severities::new(object, None, policy).weigh(rule, diagnostic)
 }
 
 fn stays(pools: &[NodePool<'_>], index: usize) -> bool {

@@ -77,10 +77,11 @@ fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> Acr
     let path = FieldPath::of(&["spec", "weight"]);
     let mut diagnostic = NODEPOOL_OVERLAP.finding(path, Problem::legal(&weight.into()), reason);
     diagnostic.severity(severity).suggest(
-        "give the pool that is to come first a higher weight, or tell them apart by a taint or a label that pods select",
+        "give the pool that should come first a higher weight, or distinguish them by a taint or a label that pods select",
     );
     AcrossFinding {
         pool: contender.index,
+        rule: &NODEPOOL_OVERLAP,
         diagnostic,
         others: vec![other.index],
     }

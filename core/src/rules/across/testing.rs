@@ -16,7 +16,7 @@ pub fn found(pools: &[Value], rule: &str) -> Vec<Found> {
     found_of(pools, &NodeClasses::new(ClassSource::Cluster), rule)
 }
 
-/// The same with these node classes.
+/// The findings of a rule on these pools, with these node classes.
 pub fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
     let subject = Subject::NodePool(ApiVersion::V1);
     let pools: Vec<Value> = pools.iter().map(|pool| completed(subject, pool)).collect();

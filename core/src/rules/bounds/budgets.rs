@@ -28,7 +28,7 @@ pub fn check(budgets: &[ParsedBudget<'_>], bounds: &BudgetBounds, findings: &mut
             .suggest("remove those that are never the lowest");
     }
     if bounds.require_always && !budgets.iter().any(holds_always) {
-        let reason = "the policy requires one that always holds, and for every reason: while none holds, Karpenter \
+        let reason = "the policy requires one that is always active, for every reason: while none is active, Karpenter \
                       may disrupt all nodes at once";
         findings
             .report(
@@ -37,7 +37,7 @@ pub fn check(budgets: &[ParsedBudget<'_>], bounds: &BudgetBounds, findings: &mut
                 Problem::Required,
                 reason,
             )
-            .suggest("add a budget with nodes alone, such as nodes: 10%");
+            .suggest("add a budget with only nodes, such as nodes: 10%");
     }
 }
 

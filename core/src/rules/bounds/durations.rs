@@ -70,11 +70,11 @@ fn check_duration(
     let reason = match (found.present(), otherwise) {
         (Some(_), _) => format!("the policy allows {word} {}", bound.text),
         (None, Some(otherwise)) => format!(
-            "Karpenter's CRD writes {otherwise} where it is left out, and the policy allows {word} {}",
+            "Karpenter's CRD defaults it to {otherwise}, and the policy allows {word} {}",
             bound.text
         ),
         (None, None) => format!(
-            "without it there is no end, and the policy allows {word} {}",
+            "without it the time is unlimited, and the policy allows {word} {}",
             bound.text
         ),
     };
@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(
             denied(None, None),
             [
-                "spec.template.spec.expireAfter: Required value: Karpenter's CRD writes 720h where it is left out, and the policy allows at most 336h; write 336h or less [policy-expire-after]",
-                "spec.template.spec.terminationGracePeriod: Required value: without it there is no end, and the policy allows at most 336h; write 336h or less [policy-termination-grace-period]",
+                "spec.template.spec.expireAfter: Required value: Karpenter's CRD defaults it to 720h, and the policy allows at most 336h; write 336h or less [policy-expire-after]",
+                "spec.template.spec.terminationGracePeriod: Required value: without it the time is unlimited, and the policy allows at most 336h; write 336h or less [policy-termination-grace-period]",
             ]
         );
     }

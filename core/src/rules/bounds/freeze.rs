@@ -26,7 +26,7 @@ pub fn check(budgets: &[ParsedBudget<'_>], windows: &[FreezeWindow], findings: &
         }
         let (schedule, duration) = (&window.schedule.text, &window.duration.text);
         let reason = format!(
-            "the policy lets nothing be disrupted for {duration} from `{schedule}` (UTC) on, and no budget says so"
+            "the policy allows no disruption for {duration} from `{schedule}` (UTC) on, and no budget blocks it"
         );
         let suggestion =
             format!("add a budget with nodes: \"0\", schedule: \"{schedule}\" and duration: {duration}");
@@ -136,8 +136,8 @@ mod tests {
             assert_eq!(
                 denied(&json!([budget])),
                 [
-                    "spec.disruption.budgets: Required value: the policy lets nothing be disrupted for 10h from \
-                     `0 8 * * mon-fri` (UTC) on, and no budget says so; add a budget with nodes: \"0\", schedule: \
+                    "spec.disruption.budgets: Required value: the policy allows no disruption for 10h from \
+                     `0 8 * * mon-fri` (UTC) on, and no budget blocks it; add a budget with nodes: \"0\", schedule: \
                      \"0 8 * * mon-fri\" and duration: 10h [policy-freeze-window]"
                 ],
                 "{budget}"

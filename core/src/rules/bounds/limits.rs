@@ -25,7 +25,7 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, bounds: &LimitBounds, fin
     let is_missing = |resource: &str| applies(resource) && limit(resource).is_none();
     for resource in bounds.required.iter().filter(|resource| is_missing(resource)) {
         let suggestion = bounds.max.get(resource).map_or_else(
-            || format!("add {resource}: with what this pool may use at most"),
+            || format!("add {resource}: with the most that this pool may use"),
             |most| format!("add {resource}: \"{}\" or less", most.text),
         );
         let reason = format!("the policy requires a limit of {resource}");
@@ -106,7 +106,7 @@ mod tests {
             ),
             [
                 r#"spec.limits.nodes: Required value: the policy requires a limit of nodes; add nodes: "500" or less [policy-limit-required]"#,
-                "spec.limits.cpu: Required value: the policy requires a limit of cpu; add cpu: with what this pool may use at most [policy-limit-required]",
+                "spec.limits.cpu: Required value: the policy requires a limit of cpu; add cpu: with the most that this pool may use [policy-limit-required]",
                 r#"spec.limits.memory: Required value: without it there is no limit of memory, and the policy allows at most 1Ti; add memory: "1Ti" or less [policy-limit-max]"#,
             ]
         );

@@ -109,10 +109,10 @@ fn reasons_with_gap(at_times: Reasons, budgets: &[&ParsedBudget<'_>]) -> Reasons
 
 fn report_opening(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
     let text = budget.view.schedule.present().unwrap_or_default();
-    let reason = "budgets only restrict: outside its window all nodes may go at once";
+    let reason = "budgets only restrict: outside its window all nodes may be disrupted at once";
     findings
         .report(&BUDGET_ALLOW_WINDOW, budget.view.path("schedule"), text, reason)
-        .suggest("add a budget without schedule, or one of 0 for the other hours")
+        .suggest("add a budget without schedule, or one of 0 nodes for the other hours")
         .related(budget.view.path("nodes"));
 }
 
@@ -123,7 +123,7 @@ fn report_freeze(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
             &BUDGET_UNCOVERED_HOURS,
             budget.view.path("schedule"),
             Problem::legal(&text.into()),
-            "outside this freeze no budget holds, and all nodes may go at once",
+            "outside this freeze no budget is active, and all nodes may be disrupted at once",
         )
         .suggest("add a budget without schedule, such as nodes: 10%");
 }

@@ -19,7 +19,7 @@ pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
                 &BUDGETS_EMPTY,
                 path(),
                 Problem::showing("[]"),
-                "without a budget nothing limits disruption, so all nodes may go at once",
+                "without a budget nothing limits disruption, so all nodes may be disrupted at once",
             )
             .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
     }
@@ -63,7 +63,7 @@ fn check_blocked_together(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], fin
     let shown = Problem::Legal {
         value: "[…]".into()
     };
-    let reason = "the budgets of 0 together cover the whole week, so drifted nodes are never replaced, and no new image or \
+    let reason = "the budgets of 0 nodes together cover the whole week, so drifted nodes are never replaced, and no new image or \
                   fix reaches them before they expire";
     findings
         .report(&BUDGET_BLOCKS_DRIFT, path(), shown, reason)
@@ -92,7 +92,7 @@ mod tests {
             errors(&list(51)),
             [
                 "spec.disruption.budgets: Too many: 51: must have at most 50 items; \
-             join windows of one kind in one schedule, such as 0 9 * * mon-fri [budgets-count]"
+             combine windows of the same kind into one schedule, such as 0 9 * * mon-fri [budgets-count]"
             ]
         );
     }
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(
             infos,
             [
-                "spec.disruption.budgets: […]: the budgets of 0 together cover the whole week, so drifted nodes are never \
+                "spec.disruption.budgets: […]: the budgets of 0 nodes together cover the whole week, so drifted nodes are never \
                  replaced, and no new image or fix reaches them before they expire; leave some hours open \
                  [budget-blocks-drift]"
             ]

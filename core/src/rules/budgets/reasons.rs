@@ -27,7 +27,7 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
                 &BUDGET_REASONS_EMPTY,
                 budget.path("reasons"),
                 Problem::showing("[]"),
-                "an empty list is for no reason, so this budget limits nothing",
+                "an empty list names no reason, so this budget limits nothing",
             )
             .suggest("leave it out for all reasons");
     }
@@ -38,7 +38,7 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
         let reason = format!("must have at most {MOST_REASONS} items");
         findings
             .report(&BUDGET_REASON_REPEATED, budget.path("reasons"), problem, reason)
-            .suggest("name each reason once");
+            .suggest("list each reason once");
         return;
     }
     check_each(budget, reasons, findings);
@@ -59,7 +59,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings
         };
         if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
             findings
-                .report(&BUDGET_REASON_REPEATED, path(), text, "the list names it already")
+                .report(&BUDGET_REASON_REPEATED, path(), text, "it is already in the list")
                 .suggest("remove it");
         }
         seen = seen.with(Reasons::only(reason));
@@ -75,7 +75,8 @@ fn report_unknown(path: FieldPath, text: &str, known: Availability, findings: &m
     let reason = match known {
         Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),
         _ if is_expiration => {
-            "no budget limits expiration, which Karpenter does at once when expireAfter is over".into()
+            "no budget limits expiration: Karpenter removes a node as soon as its expireAfter has passed"
+                .into()
         }
         _ => "Karpenter has no such reason".into(),
     };

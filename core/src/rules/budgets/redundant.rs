@@ -73,7 +73,7 @@ fn report(budget: &ParsedBudget<'_>, lower: &ParsedBudget<'_>, findings: &mut Fi
         "the lowest budget counts, and budgets[{index}] always allows {allowed}, so this one never does"
     );
     let suggestion = if lower.is_zero() {
-        format!("give budgets[{index}] the schedule of the hours in which no node may go")
+        format!("give budgets[{index}] the schedule of the hours in which no node may be disrupted")
     } else {
         "remove it, or write a lower number".to_owned()
     };

@@ -20,7 +20,7 @@ pub fn check(replacing: Reasons, budgets: &[&ParsedBudget<'_>], findings: &mut F
         return;
     }
     let reason = format!(
-        "no budget is for {}, which may then take all nodes of the pool at once",
+        "no budget covers {}, which may then disrupt all nodes of the pool at once",
         names.join(" or ")
     );
     findings
@@ -48,7 +48,7 @@ mod tests {
         let empty_only = json!([{"nodes": "1", "reasons": ["Empty"]}]);
         let warned = warnings(&pool(&empty_only));
         assert!(
-            warned[0].contains("no budget is for Drifted or Underutilized, which"),
+            warned[0].contains("no budget covers Drifted or Underutilized, which"),
             "{warned:?}"
         );
         let mut when_empty = pool(&json!([{"nodes": "1", "reasons": ["Empty", "Drifted"]}]));

@@ -27,7 +27,7 @@ pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
     let is_sound = fires && duration.is_some();
     if is_sound && budget.is_always_active() {
         let text = budget.view.duration.present().unwrap_or_default();
-        let reason = "the window begins again before it ends, so the budget always holds";
+        let reason = "the window begins again before it ends, so the budget is always active";
         findings
             .report(&BUDGET_ALWAYS_ACTIVE, budget.view.path("duration"), text, reason)
             .suggest("shorten it, or remove schedule and duration if it should always be active")
@@ -68,7 +68,7 @@ fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Opt
     let path = || budget.view.path("duration");
     match value.as_ref().map_err(AsRef::as_ref) {
         Ok(duration) if duration.is_zero() => {
-            let reason = "the window has no length, so the budget never holds";
+            let reason = "the window has no length, so the budget is never active";
             findings
                 .report(&BUDGET_EMPTY_WINDOW, path(), *text, reason)
                 .suggest("write how long it is, such as 30m");

@@ -52,7 +52,7 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
             Problem::legal(&policy.into()),
             "consolidateAfter is Never, so the policy has no effect: not even empty nodes are removed",
         )
-        .suggest("write a duration such as 30s if nodes should go, or leave the policy out")
+        .suggest("write a duration such as 30s if nodes should be removed, or leave the policy out")
         .related(Disruption::path("consolidateAfter"));
 }
 
@@ -72,13 +72,13 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
                 Problem::Required,
                 "v1beta1 requires it with the policy WhenEmpty",
             )
-            .suggest("say how long a node stays empty before it goes, such as consolidateAfter: 30s"),
+            .suggest("say how long a node stays empty before it is removed, such as consolidateAfter: 30s"),
         (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => findings
             .report(
                 &CONSOLIDATE_AFTER_CONVERSION,
                 path(),
                 "Never",
-                "on the way to v1 it becomes 0s, which switches consolidation on again",
+                "the conversion to v1 turns it into 0s, which switches consolidation on again",
             )
             .suggest("write the policy WhenEmpty, or move to v1, before Karpenter converts it"),
         (V1BETA1_DEFAULT_POLICY, Field::Present(text)) => findings
@@ -86,7 +86,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
                 &CONSOLIDATE_AFTER_PAIR,
                 path(),
                 text,
-                "v1beta1 takes no duration with the policy WhenUnderutilized, which is also the default",
+                "v1beta1 does not accept a duration with the policy WhenUnderutilized, which is also the default",
             )
             .suggest("remove it, or write consolidationPolicy: WhenEmpty"),
         _ => return,
@@ -144,7 +144,7 @@ mod tests {
         for (version, release) in releases {
             for text in ["2562048h", "99999999h"] {
                 let denied = errors_for(version, release, &after(text), None);
-                assert!(denied[0].contains("read no NodePool at all"), "{denied:?}");
+                assert!(denied[0].contains("not read any NodePool"), "{denied:?}");
             }
         }
         let denied = errors_for(
@@ -153,7 +153,7 @@ mod tests {
             &after("1hr"),
             None,
         );
-        assert!(denied[0].contains("read no NodePool at all"), "{denied:?}");
+        assert!(denied[0].contains("not read any NodePool"), "{denied:?}");
         assert_eq!(
             errors_for(
                 ApiVersion::V1,

@@ -34,7 +34,7 @@ pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Fi
     } else if policy == BALANCED && version == ApiVersion::V1Beta1 {
         ("v1beta1 has no such policy".into(), None)
     } else if policy.contains('|') {
-        let reason = "it names alternatives, of which only one can be here";
+        let reason = "it lists alternatives, of which only one can be set";
         (reason.into(), Some("choose one".into()))
     } else {
         ("Karpenter has no such policy".into(), None)

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::diagnostic::{FieldPath, Problem, Severity};
+use crate::diagnostic::{Problem, Severity};
 use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, TemplateOwner};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::limits::Limits;
+use crate::rules::limits::{self, Limits};
 use crate::value::duration::NillableDuration;
 
 const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
@@ -107,8 +107,8 @@ fn check_hard_limit(
         } else {
             Severity::Info
         };
-        let reason = "a node that expires, and whose drain a PodDisruptionBudget holds up, keeps its place under \
-                      limits.nodes for ever";
+        let reason = "a node that has expired counts against limits.nodes for as long as a PodDisruptionBudget \
+                      blocks its drain, even for ever";
         findings
             .report(
                 &HARD_LIMIT_DRAIN,
@@ -116,9 +116,9 @@ fn check_hard_limit(
                 Problem::Required,
                 reason,
             )
-            .related(FieldPath::of(&["spec", "limits", "nodes"]))
+            .related(limits::path("nodes"))
             .severity(severity)
-            .suggest("write the longest that a drain may take");
+            .suggest("write how long a drain may take at most");
     }
 }
 

@@ -47,13 +47,14 @@ fn check_short(
     let (rule, reason, suggestion) = if length.is_zero() {
         let reason = match owner {
             TemplateOwner::Pool => {
-                "every node would expire at its creation and be replaced by the next, for ever"
+                "every node would expire as soon as it is created and be replaced by the next, for ever"
             }
-            TemplateOwner::Claim => "the node would expire at its creation",
+            TemplateOwner::Claim => "the node would expire as soon as it is created",
         };
         (&EXPIRE_AFTER_ZERO, reason, "write Never for no expiry")
     } else {
-        let reason = "a machine has 15 minutes to become a node, so this one may be gone before it is of use";
+        let reason =
+            "an instance has 15 minutes to become a node, so this one may expire before it runs a single pod";
         (&EXPIRE_AFTER_SHORT, reason, "write hours, or Never")
     };
     findings.report(rule, path, text, reason).suggest(suggestion);
@@ -85,7 +86,7 @@ mod tests {
             assert_eq!(denied.len(), 1, "{text}");
             assert!(denied[0].ends_with(end), "{denied:?}");
         }
-        assert!(errors(&pool("2562048h"))[0].contains("could then read no NodePool at all"));
+        assert!(errors(&pool("2562048h"))[0].contains("could then not read any NodePool"));
     }
 
     #[test]
@@ -93,7 +94,10 @@ mod tests {
         let errors = |text| errors_for(ApiVersion::V1, KarpenterVersion::new(1, 3, 0), &pool(text), None);
         assert_eq!(errors("3600000ms"), [""; 0]);
         let poison = errors("1hr");
-        assert!(poison[0].contains("could then read no NodePool"), "{poison:?}");
+        assert!(
+            poison[0].contains("could then not read any NodePool"),
+            "{poison:?}"
+        );
         assert!(poison[0].ends_with("; write 1h [expire-after]"), "{poison:?}");
     }
 

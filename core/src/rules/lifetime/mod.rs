@@ -72,8 +72,8 @@ pub fn read(
 /// The consequence of a value that Karpenter cannot decode: it reads all objects of a kind at once.
 const fn consequence(owner: TemplateOwner) -> &'static str {
     match owner {
-        TemplateOwner::Pool => ", and Karpenter could then read no NodePool at all",
-        TemplateOwner::Claim => ", and Karpenter could then read no NodeClaim at all",
+        TemplateOwner::Pool => ", and Karpenter could then not read any NodePool",
+        TemplateOwner::Claim => ", and Karpenter could then not read any NodeClaim",
     }
 }
 
@@ -114,11 +114,11 @@ mod tests {
             .zip(["spec.expireAfter: ", "spec.terminationGracePeriod: "])
         {
             assert!(line.starts_with(path), "{line}");
-            assert!(line.contains("could then read no NodeClaim at all"), "{line}");
+            assert!(line.contains("could then not read any NodeClaim"), "{line}");
         }
         let at_once = claim("0s", "1h");
         assert!(
-            at_once[0].contains("the node would expire at its creation;"),
+            at_once[0].contains("the node would expire as soon as it is created;"),
             "{at_once:?}"
         );
     }

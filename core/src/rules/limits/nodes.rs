@@ -30,7 +30,7 @@ pub fn check(
                 &LIMIT_NODES_WHOLE,
                 path(NODES),
                 limit.value,
-                "nodes are counted whole",
+                "it must be a whole number of nodes",
             )
             .suggest("write a whole number");
     }
@@ -43,11 +43,11 @@ pub fn check(
 fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<'_>) {
     let release = findings.context.release;
     let reason = if pool.version == ApiVersion::V1Beta1 {
-        "no Karpenter with v1beta1 counts nodes, so it limits nothing".to_owned()
+        "no release of Karpenter with v1beta1 counts nodes, so it limits nothing".to_owned()
     } else if !release.has(KarpenterVersion::STATIC_CAPACITY) {
         format!("Karpenter {release} does not count nodes, so it limits nothing")
     } else if !release.has(KarpenterVersion::NODE_LIMIT) && pool.replicas.is_absent() {
-        format!("Karpenter {release} looks at it only once the nodes are there, so it does not hold")
+        format!("Karpenter {release} checks it only after the nodes are created, so it can be exceeded")
     } else {
         return;
     };
@@ -118,7 +118,7 @@ fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
         OverLimit::Terminate if !is_static => {
             format!("the reconciler will terminate {excess}, where it runs (over-limit: terminate)")
         }
-        _ => "none is removed for that, and none launched before enough have gone".to_owned(),
+        _ => "none is removed for that, and none is launched until enough are gone".to_owned(),
     }
 }
 

@@ -22,7 +22,7 @@ pub fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'
                     now,
                     format!("it is {} and cannot be changed", quoted(before)),
                 )
-                .suggest("make a new NodePool and delete this one");
+                .suggest("create a new NodePool and delete this one");
         }
     }
 }

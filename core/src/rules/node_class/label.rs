@@ -55,7 +55,7 @@ pub fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
             format!("{error}, because Karpenter makes group and kind the key of a label on every NodeClaim")
         }
         Ok(()) if label.len() > LONGEST_KEY => format!(
-            "group and kind form a label of {} bytes, which may have {LONGEST_KEY} in a NodeClaim",
+            "group and kind form a label of {} bytes, and the maximum in a NodeClaim is {LONGEST_KEY}",
             label.len()
         ),
         Ok(()) => return,
@@ -97,7 +97,8 @@ mod tests {
         let denied = of(253);
         assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
-            denied[0].ends_with("a label of 317 bytes, which may have 316 in a NodeClaim [node-class-name]"),
+            denied[0]
+                .ends_with("a label of 317 bytes, and the maximum in a NodeClaim is 316 [node-class-name]"),
             "{denied:?}"
         );
     }

@@ -38,7 +38,7 @@ pub fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Fin
         found(
             "group",
             group,
-            "a group has no slash and names no version",
+            "a group contains no slash and no version",
             suggestion,
         );
     }
@@ -55,8 +55,8 @@ mod tests {
         assert_eq!(
             errors(&pool("karpenter.k8s.aws/v1", "EC2NodeClass", "default")),
             [
-                "spec.template.spec.nodeClassRef.group: Invalid value: \"karpenter.k8s.aws/v1\": a group has no \
-                 slash and names no version; write karpenter.k8s.aws [node-class-ref]"
+                "spec.template.spec.nodeClassRef.group: Invalid value: \"karpenter.k8s.aws/v1\": a group contains no \
+                 slash and no version; write karpenter.k8s.aws [node-class-ref]"
             ]
         );
         assert_eq!(errors(&pool("", "", "")).len(), 3);

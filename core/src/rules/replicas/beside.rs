@@ -21,7 +21,7 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
                 &REPLICAS_LIMITS,
                 limits::path(resource),
                 value,
-                "a static pool takes no limit but nodes",
+                "a static pool accepts no limit except nodes",
             )
             .suggest("remove it")
             .related(path());
@@ -32,7 +32,7 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
                 &REPLICAS_WEIGHT,
                 FieldPath::of(&["spec", "weight"]),
                 weight,
-                "a static pool takes no weight",
+                "a static pool does not accept a weight",
             )
             .suggest("remove it")
             .related(path());
@@ -53,11 +53,11 @@ mod tests {
         assert_eq!(
             errors(&object),
             [
-                "spec.limits.cpu: Invalid value: \"1\": a static pool takes no limit but nodes; remove it \
+                "spec.limits.cpu: Invalid value: \"1\": a static pool accepts no limit except nodes; remove it \
                  [replicas-limits]",
-                "spec.limits.memory: Invalid value: \"1Gi\": a static pool takes no limit but nodes; remove it \
+                "spec.limits.memory: Invalid value: \"1Gi\": a static pool accepts no limit except nodes; remove it \
                  [replicas-limits]",
-                "spec.weight: Invalid value: 10: a static pool takes no weight; remove it [replicas-weight]",
+                "spec.weight: Invalid value: 10: a static pool does not accept a weight; remove it [replicas-weight]",
             ]
         );
     }

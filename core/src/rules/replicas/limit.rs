@@ -1,9 +1,10 @@
 //! `replicas` against `limits.nodes`, for NodePools and for `kubectl scale`.
 
 use super::path;
-use crate::diagnostic::{Diagnostic, FieldPath};
+use crate::diagnostic::Diagnostic;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::limits;
 use crate::value::quantity::Quantity;
 
 pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, [Silent], Shown);
@@ -14,7 +15,7 @@ pub fn check(replicas: i64, limit: Option<&Quantity>, findings: &mut Findings<'_
         findings
             .report(rule, path(), replicas, reason)
             .suggest(suggestion)
-            .related(FieldPath::of(&["spec", "limits", "nodes"]));
+            .related(limits::path("nodes"));
     }
 }
 
@@ -41,7 +42,7 @@ fn wrong(replicas: i64, limit: Option<&Quantity>) -> Option<(&'static Rule, Stri
         Some((
             &REPLICAS_AT_LIMIT,
             reason,
-            "raise the limit by one at least".into(),
+            "raise the limit by at least one".into(),
         ))
     } else {
         None

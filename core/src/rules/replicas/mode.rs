@@ -34,13 +34,13 @@ pub fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, finding
     let (problem, reason, suggestion) = match (&pool.replicas, was_static) {
         (Field::Present(replicas), false) => (
             Problem::from(*replicas),
-            "a stored pool cannot turn from dynamic to static",
-            "remove it, or make a new NodePool",
+            "a stored pool cannot be changed from dynamic to static",
+            "remove it, or create a new NodePool",
         ),
         (Field::Absent, true) => (
             Problem::Required,
-            "a stored pool cannot turn from static to dynamic",
-            "keep it, or make a new NodePool",
+            "a stored pool cannot be changed from static to dynamic",
+            "keep it, or create a new NodePool",
         ),
         _ => return,
     };
@@ -59,7 +59,7 @@ pub fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
             &REPLICAS_GATE,
             path(),
             Problem::legal(&replicas.into()),
-            "nothing launches unless Karpenter's gate StaticCapacity is on, which is not the default",
+            "nothing launches unless Karpenter's feature gate StaticCapacity is enabled, which is not the default",
         )
         .suggest("start Karpenter with FEATURE_GATES=StaticCapacity=true");
 }
@@ -89,12 +89,12 @@ mod tests {
             (
                 &three,
                 &dynamic,
-                "Invalid value: 3: a stored pool cannot turn from dynamic to static",
+                "Invalid value: 3: a stored pool cannot be changed from dynamic to static",
             ),
             (
                 &dynamic,
                 &three,
-                "Required value: a stored pool cannot turn from static to dynamic",
+                "Required value: a stored pool cannot be changed from static to dynamic",
             ),
         ] {
             let denied = errors(KarpenterVersion::NEWEST, new, Some(old));

@@ -15,7 +15,7 @@ pub fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
         0..=LARGEST => return true,
         ..0 => ("the number of nodes cannot be negative", "write 0 or more"),
         _ => (
-            "the scale subresource carries no larger number",
+            "the scale subresource cannot hold a larger number",
             "write 2147483647 or less",
         ),
     };

@@ -1,4 +1,4 @@
-//! `DoesNotExist` on a label that every instance type carries.
+//! `DoesNotExist` on a label that every instance type has.
 
 use super::{Entry, Scope};
 use crate::karpenter::{
@@ -25,7 +25,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         entry.operator != Operator::DoesNotExist || !is_on_every_instance_type(entry, scope.group);
     if !may_be_absent {
         let reason = format!(
-            "every instance type carries {}, so no node is ever launched",
+            "every instance type has {}, so no node is ever launched",
             entry.key
         );
         findings
@@ -88,7 +88,7 @@ mod tests {
             without("kubernetes.io/arch", "karpenter.kwok.sh"),
             [
                 "spec.template.spec.requirements[0].operator: Invalid value: \"DoesNotExist\": every instance type \
-                 carries kubernetes.io/arch, so no node is ever launched; remove it, or name the values that you do not \
+                 has kubernetes.io/arch, so no node is ever launched; remove it, or name the values that you do not \
                  want with operator NotIn [requirement-absent]"
             ]
         );

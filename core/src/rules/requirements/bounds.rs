@@ -31,7 +31,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     } else if is_nothing {
         "so nodes are launched without this label"
     } else {
-        "and Karpenter crashes when it draws a value for this label"
+        "and Karpenter crashes when it picks a value for this label"
     };
     findings.report(
         &REQUIREMENT_BOUND,

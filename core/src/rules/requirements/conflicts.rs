@@ -94,14 +94,14 @@ fn consequence(group: &Group<'_>) -> (&'static Rule, &'static str) {
     {
         return (
             &REQUIREMENT_CONTRADICTION_DRIFT,
-            "so every node gets the label from the template, counts as drifted at once, and is replaced without end",
+            "so every node gets the label from the template, counts as drifted at once, and is replaced again and again",
         );
     }
     // Nothing is left, but to Karpenter the bounds still are open: it picks a number between them.
     if Selection::all(sources.iter().map(Source::selection)).is_open() {
         return (
             &REQUIREMENT_CONTRADICTION_DRIFT,
-            "so every node gets a number that is excluded, counts as drifted at once, and is replaced without end",
+            "so every node gets a number that is excluded, counts as drifted at once, and is replaced again and again",
         );
     }
     (

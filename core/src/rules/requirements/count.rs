@@ -24,7 +24,7 @@ pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
                 Problem::TooMany { actual },
                 format!("must have at most {most} items"),
             )
-            .suggest("join entries of one key with operator In");
+            .suggest("combine entries that have the same key, with operator In");
         return false;
     }
     true
@@ -39,8 +39,8 @@ pub fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release);
     if listed <= most && actual > most {
         let reason = format!(
-            "with the template labels and what Karpenter adds, a NodeClaim of this pool has {actual} \
-             requirements and may have {most}, so no node would ever launch"
+            "with the template labels and what Karpenter adds, a NodeClaim of this pool has {actual} requirements, \
+             and the maximum is {most}, so no node would ever launch"
         );
         findings
             .report(
@@ -132,7 +132,7 @@ mod tests {
             errors(&pool(101, 0)),
             [
                 "spec.template.spec.requirements: Too many: 101: must have at most 100 items; \
-              join entries of one key with operator In [requirements-count]"
+              combine entries that have the same key, with operator In [requirements-count]"
             ]
         );
     }

@@ -21,7 +21,7 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             &REQUIREMENT_RANDOM_LABEL,
             scope.entry(entry.index),
             Problem::showing(entry.to_string()),
-            "where pods select no value, it gets a random number",
+            "if pods select no value, it gets a random number",
         )
         .suggest("give it a value in template.metadata.labels, or list values with operator In");
 }

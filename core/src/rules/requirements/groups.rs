@@ -68,7 +68,7 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// Whether no instance type carries the label.
+    /// Whether no instance type has the label.
     pub fn is_custom(&self) -> bool {
         self.kind.is_custom()
     }

@@ -44,7 +44,7 @@ pub fn check<'a>(
         }
         Err(error) => findings.report(&REQUIREMENT_KEY, path(), key, error.to_string()),
         Ok(()) if key.len() > LONGEST_KEY => {
-            let reason = format!("is {} bytes long and may have {LONGEST_KEY}", key.len());
+            let reason = format!("is {} bytes long, and the maximum is {LONGEST_KEY}", key.len());
             findings.report(&REQUIREMENT_KEY, path(), key, reason)
         }
         Ok(()) => return Some(key),
@@ -81,7 +81,7 @@ mod tests {
             of_key(&json!("Example.com/team")),
             [
                 "spec.template.spec.requirements[0].key: Invalid value: \"Example.com/team\": the domain before the \
-                 slash holds `E`; it consists of lower-case letters, digits, `-` and `.`, and each part of it begins \
+                 slash contains `E`; it consists of lower-case letters, digits, `-` and `.`, and each part of it begins \
                  and ends with a letter or digit; write example.com/team [requirement-key]"
             ]
         );
@@ -98,7 +98,9 @@ mod tests {
     fn the_crd_and_karpenter_limit_the_length() {
         let key = |domain: usize, name: usize| json!(format!("{}/{}", "d".repeat(domain), "n".repeat(name)));
         assert_eq!(of_key(&key(252, 63)), [""; 0]);
-        assert!(of_key(&key(253, 63))[0].ends_with("is 317 bytes long and may have 316 [requirement-key]"));
+        assert!(
+            of_key(&key(253, 63))[0].ends_with("is 317 bytes long, and the maximum is 316 [requirement-key]")
+        );
         assert!(of_key(&key(10, 64))[0].ends_with("[requirement-key-length]"));
         assert!(of_key(&key(300, 64))[0].ends_with("[requirement-key]"));
     }

@@ -52,7 +52,7 @@ pub fn check(
             Some(likely) => (
                 &REQUIREMENT_LABEL_UNKNOWN,
                 Origin::Silent,
-                "no instance type carries this label, so it selects nothing".into(),
+                "no instance type has this label, so it selects nothing".into(),
                 Suggestion::did_you_mean(likely),
             ),
             None => return true,

@@ -29,7 +29,7 @@ pub fn check_range(
     let least = whole_number(number)?;
     let path = || path(requirement.index, scope);
     if !scope.context.release.has(KarpenterVersion::MIN_VALUES) {
-        let reason = "needs Karpenter 0.35 or newer; the API server drops it before";
+        let reason = "needs Karpenter 0.35 or newer; before that the API server drops it";
         findings
             .report(&REQUIREMENT_MIN_VALUES, path(), least, reason)
             .origin(Origin::Silent)
@@ -64,7 +64,7 @@ pub fn check_count(
             least,
             reason,
         )
-        .suggest("name more values, or lower it");
+        .suggest("list more values, or lower it");
     None
 }
 
@@ -76,7 +76,7 @@ pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<
     let path = || path(entry.index, scope);
     if entry.kind.is_custom() {
         let reason = format!(
-            "no instance type carries {}, so there are never enough values and the pool never launches a node",
+            "no instance type has {}, so there are never enough values and the pool never launches a node",
             entry.key
         );
         findings
@@ -87,10 +87,10 @@ pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<
     if entry.operator == Operator::In {
         let distinct = distinct(entry);
         if is_more_than(least, distinct) {
-            let reason = format!("the scheduler counts different values, of which there are {distinct}");
+            let reason = format!("the scheduler counts distinct values, of which there are {distinct}");
             findings
                 .report(&REQUIREMENT_MIN_VALUES_DISTINCT, path(), least, reason)
-                .suggest("name more values, or lower it");
+                .suggest("list more values, or lower it");
             return false;
         }
     }

@@ -94,7 +94,7 @@ pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<
         || !is_carried(entry.key, scope.group);
     if !fits {
         let reason = format!(
-            "the values of {} are no numbers, so nothing satisfies it and the pool never launches a node",
+            "the values of {} are not numbers, so nothing satisfies it and the pool never launches a node",
             entry.key
         );
         let path = scope.field(entry.index, "operator");

@@ -25,7 +25,7 @@ const ARCHITECTURES: &[(&str, &str)] = &[
     ("graviton", "arm64"),
 ];
 
-/// The same for operating systems.
+/// Other names of operating systems, and what the label calls them.
 const SYSTEMS: &[(&str, &str)] = &[
     ("linux", "linux"),
     ("ubuntu", "linux"),
@@ -97,7 +97,7 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
     // The check of capacity types knows them all.
     if value.is_empty() && entry.key != CAPACITY_TYPE_LABEL && absent::is_on_every_instance_type(entry, group)
     {
-        let reason = "on every instance type this label has a value, so the empty one matches nothing";
+        let reason = "every instance type has a value for this label, so an empty one matches nothing";
         return Some(certain(reason, None));
     }
     let names = match entry.key {
@@ -119,7 +119,7 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
     if let Some(domain) = entry.key.strip_suffix("/instance-category")
         && value.bytes().any(|byte| byte.is_ascii_digit())
     {
-        let reason = "a category is letters only, such as c or m, so it matches nothing";
+        let reason = "a category consists of letters only, such as c or m, so it matches nothing";
         return Some(certain(
             reason,
             Some(format!("the label {domain}/instance-family")),
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(
             errors(&object),
             [
-                "spec.template.spec.requirements[0].values[0]: Invalid value: \"t3\": a category is letters only, such \
-                 as c or m, so it matches nothing, nor \"t3a\"; did you mean the label \
+                "spec.template.spec.requirements[0].values[0]: Invalid value: \"t3\": a category consists of letters \
+                 only, such as c or m, so it matches nothing, nor \"t3a\"; did you mean the label \
                  karpenter.k8s.aws/instance-family? [requirement-no-value]"
             ]
         );
@@ -198,8 +198,8 @@ mod tests {
         assert_eq!(
             of("topology.kubernetes.io/zone", "karpenter.kwok.sh"),
             [
-                "spec.template.spec.requirements[0].values[0]: Invalid value: \"\": on every instance type this label \
-                 has a value, so the empty one matches nothing [requirement-no-value]"
+                "spec.template.spec.requirements[0].values[0]: Invalid value: \"\": every instance type has a value \
+                 for this label, so an empty one matches nothing [requirement-no-value]"
             ]
         );
         let aws = "karpenter.k8s.aws";
@@ -218,7 +218,7 @@ mod tests {
         );
         let warned = warnings(&object);
         assert_eq!(warned.len(), 2, "{warned:?}");
-        assert!(warned[0].contains("values[1]: Invalid value: \"m5\": a category is letters only"));
+        assert!(warned[0].contains("values[1]: Invalid value: \"m5\": a category consists of letters only"));
         assert!(warned[0].contains("did you mean the label karpenter.k8s.aws/instance-family?"));
         assert!(warned[1].contains("\"64Gi\": the values of this label are whole numbers"));
     }

@@ -31,9 +31,9 @@ pub fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findi
                 &REQUIREMENT_VALUE_TWICE,
                 scope.value(entry.index, position),
                 *value,
-                "is listed already",
+                "is already in the list",
             )
-            .suggest("remove it, or write the value that you want in its place");
+            .suggest("remove it, or replace it with the value that you want");
     }
 }
 

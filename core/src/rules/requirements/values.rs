@@ -114,10 +114,10 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
     let reason = match others.len() {
         0 => error.to_string(),
         1 => format!(
-            "{error}; {} is no label's value either",
+            "{error}; {} is also invalid as a label value",
             quoted(others.first().copied().unwrap_or_default())
         ),
-        more => format!("{error}; {more} others are no label's values either"),
+        more => format!("{error}; {more} others are also invalid as label values"),
     };
     findings
         .report(&REQUIREMENT_VALUE, path, value, reason)
@@ -189,13 +189,13 @@ mod tests {
         assert_eq!(
             denied,
             [
-                "spec.template.spec.requirements[0].values: Invalid value: \"us east\": holds a blank; only letters, \
-                 digits, `-`, `_` and `.` may be there; 2 others are no label's values either [requirement-value]"
+                "spec.template.spec.requirements[0].values: Invalid value: \"us east\": contains a space; only letters, \
+                 digits, `-`, `_` and `.` are allowed; 2 others are also invalid as label values [requirement-value]"
             ]
         );
         let denied = errors(&of("In", &json!(["4", " 8", "+5"])));
         assert!(
-            denied[0].contains("; \"+5\" is no label's value either; write 8 ["),
+            denied[0].contains("; \"+5\" is also invalid as a label value; write 8 ["),
             "{denied:?}"
         );
         let denied = errors(&of("In", &json!(["4", "a".repeat(64)])));
@@ -203,7 +203,7 @@ mod tests {
             denied[0].starts_with("spec.template.spec.requirements[0].values[1]: "),
             "{denied:?}"
         );
-        assert!(denied[0].contains("is 64 bytes long and may have 63"));
+        assert!(denied[0].contains("is 64 bytes long, and the maximum is 63"));
     }
 
     #[test]

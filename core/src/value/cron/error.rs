@@ -16,7 +16,7 @@ pub enum ScheduleError {
         cause: CountCause,
     },
     /// A text with `@` that is not one of the macros.
-    #[error("`{name}` is no macro that Karpenter knows")]
+    #[error("`{name}` is not a macro that Karpenter knows")]
     UnknownMacro {
         /// The text, shortened.
         name: String,
@@ -123,7 +123,7 @@ fn not_a_number(field: CronField, item: &str, piece: &str) -> String {
         format!(" in `{item}`")
     };
     if field.names().is_empty() {
-        format!("`{piece}`{place} is no number")
+        format!("`{piece}`{place} is not a number")
     } else {
         format!("`{piece}`{place} is neither a number nor a name of three letters")
     }

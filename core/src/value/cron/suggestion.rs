@@ -25,7 +25,9 @@ impl ScheduleError {
         let text = match self {
             ScheduleError::FieldCount { cause, .. } => field_count(*cause),
             ScheduleError::UnknownMacro { name } => misspelt(name).map(|meant| format!("write {meant}")),
-            ScheduleError::BadEvery { .. } => Some("write five fields: the CRD knows no @every".into()),
+            ScheduleError::BadEvery { .. } => {
+                Some("write five fields: the CRD does not accept @every".into())
+            }
             ScheduleError::NotANumber { field, item, piece } => not_a_number(*field, item, piece),
             ScheduleError::AboveMaximum(item) => above(item),
             ScheduleError::Backwards(item) => wrapped(item).map(|pieces| format!("write {pieces}")),
@@ -38,7 +40,7 @@ impl ScheduleError {
         text.map(Into::into)
     }
 
-    /// The same with the edit of `text`, the schedule that has the error, if there is only one possible edit.
+    /// What to write instead, in words and with the edit of `text`, the schedule that has the error, if there is only one possible edit.
     pub(crate) fn suggestion_for(&self, text: &str) -> Option<Suggestion> {
         let edit = self
             .corrected(text)
@@ -271,17 +273,17 @@ mod tests {
                 "0 0 * * mon-tues",
                 "day of week: `tues` in `mon-tues` is neither a number nor a name of three letters",
             ),
-            ("x * * * *", "minute: `x` is no number"),
+            ("x * * * *", "minute: `x` is not a number"),
             ("-1 * * * *", "minute: a number is missing in `-1`"),
             ("0 0 0 * *", "day of month 0 is below 1"),
             ("0 0 5-7-9 * *", "the range 5-7-9 has more than one hyphen"),
             ("5/2/2 * * * *", "5/2/2 has more than one slash"),
             ("*/0 * * * *", "the step of */0 is 0"),
             ("*/-5 * * * *", "the step of */-5 is negative"),
-            ("@dailyfoo", "`@dailyfoo` is no macro that Karpenter knows"),
+            ("@dailyfoo", "`@dailyfoo` is not a macro that Karpenter knows"),
             (
                 "@every 1d",
-                "the delay `1d` of @every cannot be read: `d` is no unit: ns, us, ms, s, m and h are",
+                "the delay `1d` of @every cannot be read: `d` is not a unit; the units are ns, us, ms, s, m and h",
             ),
         ] {
             assert_eq!(said(text).0, clause, "{text}");
@@ -342,7 +344,7 @@ mod tests {
             ("@ANNUALLY", "write @annually"),
             ("@daily # at night", "write @daily"),
             ("daily", "write @daily"),
-            ("@every 1d", "write five fields: the CRD knows no @every"),
+            ("@every 1d", "write five fields: the CRD does not accept @every"),
         ] {
             assert_eq!(said(text).1.as_deref(), Some(suggestion), "{text}");
         }

@@ -74,17 +74,17 @@ fn diagnose(text: &str) -> Mistake {
     if text.contains(char::is_whitespace) {
         let joined: String = text.split_whitespace().collect();
         let suggestion = proposal(&joined).or_else(|| proposal(&in_known_units(&joined)?));
-        return Mistake::new("a duration has no blanks").suggest(suggestion);
+        return Mistake::new("a duration must not contain spaces").suggest(suggestion);
     }
     if text.starts_with(['-', '+']) {
-        return Mistake::new("a duration has no sign");
+        return Mistake::new("a duration must not have a sign");
     }
     if is_number(text) {
         return Mistake::new("a unit is missing: h for hours or m for minutes");
     }
     let (why, written) = match GoDuration::parse(text) {
         Err(GoDurationError::UnknownUnit { unit }) if unit == "d" || unit == "w" => (
-            "Karpenter knows no days or weeks, only hours and minutes",
+            "days and weeks are not supported, only hours and minutes",
             in_known_units(text),
         ),
         Ok(_) | Err(GoDurationError::Overflow) if text.contains('.') => (
@@ -95,7 +95,7 @@ fn diagnose(text: &str) -> Mistake {
             ("budgets count whole minutes", in_minutes(text))
         }
         Ok(_) | Err(GoDurationError::Overflow) => {
-            ("hours are before minutes, each at most once", in_minutes(text))
+            ("hours come before minutes, each at most once", in_minutes(text))
         }
         Err(_) => (
             "a duration is written as hours and minutes, such as 8h, 30m or 1h30m",
@@ -161,22 +161,22 @@ mod tests {
             ("1h0m30s", "whole minutes", None),
             ("8h0m00s", "whole minutes", Some("write 8h")),
             ("60000ms", "whole minutes", Some("write 1m")),
-            ("1d", "no days or weeks", Some("write 24h")),
-            ("1d12h", "no days or weeks", Some("write 36h")),
-            ("1d30m", "no days or weeks", Some("write 24h30m")),
-            ("2w", "no days or weeks", Some("write 336h")),
+            ("1d", "days and weeks are not", Some("write 24h")),
+            ("1d12h", "days and weeks are not", Some("write 36h")),
+            ("1d30m", "days and weeks are not", Some("write 24h30m")),
+            ("2w", "days and weeks are not", Some("write 336h")),
             ("1.5h", "fractions", Some("write 1h30m")),
             ("0.3h", "fractions", Some("write 18m")),
             ("0.01m", "fractions", None),
-            ("30m1h", "hours are before", Some("write 1h30m")),
-            ("1h1h", "hours are before", Some("write 2h")),
-            ("1h 30m", "no blanks", Some("write 1h30m")),
-            (" 8h\n", "no blanks", Some("write 8h")),
-            ("8 hours", "no blanks", Some("write 8h")),
+            ("30m1h", "hours come before", Some("write 1h30m")),
+            ("1h1h", "hours come before", Some("write 2h")),
+            ("1h 30m", "not contain spaces", Some("write 1h30m")),
+            (" 8h\n", "not contain spaces", Some("write 8h")),
+            ("8 hours", "not contain spaces", Some("write 8h")),
             ("8hr", "written as", Some("write 8h")),
             ("1hour30min", "written as", Some("write 1h30m")),
             ("30sec", "written as", None),
-            ("-1h", "no sign", None),
+            ("-1h", "not have a sign", None),
             ("60", "unit is missing", None),
             ("2562047h48m", "longer than", None),
             ("99999999h", "longer than", None),

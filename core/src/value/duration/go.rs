@@ -40,7 +40,7 @@ pub enum GoDurationError {
     #[error("a unit is missing at the end: ns, us, ms, s, m or h")]
     MissingUnit,
     /// A unit that Go does not know.
-    #[error("`{unit}` is no unit: ns, us, ms, s, m and h are")]
+    #[error("`{unit}` is not a unit; the units are ns, us, ms, s, m and h")]
     UnknownUnit {
         /// The unit, shortened.
         unit: String,
@@ -200,8 +200,14 @@ mod tests {
             error("1h30"),
             "a unit is missing at the end: ns, us, ms, s, m or h"
         );
-        assert_eq!(error("1d"), "`d` is no unit: ns, us, ms, s, m and h are");
-        assert_eq!(error("1H"), "`H` is no unit: ns, us, ms, s, m and h are");
+        assert_eq!(
+            error("1d"),
+            "`d` is not a unit; the units are ns, us, ms, s, m and h"
+        );
+        assert_eq!(
+            error("1H"),
+            "`H` is not a unit; the units are ns, us, ms, s, m and h"
+        );
         for text in [
             "2562048h",
             "9223372036854775808ns",

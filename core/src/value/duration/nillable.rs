@@ -27,16 +27,16 @@ pub enum NillableDurationError {
     #[error("a duration is missing")]
     Empty,
     /// `never` with wrong case.
-    #[error("the word is Never, with a capital N only")]
+    #[error("the word is Never, with only the N in upper case")]
     NeverMisspelt,
     /// Two alternatives, copied from documentation.
-    #[error("it names alternatives, of which only one can be here")]
+    #[error("it lists alternatives, of which only one can be set")]
     Alternatives,
     /// A blank before, after or within it. Holds the text without its blanks.
-    #[error("a duration has no blanks")]
+    #[error("a duration must not contain spaces")]
     Blank(String),
     /// A sign.
-    #[error("a duration has no sign")]
+    #[error("a duration must not have a sign")]
     Sign,
     /// A decimal point.
     #[error("fractions are not allowed, only whole seconds, minutes and hours")]

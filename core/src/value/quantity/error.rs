@@ -11,19 +11,19 @@ pub enum QuantityError {
     #[error("a quantity is missing")]
     Empty,
     /// A blank before, after or within it.
-    #[error("a quantity has no blanks")]
+    #[error("a quantity must not contain spaces")]
     Blank {
         /// The text without its blanks, shortened.
         joined: String,
     },
     /// A longer text than any reasonable quantity needs; the CRD accepts it.
-    #[error("it is {length} bytes long, poolgate reads at most {MAX_LENGTH}")]
+    #[error("it is {length} bytes long; poolgate reads at most {MAX_LENGTH}")]
     TooLong {
         /// Length in bytes.
         length: usize,
     },
     /// A number followed by something that is not a suffix.
-    #[error("`{suffix}` is no suffix of a quantity")]
+    #[error("`{suffix}` is not a suffix of a quantity")]
     UnknownSuffix {
         /// The suffix, shortened.
         suffix: String,
@@ -31,7 +31,7 @@ pub enum QuantityError {
     /// An exponent with a decimal point. The CRD accepts it, but Karpenter cannot decode it, and then can decode no
     /// NodePool of the cluster.
     #[error(
-        "the exponent `{exponent}` has a fraction: the API server takes it, but Karpenter then fails to list every \
+        "the exponent `{exponent}` has a fraction: the API server accepts it, but Karpenter then fails to list every \
          object of this kind, not only this one"
     )]
     FractionalExponent {
@@ -40,7 +40,7 @@ pub enum QuantityError {
     },
     /// An exponent so large that Karpenter must not read it.
     #[error(
-        "the exponent `{exponent}` is beyond ±{MAX_EXPONENT}: the API server takes it, but Karpenter hangs on a huge \
+        "the exponent `{exponent}` is beyond ±{MAX_EXPONENT}: the API server accepts it, but Karpenter hangs on a huge \
          exponent, and no pool gets nodes until it is restarted without it"
     )]
     ExponentOutOfBounds {
@@ -48,7 +48,7 @@ pub enum QuantityError {
         exponent: String,
     },
     /// There is no number at the beginning.
-    #[error("it is no number with an optional suffix, such as 500m, 1000 or 64Gi")]
+    #[error("it is not a number with an optional suffix, such as 500m, 1000 or 64Gi")]
     NotANumber,
 }
 
@@ -78,7 +78,7 @@ impl QuantityError {
 /// The correct suffix for a misspelt one: `K`, `gi`, `GB`, `GiB` and the like.
 fn other_suffix(suffix: &str) -> Option<String> {
     if suffix.eq_ignore_ascii_case("b") {
-        return Some("leave it away: memory is counted in bytes".into());
+        return Some("remove it: memory is counted in bytes".into());
     }
     let mut letters = suffix.chars();
     let first = letters.next()?;
@@ -120,7 +120,7 @@ mod tests {
             ("64GiB", "write Gi"),
             ("64Gib", "write Gi"),
             ("64ki", "write Ki"),
-            ("64B", "leave it away: memory is counted in bytes"),
+            ("64B", "remove it: memory is counted in bytes"),
             ("64 Gi", "write 64Gi"),
             (" 1\n", "write \"1\""),
             ("1e3.", "write 3 as the exponent"),
@@ -140,18 +140,18 @@ mod tests {
         assert_eq!(
             said("1e2147483648").0,
             format!(
-                "the exponent `2147483648` is beyond ±4096: the API server takes \
-            it, but Karpenter hangs on a huge exponent, and no pool gets nodes until it is restarted without it"
+                "the exponent `2147483648` is beyond ±4096: the API server accepts it, but \
+            Karpenter hangs on a huge exponent, and no pool gets nodes until it is restarted without it"
             )
         );
-        assert_eq!(said("10%").0, "`%` is no suffix of a quantity");
+        assert_eq!(said("10%").0, "`%` is not a suffix of a quantity");
         assert_eq!(
             said("ten").0,
-            "it is no number with an optional suffix, such as 500m, 1000 or 64Gi"
+            "it is not a number with an optional suffix, such as 500m, 1000 or 64Gi"
         );
         assert_eq!(
             said(&"1".repeat(2_000)).0,
-            "it is 2000 bytes long, poolgate reads at most 1024"
+            "it is 2000 bytes long; poolgate reads at most 1024"
         );
     }
 }

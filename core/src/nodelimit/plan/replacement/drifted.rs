@@ -70,7 +70,7 @@ fn wants(now: &Situation<'_>) -> bool {
     now.pool.at_limit == AtLimit::Replace && now.pool.leaves_limit_to_poolgate
 }
 
-/// The same, if no other pool's node is being replaced.
+/// Whether the pool asks for a replacement: it wants one, and no other pool's node is being replaced.
 fn asks(now: &Situation<'_>) -> bool {
     wants(now) && !now.state.replaces_elsewhere
 }

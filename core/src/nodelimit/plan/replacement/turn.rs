@@ -14,10 +14,10 @@ use crate::nodelimit::plan::situation::Situation;
 /// same: another node took the place.
 const WITH_ROOM: Duration = Duration::from_mins(1);
 
-/// The same if another pool is full, and nothing here shows when it no longer is.
+/// How long a node is barred at least if another pool is full, and nothing here shows when it no longer is.
 const BECAUSE_OF_ANOTHER: Duration = Duration::from_mins(5);
 
-/// The same if nothing can be done about it: then its turn is only to see whether it is still broken.
+/// How long a node is barred at least if nothing can be done about it: then its turn is only to see whether it is still broken.
 const WITHOUT_ROOM: Duration = Duration::from_mins(10);
 
 /// Continues or ends a turn, and begins the next one. A node with a fresh verdict is listed.

@@ -89,7 +89,7 @@ impl Machine {
         self.tainted()
     }
 
-    /// The same before Karpenter has written since when, or by a release that never does.
+    /// Karpenter has tainted it, but has not written since when, or is of a release that never does.
     pub fn tainted(mut self) -> Self {
         let taint = Taint {
             key: DISRUPTED_TAINT.to_owned(),

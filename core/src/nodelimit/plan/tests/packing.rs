@@ -1,4 +1,4 @@
-//! Which nodes may go because their pods fit elsewhere.
+//! Which nodes may be disrupted because their pods fit elsewhere.
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ fn a_release_that_does_not_enforce_the_limit_gets_a_warning() {
         (
             ApiVersion::V1Beta1,
             KarpenterVersion::NEWEST,
-            "no Karpenter with v1beta1 counts nodes",
+            "no release of Karpenter with v1beta1 counts nodes",
         ),
         (
             ApiVersion::V1,
@@ -37,7 +37,7 @@ fn a_release_that_does_not_enforce_the_limit_gets_a_warning() {
         (
             ApiVersion::V1,
             KarpenterVersion::new(1, 10, 0),
-            "Karpenter 1.10.0 looks at it only once",
+            "Karpenter 1.10.0 checks it only after",
         ),
     ] {
         let warned = warned(version, release);
@@ -62,7 +62,7 @@ fn a_limit_lowered_below_the_nodes_says_how_many_are_above() {
         warned("10", stored.clone()),
         [
             "spec.limits.nodes: Invalid value: \"10\": the pool's status reports 12 nodes, so 2 are above the \
-             limit; none is removed for that, and none launched before enough have gone; write 12 or more if \
+             limit; none is removed for that, and none is launched until enough are gone; write 12 or more if \
              all should stay [limit-below-nodes]"
         ]
     );
@@ -108,7 +108,7 @@ fn counted_claims_take_precedence_over_the_status() {
             )
         })
     };
-    let stay = "none is removed for that, and none launched before enough have gone";
+    let stay = "none is removed for that, and none is launched until enough are gone";
     assert_eq!(
         said(Some("Hard"), None, [8, 8, 8]),
         Some(format!(

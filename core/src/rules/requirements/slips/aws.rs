@@ -30,7 +30,7 @@ pub fn slip(key: &str, value: &str, group: &str) -> Option<(&'static str, String
             format!("{value}a, or the label {REGION_LABEL}"),
         )),
         "instance-family" if domain == group && value.contains('.') => Some((
-            "this is a type of instance, and its family is what is before the dot, so it matches nothing",
+            "this is an instance type, and its family is the part before the dot, so it matches nothing",
             format!("the label {INSTANCE_TYPE_LABEL}"),
         )),
         _ => None,
