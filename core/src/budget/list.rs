@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::parsed::{ParsedBudget, TextError};
+use super::parsed::{DEFAULT_NODES, ParsedBudget, TextError};
 use super::reasons::Reasons;
 use super::window::{Phase, Reach, Window, Windows};
 use crate::diagnostic::FieldPath;
@@ -10,9 +10,6 @@ use crate::json::Json;
 use crate::karpenter::{Disruption, Field, NodePool};
 use crate::value::cron::ScheduleError;
 use crate::value::nodes::BudgetNodes;
-
-/// The CRD's default if a budget has no `nodes`.
-pub(super) const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
 
 /// The budgets of a NodePool, in its order.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 //!
 //! [`Budgets`]: super::Budgets
 
-use super::list::DEFAULT_NODES;
 use super::reasons::{Reason, Reasons};
 use super::window::Window;
 use crate::karpenter::{Budget, Field, NodePool};
@@ -11,6 +10,9 @@ use crate::value::Mistake;
 use crate::value::cron::{Schedule, ScheduleError};
 use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;
+
+/// The CRD's default if a budget has no `nodes`.
+pub const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
 
 /// One element of `spec.disruption.budgets`, parsed.
 #[derive(Debug)]

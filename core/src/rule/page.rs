@@ -24,7 +24,7 @@ pub struct Page {
 
 impl Page {
     /// The parts of a page. One that is missing or in another form is empty here; a test of the catalogue rejects that.
-    pub(super) fn parse(text: &'static str) -> Self {
+    pub fn parse(text: &'static str) -> Self {
         let (text, good) = text.split_once("\n## Good\n").unwrap_or((text, ""));
         let (text, bad) = text.split_once("\n## Bad\n").unwrap_or((text, ""));
         let mut page = Self {

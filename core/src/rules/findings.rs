@@ -91,7 +91,7 @@ impl<'a> Findings<'a> {
 
 /// Decides the severity of the findings in one object.
 #[derive(Debug)]
-pub(super) struct Severities<'a> {
+pub struct Severities<'a> {
     object: &'a Json<'a>,
     policy: &'a Policy,
     ratchet: Ratchet<'a>,

@@ -86,7 +86,7 @@ impl Legal {
     }
 
     /// Whether the definition rejects a text, apart from its presence.
-    pub(super) fn rejects(&self, text: &str) -> bool {
+    pub fn rejects(&self, text: &str) -> bool {
         match self {
             Self::AtMost(most) => text.chars().count() > *most,
             Self::AtLeast(least) => text.chars().count() < *least,

@@ -8,7 +8,7 @@ use crate::value::nodes::BudgetNodes;
 
 /// Whether a text matches a pattern, as Go searches for it. `None` for the patterns of quantities: their readers say
 /// themselves which mistakes these reject.
-pub(super) fn matcher(pattern: &str) -> Option<fn(&str) -> bool> {
+pub fn matcher(pattern: &str) -> Option<fn(&str) -> bool> {
     Some(match pattern {
         r"^(([0-9]+(s|m|h))+|Never)$" => fits_lifetime,
         r"^(([0-9]+(s|m|h))+)|(Never)$" => fits_lifetime_of_v1beta1,
