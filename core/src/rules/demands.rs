@@ -190,16 +190,16 @@ mod tests {
     /// Fields on which a rule of its own reports the constraints, because it knows more than the table: what the cluster
     /// has installed, what poolgate writes, or what a name stands for.
     const OWN_RULES: &[&str] = &[
-        ".spec.disruption.budgets[].reasons",
-        ".spec.disruption.budgets[].reasons[]",
-        ".spec.disruption.consolidateAfter",
-        ".spec.disruption.consolidationPolicy",
-        ".spec.replicas",
-        ".spec.template.spec.requirements",
-        ".spec.template.spec.requirements[].key",
-        ".spec.template.spec.requirements[].minValues",
-        ".spec.template.spec.requirements[].operator",
-        ".spec.template.spec.resources",
+        "spec.disruption.budgets[].reasons",
+        "spec.disruption.budgets[].reasons[]",
+        "spec.disruption.consolidateAfter",
+        "spec.disruption.consolidationPolicy",
+        "spec.replicas",
+        "spec.template.spec.requirements",
+        "spec.template.spec.requirements[].key",
+        "spec.template.spec.requirements[].minValues",
+        "spec.template.spec.requirements[].operator",
+        "spec.template.spec.resources",
     ];
 
     /// Passes each constraint of a table that is not about the text of a string to `found`, with a path to its field.
