@@ -86,7 +86,7 @@ impl FieldPath {
     }
 
     /// The path as it is displayed, but without positions in lists: `spec.disruption.budgets[].nodes`.
-    pub fn without_positions(&self) -> String {
+    pub(crate) fn without_positions(&self) -> String {
         self.text(|text, _| text.push_str("[]"))
     }
 
