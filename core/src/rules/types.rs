@@ -76,6 +76,14 @@ mod tests {
     }
 
     #[test]
+    fn a_null_in_a_list_is_of_the_wrong_type_even_if_its_words_are_listed() {
+        assert_eq!(
+            errors(&json!({"spec": {"disruption": {"budgets": [{"nodes": "1", "reasons": [null]}]}}})),
+            ["spec.disruption.budgets[0].reasons[0]: Invalid value: null: must be a string [field-type]"]
+        );
+    }
+
+    #[test]
     fn numbers_in_quotes_where_a_number_belongs_are_corrected_too() {
         assert_eq!(
             errors(&json!({"spec": {"weight": "10"}})),

@@ -207,7 +207,12 @@ fn walk<'a>(
         _ if is_plain(value, shape) => {}
         (Shape::List(element), Json::Array(list)) => {
             for (index, value) in list.iter().enumerate() {
-                inside(Step::Index(index), value, element);
+                // A null in a list is not a missing value, but one of the wrong type.
+                let shape = match (value, *element) {
+                    (Json::Null, Shape::Demanding(_, shape)) => *shape,
+                    (_, shape) => shape,
+                };
+                inside(Step::Index(index), value, shape);
             }
         }
         (Shape::Map(entry), Json::Object(map)) => {
