@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::claim::ClaimState;
 use super::counts::asks_for_replacement;
 use super::memory::Memory;
 use super::situation::Situation;
@@ -100,9 +101,17 @@ fn places(now: &Situation<'_>) -> usize {
 /// How many nodes are being disrupted whose replacement may still be created: none for a closed node. A claim
 /// created since the disruption began counts as its replacement.
 fn waiting(now: &Situation<'_>) -> usize {
+    // Of a repair, one denial does not show that it failed: such a node is not barred yet, so it keeps its place.
+    let has_failed = |claim: &ClaimState<'_>| {
+        if claim.is_to_be_repaired() {
+            now.has_tried_in_vain(claim)
+        } else {
+            now.is_denied(claim)
+        }
+    };
     let disrupted = now.claims.iter();
     let mut since: Vec<_> = disrupted
-        .filter(|claim| claim.is_openly_disrupted() && !now.is_denied(claim))
+        .filter(|claim| claim.is_openly_disrupted() && !has_failed(claim))
         .map(|claim| claim.disrupted_since())
         .collect();
     since.sort_unstable_by_key(|since| since.unwrap_or(Timestamp::MAX));

@@ -65,6 +65,21 @@ fn a_disruption_under_way_uses_up_its_place_and_its_budget() {
 }
 
 #[test]
+fn a_repair_keeps_its_place_after_one_denial_which_may_have_been_for_a_pod() {
+    let begun = noon() - SignedDuration::from_secs(30);
+    let mut world = World::new(6).with_full_nodes(4);
+    let mut broken = Machine::new(4).with_pod("4").disrupted(begun);
+    broken.claim.conditions.disruption = Some(Disruption {
+        since: begun,
+        is_repair: true,
+    });
+    world.claims.push(broken);
+    world.denied(noon() - SignedDuration::from_secs(20));
+    world.step(noon());
+    assert_eq!(world.open(), ["node-4"], "its replacement may still be created");
+}
+
+#[test]
 fn the_places_go_round_until_everybody_had_one() {
     // Karpenter checks drift every ten seconds, consolidation after five minutes at the latest.
     for (drifted, length) in [(true, ROTATION), (false, Duration::from_mins(6))] {
