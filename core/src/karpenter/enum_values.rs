@@ -1,5 +1,7 @@
 //! The enumerations of Karpenter's API, and which release added which value.
 
+use std::sync::LazyLock;
+
 use super::shape::{Demand, Legal, demand, nodepool};
 use super::{ApiVersion, KarpenterVersion};
 
@@ -60,23 +62,40 @@ impl EnumValues {
         self,
         version: ApiVersion,
     ) -> impl Iterator<Item = (&'static Demand, &'static [&'static str])> {
-        let demands: &'static [Demand] = match self.path() {
-            Some(path) => nodepool(version).demands_at(path.split('.')),
-            None => &CAPACITY_TYPES,
+        let found = match version {
+            ApiVersion::V1 => &*V1,
+            ApiVersion::V1Beta1 => &*V1BETA1,
+        };
+        let demands: &'static [Demand] = match self {
+            Self::ConsolidationPolicy => found.consolidation_policy,
+            Self::Operator => found.operator,
+            Self::Reason => found.reason,
+            Self::CapacityType => &CAPACITY_TYPES,
         };
         demands.iter().filter_map(|demand| match demand.legal {
             Legal::OneOf(words) => Some((demand, words)),
             _ => None,
         })
     }
+}
 
-    /// The field that has one of these words; `None` if no definition lists them.
-    const fn path(self) -> Option<&'static str> {
-        match self {
-            Self::ConsolidationPolicy => Some("spec.disruption.consolidationPolicy"),
-            Self::Operator => Some("spec.template.spec.requirements.[].operator"),
-            Self::Reason => Some("spec.disruption.budgets.[].reasons.[]"),
-            Self::CapacityType => None,
+static V1: LazyLock<Enumerated> = LazyLock::new(|| Enumerated::of(ApiVersion::V1));
+static V1BETA1: LazyLock<Enumerated> = LazyLock::new(|| Enumerated::of(ApiVersion::V1Beta1));
+
+/// The constraints on the fields with enumerations, found once: a review asks for them once for each requirement.
+struct Enumerated {
+    consolidation_policy: &'static [Demand],
+    operator: &'static [Demand],
+    reason: &'static [Demand],
+}
+
+impl Enumerated {
+    fn of(version: ApiVersion) -> Self {
+        let at = |path: &[&'static str]| nodepool(version).demands_at(path.iter().copied());
+        Self {
+            consolidation_policy: at(&["spec", "disruption", "consolidationPolicy"]),
+            operator: at(&["spec", "template", "spec", "requirements", "[]", "operator"]),
+            reason: at(&["spec", "disruption", "budgets", "[]", "reasons", "[]"]),
         }
     }
 }

@@ -73,6 +73,7 @@ impl Demand {
 impl Legal {
     /// Whether the value of a field is legal, apart from its type. What a string must look like is left to the rules
     /// that read it: they know why.
+    #[inline]
     pub(crate) fn allows(&self, value: &Json<'_>) -> bool {
         match (self, value) {
             (Self::Present, value) => !value.is_null(),
