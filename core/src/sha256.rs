@@ -1,4 +1,5 @@
-//! SHA-256 in hexadecimal, as `sha256sum` prints it.
+//! SHA-256 in hexadecimal, as `sha256sum` prints it. By `sha2`, which needs no C compiler: the program `poolgate-lint`
+//! has no other use for one.
 
 use std::fmt::Write as _;
 
