@@ -118,6 +118,11 @@ pub(crate) enum SchemaViolation<'a> {
 }
 
 impl Shape {
+    /// Whether some release requires the value. The table has that constraint first, and a missing value violates no other.
+    fn may_be_required(&self) -> bool {
+        matches!(self, Self::Demanding([first, ..], _) if matches!(first.legal, Legal::Present))
+    }
+
     /// Whether the definition of a release rejects a text at this path: its pattern, format, length or enumeration. What
     /// CEL rules say is not in the table.
     pub(crate) fn rejects(&self, path: &FieldPath, text: &str, release: KarpenterVersion) -> bool {
@@ -226,7 +231,7 @@ fn walk<'a>(
                 let value = map.get(name);
                 seen += usize::from(value.is_some());
                 let value = value.unwrap_or(&Json::Null);
-                if !value.is_null() || matches!(shape, Shape::Demanding(..)) {
+                if !value.is_null() || shape.may_be_required() {
                     inside(Step::Field(name), value, shape);
                 }
             }
@@ -249,9 +254,9 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
         | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
         | (Shape::Boolean, Json::Bool(_)) => true,
         (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) => whole_number(number).is_some(),
+        (Shape::Demanding(..), Json::Null) => !shape.may_be_required(),
         (Shape::Demanding(demands, shape), _) => {
-            (value.is_null() || is_plain(value, shape))
-                && demands.iter().all(|demand| demand.legal.allows(value))
+            is_plain(value, shape) && demands.iter().all(|demand| demand.legal.allows(value))
         }
         _ => false,
     }
@@ -332,6 +337,33 @@ mod tests {
                 "spec.weight must be a whole number"
             ]
         );
+    }
+
+    #[test]
+    fn a_constraint_that_requires_the_value_is_the_first_of_its_field() {
+        fn fields(shape: &'static Shape) -> usize {
+            match shape {
+                Shape::Demanding(demands, inner) => {
+                    let later = demands.iter().skip(1);
+                    assert!(
+                        !later
+                            .into_iter()
+                            .any(|demand| matches!(demand.legal, Legal::Present)),
+                        "{demands:?}"
+                    );
+                    usize::from(shape.may_be_required()) + fields(inner)
+                }
+                Shape::List(inner) | Shape::Map(inner) => fields(inner),
+                Shape::Object(known) | Shape::Open(known) => {
+                    known.iter().map(|(_, shape)| fields(shape)).sum()
+                }
+                _ => 0,
+            }
+        }
+        for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
+            assert!(fields(nodepool(version)) > 0);
+            assert!(fields(nodeclaim(version)) > 0);
+        }
     }
 
     #[test]
