@@ -182,10 +182,16 @@ static WORD_BYTES: [bool; 256] = {
 
 /// Parts of lower-case letters, digits and inner hyphens, separated by dots.
 fn is_subdomain(text: &str) -> bool {
-    text.as_bytes().split(|byte| *byte == b'.').all(|bytes| {
-        let ends = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
-        ends(bytes.first()) && ends(bytes.last()) && bytes.iter().copied().all(is_domain_byte)
-    })
+    let mut before = b'.';
+    let fits = text.bytes().all(|byte| {
+        let after = std::mem::replace(&mut before, byte);
+        match byte {
+            b'.' => after != b'.' && after != b'-',
+            b'-' => after != b'.',
+            _ => is_domain_byte(byte),
+        }
+    });
+    fits && before != b'.' && before != b'-'
 }
 
 const fn is_domain_byte(byte: u8) -> bool {
