@@ -2,7 +2,7 @@
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
-use crate::json::{Json, Part};
+use crate::json::{FieldMask, Json};
 use crate::karpenter::{ApiVersion, GROUP, Karpenter, NodeClaim, NodePool, Stored};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
@@ -29,18 +29,21 @@ impl Subject {
 }
 
 /// The parts of an object that rules read. The rest is often the larger part of a stored one.
-pub const REVIEWED: Part<'_> = Part::AllBut(&[
+pub const REVIEWED: FieldMask<'_> = FieldMask::AllBut(&[
     (
         "metadata",
-        Part::AllBut(&[
+        FieldMask::AllBut(&[
             (
                 "annotations",
-                Part::AllBut(&[("kubectl.kubernetes.io/last-applied-configuration", Part::Nothing)]),
+                FieldMask::AllBut(&[(
+                    "kubectl.kubernetes.io/last-applied-configuration",
+                    FieldMask::Nothing,
+                )]),
             ),
-            ("managedFields", Part::Nothing),
+            ("managedFields", FieldMask::Nothing),
         ]),
     ),
-    ("status", Part::AllBut(&[("conditions", Part::Nothing)])),
+    ("status", FieldMask::AllBut(&[("conditions", FieldMask::Nothing)])),
 ]);
 
 /// An object that is about to be stored.
@@ -149,16 +152,16 @@ mod tests {
     }
 
     /// The part without one of its fields, for each of them.
-    fn thinned(part: Part<'static>) -> Vec<Part<'static>> {
-        let Part::Only(fields) = part else {
+    fn thinned(part: FieldMask<'static>) -> Vec<FieldMask<'static>> {
+        let FieldMask::Only(fields) = part else {
             return Vec::new();
         };
         let mut all = Vec::new();
         for (at, (name, part)) in fields.iter().enumerate() {
-            let with = |part: Option<Part<'static>>| {
+            let with = |part: Option<FieldMask<'static>>| {
                 let mut fields = fields.to_vec();
                 fields.splice(at..=at, part.map(|part| (*name, part)));
-                Part::Only(fields.leak())
+                FieldMask::Only(fields.leak())
             };
             all.push(with(None));
             all.extend(thinned(*part).into_iter().map(|part| with(Some(part))));
@@ -201,7 +204,7 @@ mod tests {
             (json!({}), json!({"/spec/template/spec/nodeClassRef": class})),
         ];
         let cases = cases.map(|(new, old)| (pool(&new), pool(&old)));
-        let is_enough = |part: Part<'_>, (new, old): &(Value, Value)| {
+        let is_enough = |part: FieldMask<'_>, (new, old): &(Value, Value)| {
             let (text, whole) = (old.to_string(), Json::from(old));
             let outlined = Stored::Outlined {
                 outline: &read(&text, part).expect("what was written can be read"),

@@ -4,7 +4,7 @@
 
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Report, Segment, Severity};
-use poolgate_core::json::{Json, Part, read};
+use poolgate_core::json::{FieldMask, Json, read};
 use poolgate_core::karpenter::{ApiVersion, Karpenter, STORED_OUTLINE, Stored};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
@@ -398,7 +398,7 @@ proptest! {
         let new = if fresh { other } else { new };
         // The new object as text, too: reading rounds numbers.
         let [old, new] = [old, new].map(|object| object.to_string());
-        let [whole, new] = [&old, &new].map(|text| read(text, Part::All).expect("what was written can be read"));
+        let [whole, new] = [&old, &new].map(|text| read(text, FieldMask::All).expect("what was written can be read"));
         let outlined = Stored::Outlined {
             outline: &read(&old, STORED_OUTLINE).expect("what was written can be read"),
             text: old.as_bytes(),

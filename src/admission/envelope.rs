@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::str::Utf8Error;
 
-use poolgate_core::json::{self, Json, Part};
+use poolgate_core::json::{self, FieldMask, Json};
 
 /// Text that is borrowed from the request's body unless it contains escapes.
 pub type Text<'b> = Cow<'b, str>;
@@ -127,27 +127,27 @@ impl AdmissionRequest<'_> {
 /// A request, and as much of its new and its old object as the caller wants.
 pub fn open<'b>(
     body: &'b [u8],
-    new: Part<'_>,
-    old: Part<'_>,
+    new: FieldMask<'_>,
+    old: FieldMask<'_>,
 ) -> Result<(AdmissionRequest<'b>, Objects<'b>), Malformed> {
     let request = [
-        ("uid", Part::All),
-        ("kind", Part::All),
-        ("resource", Part::All),
-        ("subResource", Part::All),
-        ("name", Part::All),
-        ("operation", Part::All),
+        ("uid", FieldMask::All),
+        ("kind", FieldMask::All),
+        ("resource", FieldMask::All),
+        ("subResource", FieldMask::All),
+        ("name", FieldMask::All),
+        ("operation", FieldMask::All),
         ("object", new),
         ("oldObject", old),
-        ("dryRun", Part::All),
+        ("dryRun", FieldMask::All),
     ];
     let review = [
-        ("apiVersion", Part::All),
-        ("kind", Part::All),
-        ("request", Part::Only(&request)),
+        ("apiVersion", FieldMask::All),
+        ("kind", FieldMask::All),
+        ("request", FieldMask::Only(&request)),
     ];
     // Checked once for all of the body, not for each of its texts.
-    let mut review = json::read(str::from_utf8(body)?, Part::Only(&review))?;
+    let mut review = json::read(str::from_utf8(body)?, FieldMask::Only(&review))?;
     let (api_version, kind) = (text(&mut review, "apiVersion"), text(&mut review, "kind"));
     if api_version != API_VERSION || kind != "AdmissionReview" {
         return Err(Malformed::WrongKind {
@@ -189,7 +189,7 @@ pub fn open<'b>(
 
 /// A request without its objects. It can be answered even if one of them cannot be read.
 pub fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
-    open(body, Part::Nothing, Part::Nothing).map(|(request, _)| request)
+    open(body, FieldMask::Nothing, FieldMask::Nothing).map(|(request, _)| request)
 }
 
 /// The text of a field; empty if it is missing.

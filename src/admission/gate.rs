@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use poolgate_core::json::{Json, Part};
+use poolgate_core::json::{FieldMask, Json};
 use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
 use poolgate_core::nodelimit::ledger::{Denial, Full};
 use poolgate_core::value::label::label_value;
@@ -15,13 +15,13 @@ use super::inquiry;
 const RULE: &str = "node-limit";
 
 /// As much of a NodeClaim as is read.
-const CLAIM: Part<'_> = Part::Only(&[(
+const CLAIM: FieldMask<'_> = FieldMask::Only(&[(
     "metadata",
-    Part::Only(&[
-        ("name", Part::All),
-        ("uid", Part::All),
-        ("deletionTimestamp", Part::All),
-        ("labels", Part::Only(&[(NODEPOOL_LABEL, Part::All)])),
+    FieldMask::Only(&[
+        ("name", FieldMask::All),
+        ("uid", FieldMask::All),
+        ("deletionTimestamp", FieldMask::All),
+        ("labels", FieldMask::Only(&[(NODEPOOL_LABEL, FieldMask::All)])),
     ]),
 )]);
 

@@ -14,7 +14,7 @@ mod weight;
 
 use std::sync::Arc;
 
-use poolgate_core::json::{Json, Part};
+use poolgate_core::json::{FieldMask, Json};
 use poolgate_core::karpenter::{STORED_OUTLINE, Stored};
 use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
 
@@ -163,7 +163,7 @@ impl Reviewer {
 
 /// The stored object of a request, as far as rules compare it.
 fn stored_object(body: &[u8]) -> Option<Json<'_>> {
-    let (_, objects) = envelope::open(body, Part::Nothing, REVIEWED).ok()?;
+    let (_, objects) = envelope::open(body, FieldMask::Nothing, REVIEWED).ok()?;
     objects.old
 }
 

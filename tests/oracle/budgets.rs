@@ -199,5 +199,5 @@ fn border(rng: &mut StdRng, budget: &Value, near: Timestamp) -> Option<Timestamp
         fire + duration
     };
     let border = border + SignedDuration::from_nanos(rng.random_range(-1..=1));
-    poolgate_core::budget::is_reckoned(border).then_some(border)
+    poolgate_core::budget::is_supported(border).then_some(border)
 }

@@ -58,7 +58,7 @@ pub fn value(budget: BudgetNodes, nodes: u32) -> u32 {
 
 impl Budgets {
     /// How many of a pool's `nodes` may be disrupted for a reason at an instant, if none is being disrupted
-    /// already. Only correct if [`super::is_reckoned`].
+    /// already. Only correct if [`super::is_supported`].
     pub fn allowance(&self, reason: Reason, nodes: u32, at: Timestamp) -> Allowance {
         self.allowance_where(reason, nodes, |_, entry| entry.is_active(at))
     }

@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::allowance::{Allowance, value};
 use super::list::Budgets;
 use super::reasons::Reason;
-use super::walk::Walk;
-use super::window::{Reach, Until};
+use super::timeline::Timeline;
+use super::window::{SearchLimit, StateEnd};
 
 /// The most fires that are checked. More than a month of every second minute.
 const MOST_FIRES: u32 = 30_000;
@@ -32,24 +32,24 @@ pub enum Change {
 
 impl Budgets {
     /// When the number of a pool's `nodes` that may be disrupted for a reason differs from that at an instant. Only
-    /// correct if [`super::is_reckoned`].
+    /// correct if [`super::is_supported`].
     pub fn next_change(&self, reason: Reason, nodes: u32, at: Timestamp) -> Change {
         let horizon = at.checked_add(HORIZON).unwrap_or(Timestamp::MAX);
-        let reach = Reach {
+        let reach = SearchLimit {
             until: horizon,
             fires: MOST_FIRES,
         };
         let always = self.always_allowed(reason, nodes);
-        let mut walk = Walk::from(self, at, reach, |entry| {
+        let mut walk = Timeline::from(self, at, reach, |entry| {
             entry.reasons.has(reason) && always.is_none_or(|always| value(entry.nodes, nodes) < always)
         });
         let now = walk.allowance(reason, nodes).nodes();
         loop {
             let next = match walk.until() {
-                Until::Always => return Change::Never,
-                Until::AtLeast(until) => return Change::NotBefore(until.min(horizon)),
-                Until::At(next) if next > horizon => return Change::NotBefore(horizon),
-                Until::At(next) => next,
+                StateEnd::Always => return Change::Never,
+                StateEnd::AtLeast(until) => return Change::NotBefore(until.min(horizon)),
+                StateEnd::At(next) if next > horizon => return Change::NotBefore(horizon),
+                StateEnd::At(next) => next,
             };
             walk.advance(next);
             let to = walk.allowance(reason, nodes);

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::parsed::{DEFAULT_NODES, ParsedBudget, TextError};
 use super::reasons::Reasons;
-use super::window::{Phase, Reach, Window, Windows};
+use super::window::{SearchLimit, Window, WindowState, Windows};
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
 use crate::karpenter::{Disruption, Field, NodePool};
@@ -112,7 +112,7 @@ impl Budgets {
 
 impl Entry {
     /// Whether Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
-    /// [`super::is_reckoned`].
+    /// [`super::is_supported`].
     pub fn is_active(&self, at: Timestamp) -> bool {
         match &self.timing {
             Timing::Always => true,
@@ -121,11 +121,11 @@ impl Entry {
         }
     }
 
-    pub(crate) fn phase(&self, at: Timestamp, reach: &mut Reach) -> Phase {
+    pub(crate) fn phase(&self, at: Timestamp, reach: &mut SearchLimit) -> WindowState {
         match &self.timing {
-            Timing::Always => Phase::constant(true),
+            Timing::Always => WindowState::constant(true),
             Timing::Windows(windows) => windows.phase(at, reach),
-            Timing::Never | Timing::Broken(_) => Phase::constant(false),
+            Timing::Never | Timing::Broken(_) => WindowState::constant(false),
         }
     }
 

@@ -2,20 +2,20 @@
 //!
 //! [`Budgets`] reads all budgets of a pool; [`Budgets::allowance`] says how many nodes may be disrupted for a
 //! reason at an instant and which budget decides, [`Budgets::next_change`] when that number changes,
-//! [`Budgets::week`] what it is in each hour of a week. [`Wish::variants`] is the opposite: from hours to budgets.
+//! [`Budgets::week`] what it is in each hour of a week. [`MaintenanceHours::variants`] is the opposite: from hours to budgets.
 //! Time and the number of nodes are arguments.
 //!
 //! Does not subtract nodes that are being disrupted already, as Karpenter does, and does not say what is wise.
 
 mod allowance;
 mod change;
-mod frozen;
 mod hours;
 mod list;
+mod maintenance;
+mod never_allows;
 mod parsed;
-mod plan;
 mod reasons;
-mod walk;
+mod timeline;
 mod week;
 mod window;
 
@@ -24,11 +24,11 @@ mod tests;
 
 pub use allowance::{Allowance, value};
 pub use change::Change;
-pub(crate) use frozen::never_allows_drift;
 pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budgets, Entry, Timing, UnreadableBudget};
+pub use maintenance::{Closed, LocalHours, MaintenanceHours, SeasonalBudgets};
+pub(crate) use never_allows::never_allows_drift;
 pub(crate) use parsed::{Parsed, ParsedBudget, TextError};
-pub use plan::{Closed, LocalHours, Variant, Wish};
 pub use reasons::{Reason, Reasons};
 pub use week::HOURS;
-pub use window::{Window, Windows, is_reckoned};
+pub use window::{Window, Windows, is_supported};

@@ -5,15 +5,15 @@ use jiff::{SignedDuration, Timestamp};
 use super::allowance::Allowance;
 use super::list::Budgets;
 use super::reasons::Reason;
-use super::walk::Walk;
-use super::window::{Reach, Until};
+use super::timeline::Timeline;
+use super::window::{SearchLimit, StateEnd};
 
 /// The hours of a week.
 pub const HOURS: usize = 7 * 24;
 
 impl Budgets {
     /// The least that is allowed for each of these reasons in each hour of the week from an instant on: one row per
-    /// reason, its hours in their order. Only correct if [`super::is_reckoned`].
+    /// reason, its hours in their order. Only correct if [`super::is_supported`].
     pub fn week(&self, reasons: &[Reason], nodes: u32, from: Timestamp) -> Vec<Vec<Allowance>> {
         self.lowest(reasons, nodes, from, SignedDuration::from_hours(1), HOURS)
     }
@@ -32,11 +32,11 @@ impl Budgets {
                 .take(count)
                 .collect();
         // A window opens once a minute at most, so the time alone is a sufficient bound.
-        let reach = Reach {
+        let reach = SearchLimit {
             until: ends.last().copied().unwrap_or(from),
             fires: u32::MAX,
         };
-        let mut walk = Walk::from(self, from, reach, |_| true);
+        let mut walk = Timeline::from(self, from, reach, |_| true);
         let mut rows = vec![Vec::with_capacity(count); reasons.len()];
         for end in ends {
             let lowest = lowest_until(&mut walk, reasons, nodes, end);
@@ -49,10 +49,10 @@ impl Budgets {
 }
 
 /// Walks up to the end of a period, which belongs to the next one: the least that is allowed before.
-fn lowest_until(walk: &mut Walk<'_>, reasons: &[Reason], nodes: u32, end: Timestamp) -> Vec<Allowance> {
+fn lowest_until(walk: &mut Timeline<'_>, reasons: &[Reason], nodes: u32, end: Timestamp) -> Vec<Allowance> {
     let begun = |reason: &Reason| walk.allowance(*reason, nodes);
     let mut lowest: Vec<_> = reasons.iter().map(begun).collect();
-    while let Until::At(next) = walk.until()
+    while let StateEnd::At(next) = walk.until()
         && next < end
     {
         walk.advance(next);
@@ -63,7 +63,7 @@ fn lowest_until(walk: &mut Walk<'_>, reasons: &[Reason], nodes: u32, end: Timest
             }
         }
     }
-    if walk.until() == Until::At(end) {
+    if walk.until() == StateEnd::At(end) {
         walk.advance(end);
     }
     lowest

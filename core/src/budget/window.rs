@@ -11,7 +11,7 @@ use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 const RECKONED: std::ops::Range<i64> = 631_152_000..3_786_912_000;
 
 /// Whether budgets can be computed at an instant: from 1990 up to 2090.
-pub fn is_reckoned(at: Timestamp) -> bool {
+pub fn is_supported(at: Timestamp) -> bool {
     RECKONED.contains(&at.as_second())
 }
 
@@ -51,7 +51,7 @@ pub struct Windows {
 
 /// How long something stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum StateEnd {
     /// Forever.
     Always,
     /// Up to this instant, when it changes.
@@ -62,7 +62,7 @@ pub enum Until {
 
 /// How far to search.
 #[derive(Debug, Clone, Copy)]
-pub struct Reach {
+pub struct SearchLimit {
     /// Nothing after this instant matters.
     pub until: Timestamp,
     /// How many more fires may be checked.
@@ -71,15 +71,15 @@ pub struct Reach {
 
 /// Whether windows are open, and how long that stays so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Phase {
+pub struct WindowState {
     pub(crate) open: bool,
-    pub(crate) until: Until,
+    pub(crate) until: StateEnd,
 }
 
-impl Phase {
+impl WindowState {
     /// A phase that never changes.
     pub const fn constant(open: bool) -> Self {
-        let until = Until::Always;
+        let until = StateEnd::Always;
         Self { open, until }
     }
 }
@@ -103,7 +103,7 @@ impl Windows {
         self.duration
     }
 
-    /// Whether one is open. Only correct if [`is_reckoned`].
+    /// Whether one is open. Only correct if [`is_supported`].
     pub fn is_open(&self, at: Timestamp) -> bool {
         // Karpenter treats a schedule without fires as always open.
         self.first_fire(at).is_none_or(|fire| fire <= at)
@@ -111,16 +111,16 @@ impl Windows {
 
     /// Whether one is open, and how long that stays so. Searches no further than `reach`, and subtracts what it
     /// used.
-    pub(crate) fn phase(&self, at: Timestamp, reach: &mut Reach) -> Phase {
+    pub(crate) fn phase(&self, at: Timestamp, reach: &mut SearchLimit) -> WindowState {
         match self.first_fire(at) {
-            None => Phase::constant(true),
-            Some(fire) if fire <= at => Phase {
+            None => WindowState::constant(true),
+            Some(fire) if fire <= at => WindowState {
                 open: true,
                 until: self.end(fire, reach),
             },
-            Some(fire) => Phase {
+            Some(fire) => WindowState {
                 open: false,
-                until: Until::At(fire),
+                until: StateEnd::At(fire),
             },
         }
     }
@@ -131,18 +131,18 @@ impl Windows {
     }
 
     /// The end of the window that this fire opens, together with those that follow without a gap.
-    fn end(&self, mut fire: Timestamp, reach: &mut Reach) -> Until {
+    fn end(&self, mut fire: Timestamp, reach: &mut SearchLimit) -> StateEnd {
         loop {
             let Ok(end) = fire.checked_add(self.duration) else {
-                return Until::Always;
+                return StateEnd::Always;
             };
             if end > reach.until || reach.fires == 0 {
-                return Until::AtLeast(end);
+                return StateEnd::AtLeast(end);
             }
             reach.fires -= 1;
             match self.fires.next_after(fire) {
                 Some(next) if next <= end => fire = next,
-                _ => return Until::At(end),
+                _ => return StateEnd::At(end),
             }
         }
     }

@@ -15,7 +15,7 @@ use serde_json::{Number, Value};
 
 pub(crate) use few_map::FewMap;
 pub use object::{Entries, Object};
-pub use read::{Fields, Part, read};
+pub use read::{FieldMask, Fields, read};
 pub use weight::{MOST_PER_BYTE, weight};
 
 /// A JSON value that borrows what it can.
@@ -198,21 +198,21 @@ mod tests {
     fn values_are_those_that_serde_json_reads_and_order_makes_no_difference() {
         let text = r#"{"b":[1,-2,3.5,true,null,"x\ny"],"a":{"":{}},"b2":18446744073709551615}"#;
         let value: Value = serde_json::from_str(text).unwrap();
-        assert_eq!(read(text, Part::All).unwrap(), Json::from(&value));
+        assert_eq!(read(text, FieldMask::All).unwrap(), Json::from(&value));
         let turned = json!({"b2": 18_446_744_073_709_551_615_u64, "a": {"": {}}, "b": [1, -2, 3.5, true, null, "x\ny"]});
-        assert_eq!(read(text, Part::All).unwrap(), Json::from(&turned));
+        assert_eq!(read(text, FieldMask::All).unwrap(), Json::from(&turned));
     }
 
     #[test]
     fn scalars_are_shown_as_json_writes_them() {
         for text in [r#""a\"\u0007b""#, "null", "true", "-1", "3.5"] {
-            assert_eq!(read(text, Part::All).unwrap().to_string(), text);
+            assert_eq!(read(text, FieldMask::All).unwrap().to_string(), text);
         }
     }
 
     #[test]
     fn texts_are_borrowed_unless_they_hold_escapes() {
-        let read = read(r#"{"plain":"text","\u0041":"\t"}"#, Part::All).unwrap();
+        let read = read(r#"{"plain":"text","\u0041":"\t"}"#, FieldMask::All).unwrap();
         assert!(matches!(
             read.get("plain"),
             Some(Json::String(Cow::Borrowed("text")))

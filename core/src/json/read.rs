@@ -9,11 +9,11 @@ use serde_json::Number;
 use super::Json;
 
 /// Fields by name, and how much of each is read.
-pub type Fields<'p> = &'p [(&'p str, Part<'p>)];
+pub type Fields<'p> = &'p [(&'p str, FieldMask<'p>)];
 
 /// How much of a value is read.
 #[derive(Debug, Clone, Copy)]
-pub enum Part<'p> {
+pub enum FieldMask<'p> {
     /// All of it.
     All,
     /// Nothing: it is left out.
@@ -24,7 +24,7 @@ pub enum Part<'p> {
     Only(Fields<'p>),
 }
 
-impl Part<'_> {
+impl FieldMask<'_> {
     fn of_field(self, name: &str) -> Self {
         let (fields, others) = match self {
             Self::AllBut(fields) => (fields, Self::All),
@@ -37,7 +37,7 @@ impl Part<'_> {
 }
 
 /// Parses JSON, nested up to 128 deep. Parts left out must be valid JSON, too.
-pub fn read<'t>(text: &'t str, part: Part<'_>) -> Result<Json<'t>, serde_json::Error> {
+pub fn read<'t>(text: &'t str, part: FieldMask<'_>) -> Result<Json<'t>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let json = Reader(part).deserialize(&mut reader)?;
     reader.end()?;
@@ -45,7 +45,7 @@ pub fn read<'t>(text: &'t str, part: Part<'_>) -> Result<Json<'t>, serde_json::E
 }
 
 #[derive(Clone, Copy)]
-struct Reader<'p>(Part<'p>);
+struct Reader<'p>(FieldMask<'p>);
 
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
     type Value = Json<'de>;
@@ -92,7 +92,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json<'de>, A::Error> {
         let mut elements = Vec::new();
-        while let Some(element) = list.next_element_seed(Self(Part::All))? {
+        while let Some(element) = list.next_element_seed(Self(FieldMask::All))? {
             elements.push(element);
         }
         Ok(Json::Array(elements))
@@ -100,9 +100,9 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
         let mut entries = Vec::new();
-        while let Some(Json::String(key)) = map.next_key_seed(Self(Part::All))? {
+        while let Some(Json::String(key)) = map.next_key_seed(Self(FieldMask::All))? {
             match self.0.of_field(&key) {
-                Part::Nothing => {
+                FieldMask::Nothing => {
                     map.next_value::<IgnoredAny>()?;
                 }
                 part => entries.push((key, map.next_value_seed(Self(part))?)),
@@ -118,9 +118,12 @@ mod tests {
 
     use super::*;
 
-    const WITHOUT_STATUS: Part<'_> = Part::AllBut(&[
-        ("metadata", Part::AllBut(&[("managedFields", Part::Nothing)])),
-        ("status", Part::Nothing),
+    const WITHOUT_STATUS: FieldMask<'_> = FieldMask::AllBut(&[
+        (
+            "metadata",
+            FieldMask::AllBut(&[("managedFields", FieldMask::Nothing)]),
+        ),
+        ("status", FieldMask::Nothing),
     ]);
 
     #[test]
@@ -133,9 +136,9 @@ mod tests {
     #[test]
     fn of_an_object_only_the_fields_are_read_that_are_asked_for() {
         let text = r#"{"metadata":{"name":"a","uid":"b"},"status":{},"spec":[{"name":1}]}"#;
-        let part = Part::Only(&[
-            ("metadata", Part::Only(&[("name", Part::All)])),
-            ("spec", Part::Only(&[])),
+        let part = FieldMask::Only(&[
+            ("metadata", FieldMask::Only(&[("name", FieldMask::All)])),
+            ("spec", FieldMask::Only(&[])),
         ]);
         let wanted = json!({"metadata": {"name": "a"}, "spec": [{"name": 1}]});
         assert_eq!(read(text, part).unwrap(), Json::from(&wanted));
@@ -147,6 +150,6 @@ mod tests {
             assert!(read(text, WITHOUT_STATUS).is_err(), "{text}");
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        assert!(read(&deep, Part::All).is_err());
+        assert!(read(&deep, FieldMask::All).is_err());
     }
 }

@@ -3,41 +3,44 @@
 use std::borrow::Cow;
 
 use super::{NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION};
-use crate::json::{Json, Part};
+use crate::json::{FieldMask, Json};
 
 /// The parts of a stored NodePool that checks and defaults read by its view. What is missing here is missing in that
 /// view, too.
-pub const STORED_OUTLINE: Part<'_> = Part::Only(&[
+pub const STORED_OUTLINE: FieldMask<'_> = FieldMask::Only(&[
     (
         "metadata",
-        Part::Only(&[
+        FieldMask::Only(&[
             (
                 "annotations",
-                Part::Only(&[
-                    (NODE_LIMIT_ANNOTATION, Part::All),
-                    (NODE_LIMIT_MODE_ANNOTATION, Part::All),
+                FieldMask::Only(&[
+                    (NODE_LIMIT_ANNOTATION, FieldMask::All),
+                    (NODE_LIMIT_MODE_ANNOTATION, FieldMask::All),
                 ]),
             ),
-            ("deletionTimestamp", Part::All),
+            ("deletionTimestamp", FieldMask::All),
         ]),
     ),
     (
         "spec",
-        Part::Only(&[
-            ("disruption", Part::Only(&[("nodeLimitMode", Part::All)])),
-            ("limits", Part::Only(&[("nodes", Part::All)])),
-            ("replicas", Part::All),
+        FieldMask::Only(&[
+            (
+                "disruption",
+                FieldMask::Only(&[("nodeLimitMode", FieldMask::All)]),
+            ),
+            ("limits", FieldMask::Only(&[("nodes", FieldMask::All)])),
+            ("replicas", FieldMask::All),
             (
                 "template",
-                Part::Only(&[("spec", Part::Only(&[("nodeClassRef", Part::All)]))]),
+                FieldMask::Only(&[("spec", FieldMask::Only(&[("nodeClassRef", FieldMask::All)]))]),
             ),
         ]),
     ),
     (
         "status",
-        Part::Only(&[
-            ("nodes", Part::All),
-            ("resources", Part::Only(&[("nodes", Part::All)])),
+        FieldMask::Only(&[
+            ("nodes", FieldMask::All),
+            ("resources", FieldMask::Only(&[("nodes", FieldMask::All)])),
         ]),
     ),
 ]);

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::json::{self, FewMap, Json, Part};
+use crate::json::{self, FewMap, FieldMask, Json};
 
 use super::key::{Key, key_name, key_of};
 use super::merge;
@@ -144,7 +144,7 @@ impl<'t> Resolver<'_, 't> {
             Some(Filled::Text(value)) if notation != Notation::Plain => value.into(),
             Some(Filled::Text(value)) if scalar::stays_plain(value.trim()) => value.trim().to_owned().into(),
             // A list in brackets, or a text in quotes.
-            Some(Filled::Text(value)) if tag == Tag::None => match json::read(&value, Part::All) {
+            Some(Filled::Text(value)) if tag == Tag::None => match json::read(&value, FieldMask::All) {
                 Ok(value) => return value.into_owned(),
                 Err(_) => return self.left_open(span, text),
             },

@@ -2,7 +2,7 @@
 
 use super::choices::{check_word, is_set, path};
 use super::findings::Findings;
-use super::lifetime::beside::drains_without_end;
+use super::lifetime::combinations::drains_without_end;
 use crate::diagnostic::Problem;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION, NodePool, TemplateOwner};

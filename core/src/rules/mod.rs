@@ -6,7 +6,6 @@
 pub mod across;
 mod annotations;
 mod at_limit;
-mod bounds;
 mod budgets;
 mod choices;
 mod consolidation;
@@ -28,6 +27,7 @@ mod nodeclaim;
 mod nodepool_name;
 mod origins;
 mod over_limit;
+mod policy;
 mod ratchet;
 mod replicas;
 mod required;
@@ -98,14 +98,14 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::nodes::LIMIT_NODES_WHOLE,
     &limits::nodes::LIMIT_NODES_RELEASE,
     &limits::nodes::LIMIT_BELOW_NODES,
-    &limits::room::LIMIT_TOO_SMALL,
+    &limits::too_small::LIMIT_TOO_SMALL,
     &weight::WEIGHT,
     &replicas::number::REPLICAS_RANGE,
     &replicas::mode::REPLICAS_RELEASE,
     &replicas::mode::REPLICAS_MODE,
     &replicas::mode::REPLICAS_GATE,
-    &replicas::beside::REPLICAS_LIMITS,
-    &replicas::beside::REPLICAS_WEIGHT,
+    &replicas::forbidden_fields::REPLICAS_LIMITS,
+    &replicas::forbidden_fields::REPLICAS_WEIGHT,
     &replicas::limit::REPLICAS_ABOVE_LIMIT,
     &replicas::limit::REPLICAS_AT_LIMIT,
     &requirements::count::REQUIREMENTS_COUNT,
@@ -118,17 +118,17 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::labels::REQUIREMENT_LABEL_FOREIGN,
     &requirements::operators::REQUIREMENT_OPERATOR,
     &requirements::operators::REQUIREMENT_OPERATOR_NUMERIC,
-    &requirements::absent::REQUIREMENT_ABSENT,
+    &requirements::does_not_exist::REQUIREMENT_ABSENT,
     &requirements::values::REQUIREMENT_VALUES,
     &requirements::values::REQUIREMENT_NUMBER,
     &requirements::values::REQUIREMENT_VALUE,
-    &requirements::unused::REQUIREMENT_VALUES_IGNORED,
-    &requirements::unused::REQUIREMENT_NOT_IN_NOTHING,
-    &requirements::twice::REQUIREMENT_VALUE_TWICE,
-    &requirements::twice::REQUIREMENT_TWICE,
-    &requirements::slips::REQUIREMENT_NO_VALUE,
-    &requirements::slips::REQUIREMENT_VALUE_SLIP,
-    &requirements::bounds::REQUIREMENT_BOUND,
+    &requirements::ignored_values::REQUIREMENT_VALUES_IGNORED,
+    &requirements::ignored_values::REQUIREMENT_NOT_IN_NOTHING,
+    &requirements::repeated::REQUIREMENT_VALUE_TWICE,
+    &requirements::repeated::REQUIREMENT_TWICE,
+    &requirements::misspelt_values::REQUIREMENT_NO_VALUE,
+    &requirements::misspelt_values::REQUIREMENT_VALUE_SLIP,
+    &requirements::ranges::REQUIREMENT_BOUND,
     &requirements::min_values::REQUIREMENT_MIN_VALUES,
     &requirements::min_values::REQUIREMENT_MIN_VALUES_DISTINCT,
     &requirements::min_values::REQUIREMENT_MIN_VALUES_CUSTOM,
@@ -138,7 +138,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::conflicts::REQUIREMENT_CONTRADICTION,
     &requirements::conflicts::REQUIREMENT_CONTRADICTION_CUSTOM,
     &requirements::conflicts::REQUIREMENT_CONTRADICTION_DRIFT,
-    &requirements::custom::REQUIREMENT_RANDOM_LABEL,
+    &requirements::custom_labels::REQUIREMENT_RANDOM_LABEL,
     &labels::LABELS_COUNT,
     &labels::LABEL_KEY,
     &labels::LABEL_KEY_LENGTH,
@@ -166,28 +166,28 @@ pub static CATALOGUE: &[&Rule] = &[
     &lifetime::expiry::EXPIRE_AFTER_SHORT,
     &lifetime::grace::TERMINATION_GRACE_PERIOD,
     &lifetime::grace::TERMINATION_GRACE_PERIOD_ZERO,
-    &lifetime::beside::EKS_AUTO_MODE_LIFETIME,
-    &lifetime::beside::HARD_LIMIT_DRAIN,
+    &lifetime::combinations::EKS_AUTO_MODE_LIFETIME,
+    &lifetime::combinations::HARD_LIMIT_DRAIN,
     &kubelet::KUBELET,
     &kubelet::TEMPLATE_RESOURCES,
     &nodeclaim::NODECLAIM_IMMUTABLE,
     &nodeclaim::NODECLAIM_REQUEST,
-    &bounds::limits::LIMIT_REQUIRED,
-    &bounds::limits::LIMIT_MAX,
-    &bounds::budgets::BUDGET_PERCENT,
-    &bounds::budgets::BUDGET_NODES,
-    &bounds::budgets::BUDGET_COUNT,
-    &bounds::budgets::BUDGET_ALWAYS,
-    &bounds::freeze::FREEZE_WINDOW,
-    &bounds::template_labels::TEMPLATE_LABELS,
-    &bounds::capacity_type::CAPACITY_TYPE,
-    &bounds::node_class::NODE_CLASS,
-    &bounds::durations::EXPIRE_AFTER,
-    &bounds::durations::TERMINATION_GRACE_PERIOD,
+    &policy::limits::LIMIT_REQUIRED,
+    &policy::limits::LIMIT_MAX,
+    &policy::budgets::BUDGET_PERCENT,
+    &policy::budgets::BUDGET_NODES,
+    &policy::budgets::BUDGET_COUNT,
+    &policy::budgets::BUDGET_ALWAYS,
+    &policy::freeze::FREEZE_WINDOW,
+    &policy::template_labels::TEMPLATE_LABELS,
+    &policy::capacity_type::CAPACITY_TYPE,
+    &policy::node_class::NODE_CLASS,
+    &policy::durations::EXPIRE_AFTER,
+    &policy::durations::TERMINATION_GRACE_PERIOD,
     &across::repeated::NODEPOOL_REPEATED,
     &across::missing_class::NODE_CLASS_MISSING,
     &across::overlap::NODEPOOL_OVERLAP,
-    &across::frozen::NODEPOOLS_FROZEN,
+    &across::all_frozen::NODEPOOLS_FROZEN,
 ];
 
 /// The rule of this name.
@@ -220,7 +220,7 @@ pub(crate) fn check<'a>(
     check_template(&pool.template, old.map(|old| &old.template), &mut findings);
     requirements::count::check_claim(pool, &mut findings);
     lifetime::check_pool(pool, &limits, &mut findings);
-    bounds::check(pool, &budgets, &limits, &mut findings);
+    policy::check(pool, &budgets, &limits, &mut findings);
     findings.into_report()
 }
 

@@ -110,7 +110,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let clock = Clock::new(args.tz.as_deref())?;
     let at = clock.instant(args.at)?;
     ensure!(
-        budget::is_reckoned(at),
+        budget::is_supported(at),
         "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
     let policy = args.review_args.named_policy()?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
-use poolgate_core::budget::{Closed, LocalHours, Reason, Variant, WeeklyHours, Wish};
+use poolgate_core::budget::{Closed, LocalHours, MaintenanceHours, Reason, SeasonalBudgets, WeeklyHours};
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::{self, Clock, Moment};
@@ -60,7 +60,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
     let hours = |texts: &[String]| -> anyhow::Result<Vec<LocalHours>> {
         texts.iter().map(|text| local_hours(text, &args.tz)).collect()
     };
-    let wish = Wish {
+    let wish = MaintenanceHours {
         allowed: hours(&args.allow).context("--allow")?,
         frozen: hours(&args.freeze).context("--freeze")?,
     };
@@ -124,7 +124,7 @@ fn introduction(args: &PlanArgs) -> String {
 }
 
 /// The times for which a variant is written.
-fn spans(variant: &Variant, from: Timestamp, until: Timestamp) -> String {
+fn spans(variant: &SeasonalBudgets, from: Timestamp, until: Timestamp) -> String {
     let utc = |at: Timestamp| Clock::default().write(at);
     let spans = variant
         .spans
@@ -139,7 +139,7 @@ fn spans(variant: &Variant, from: Timestamp, until: Timestamp) -> String {
 }
 
 /// The offsets of the zones in that time, each once.
-fn clocks(wish: &Wish, variant: &Variant) -> Vec<String> {
+fn clocks(wish: &MaintenanceHours, variant: &SeasonalBudgets) -> Vec<String> {
     let zones = wish.allowed.iter().chain(&wish.frozen);
     let clocks = zones.zip(&variant.offsets).map(|(local, offset)| {
         let zone = local.zone.iana_name().unwrap_or("UTC");
@@ -158,7 +158,7 @@ fn from_utc(offset: Offset) -> String {
 }
 
 /// The part of a NodePool to paste.
-fn budgets(args: &PlanArgs, variant: &Variant) -> String {
+fn budgets(args: &PlanArgs, variant: &SeasonalBudgets) -> String {
     let reasons: Vec<&str> = args.reason.iter().map(|reason| reason.as_str()).collect();
     let reasons = match reasons.as_slice() {
         [] => String::new(),

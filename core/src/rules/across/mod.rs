@@ -1,7 +1,7 @@
 //! Mistakes that show only when all NodePools and node classes of a cluster are checked together. A review does not
 //! apply these rules: a webhook sees one object.
 
-pub(crate) mod frozen;
+pub(crate) mod all_frozen;
 pub(crate) mod missing_class;
 mod node_classes;
 pub(crate) mod overlap;
@@ -54,7 +54,7 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
         .collect();
     overlap::check(together.pools, &staying, &mut findings);
     if together.is_complete {
-        frozen::check(together.pools, &staying, &mut findings);
+        all_frozen::check(together.pools, &staying, &mut findings);
     }
     findings
 }

@@ -1,6 +1,6 @@
 //! How long nodes live, and how long they may take to terminate: `expireAfter` and `terminationGracePeriod`.
 
-pub mod beside;
+pub mod combinations;
 pub mod expiry;
 pub mod grace;
 
@@ -17,7 +17,7 @@ use crate::value::duration::NillableDuration;
 pub fn check_pool(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     let expire_after = expiry::check(pool.expire_after, &pool.template, findings);
     let grace = grace::check(&pool.template, findings);
-    beside::check(pool, limits, expire_after, grace, findings);
+    combinations::check(pool, limits, expire_after, grace, findings);
 }
 
 /// Checks the lifetime of one node.

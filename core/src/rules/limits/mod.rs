@@ -4,7 +4,7 @@ pub mod amount;
 pub mod nodes;
 mod parsed;
 pub mod resource;
-pub mod room;
+pub mod too_small;
 
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
@@ -26,7 +26,7 @@ pub fn check(
         amount::check(pool, limit, findings);
     }
     nodes::check(pool, limits, old, findings);
-    room::check(pool, limits, findings);
+    too_small::check(pool, limits, findings);
 }
 
 /// Whether a limit of 0 or less keeps a pool from launching any node.

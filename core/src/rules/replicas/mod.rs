@@ -1,6 +1,6 @@
 //! `spec.replicas`: static pools, which keep a fixed number of nodes whatever pods there are. Only v1 has them.
 
-pub mod beside;
+pub mod forbidden_fields;
 pub mod limit;
 pub mod mode;
 pub mod number;
@@ -24,7 +24,7 @@ pub fn check(
         return;
     }
     mode::check_transition(pool, old, findings);
-    beside::check(pool, findings);
+    forbidden_fields::check(pool, findings);
     let Some(replicas) = pool.replicas.present() else {
         return;
     };

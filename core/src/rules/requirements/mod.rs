@@ -3,24 +3,24 @@
 //! First each entry is checked by itself. The valid ones are then combined by label, with the labels of the
 //! template, because that is how Karpenter reads it. An entry of which a part cannot be read is left out of that.
 
-pub mod absent;
-pub mod bounds;
 pub mod capacity_type;
 pub mod conflicts;
 pub mod count;
-pub mod custom;
+pub mod custom_labels;
+pub mod does_not_exist;
 mod groups;
+pub mod ignored_values;
 pub mod keys;
 pub mod labels;
 pub mod min_values;
 pub mod min_values_together;
+pub mod misspelt_values;
 pub mod operators;
+pub mod ranges;
+pub mod repeated;
 pub mod restricted;
-pub mod slips;
 #[cfg(test)]
 pub mod testing;
-pub mod twice;
-pub mod unused;
 pub mod values;
 
 use super::context::Context;
@@ -129,8 +129,8 @@ fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findi
     for group in groups::Group::all(entries, &labels) {
         if conflicts::check(&group, scope, findings) {
             min_values_together::check(&group, scope, findings);
-            twice::warn_of_entries(&group, scope, findings);
-            custom::check(&group, scope, findings);
+            repeated::warn_of_entries(&group, scope, findings);
+            custom_labels::check(&group, scope, findings);
         }
     }
 }
@@ -161,7 +161,7 @@ fn check_label<'a>(written: &'a str, value: &'a str, scope: &Scope<'a>, findings
         values: vec![value],
         min_values: None,
     };
-    slips::check(&entry, scope, findings) && capacity_type::check(&entry, scope, findings)
+    misspelt_values::check(&entry, scope, findings) && capacity_type::check(&entry, scope, findings)
 }
 
 /// Checks one entry by itself; returns it if it is valid.
@@ -199,13 +199,13 @@ fn check_entry<'a>(
 /// Checks whether operator and values of an entry make sense for its label.
 fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     if min_values::check_kind(entry, scope, findings) {
-        twice::warn_of_values(entry, scope, findings);
+        repeated::warn_of_values(entry, scope, findings);
     }
-    unused::check(entry, scope, findings);
-    slips::check(entry, scope, findings)
-        && absent::check(entry, scope, findings)
+    ignored_values::check(entry, scope, findings);
+    misspelt_values::check(entry, scope, findings)
+        && does_not_exist::check(entry, scope, findings)
         && operators::check_kind(entry, scope, findings)
-        && bounds::check(entry, scope, findings)
+        && ranges::check(entry, scope, findings)
         && capacity_type::check(entry, scope, findings)
 }
 

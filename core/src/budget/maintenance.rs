@@ -25,7 +25,7 @@ pub struct LocalHours {
 
 /// When nodes may be disrupted.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct MaintenanceHours {
     /// Only in these hours; at any time, if there are none.
     pub allowed: Vec<LocalHours>,
     /// Never in these.
@@ -34,7 +34,7 @@ pub struct Wish {
 
 /// Budgets that fulfil a wish as long as no UTC offset changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variant {
+pub struct SeasonalBudgets {
     /// When no node may be disrupted, in UTC.
     pub closed: Vec<Closed>,
     /// The periods in which to use these budgets, in their order.
@@ -57,7 +57,7 @@ pub enum Closed {
     },
 }
 
-impl Wish {
+impl MaintenanceHours {
     /// Whether nodes may be disrupted at an instant, by the clocks of the time zones.
     pub fn allows(&self, at: Timestamp) -> bool {
         let holds = |local: &LocalHours| {
@@ -72,8 +72,8 @@ impl Wish {
 
     /// The budgets for the time between two instants: one variant for each combination of UTC offsets, in the order
     /// in which they are first needed.
-    pub fn variants(&self, from: Timestamp, until: Timestamp) -> Vec<Variant> {
-        let mut variants: Vec<Variant> = Vec::new();
+    pub fn variants(&self, from: Timestamp, until: Timestamp) -> Vec<SeasonalBudgets> {
+        let mut variants: Vec<SeasonalBudgets> = Vec::new();
         let mut changes = self.clock_changes(from, until);
         changes.push(until);
         let mut start = from;
@@ -81,7 +81,7 @@ impl Wish {
             let offsets = self.offsets(start);
             let closed = self.closed(&offsets);
             match variants.iter_mut().find(|variant| variant.closed == closed) {
-                None => variants.push(Variant {
+                None => variants.push(SeasonalBudgets {
                     closed,
                     spans: vec![(start, end)],
                     offsets,
@@ -207,9 +207,9 @@ mod tests {
         LocalHours { hours, zone }
     }
 
-    fn wish(allowed: &[&str], frozen: &[&str]) -> Wish {
+    fn wish(allowed: &[&str], frozen: &[&str]) -> MaintenanceHours {
         let all = |texts: &[&str]| texts.iter().map(|text| hours(text)).collect();
-        Wish {
+        MaintenanceHours {
             allowed: all(allowed),
             frozen: all(frozen),
         }
@@ -219,7 +219,7 @@ mod tests {
         text.parse().expect("a time")
     }
 
-    fn year(wish: &Wish) -> Vec<Variant> {
+    fn year(wish: &MaintenanceHours) -> Vec<SeasonalBudgets> {
         wish.variants(time("2026-01-05T10:00:00Z"), time("2027-01-05T10:00:00Z"))
     }
 

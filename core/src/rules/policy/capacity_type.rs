@@ -95,7 +95,7 @@ mod tests {
     use serde_json::json;
 
     use crate::policy::{Bounds, TemplateBounds};
-    use crate::rules::bounds::testing::errors;
+    use crate::rules::policy::testing::errors;
 
     fn denied(requirements: &[(&str, &[&str])], label: Option<&str>) -> Vec<String> {
         let template = TemplateBounds {

@@ -38,7 +38,7 @@ mod tests {
     use serde_json::json;
 
     use crate::policy::{Bounds, TemplateBounds};
-    use crate::rules::bounds::testing::errors;
+    use crate::rules::policy::testing::errors;
 
     #[test]
     fn a_label_or_a_requirement_is_enough() {

@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
     use crate::policy::Bounds;
-    use crate::rules::bounds::testing::{errors, with_budgets};
+    use crate::rules::policy::testing::{errors, with_budgets};
 
     fn bounds(budgets: BudgetBounds) -> Bounds {
         Bounds {

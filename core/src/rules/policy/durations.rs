@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::policy::Bounds;
-    use crate::rules::bounds::testing::{duration, errors};
+    use crate::rules::policy::testing::{duration, errors};
 
     fn denied(expire_after: Option<&str>, grace: Option<&str>) -> Vec<String> {
         let bounds = DurationBounds {

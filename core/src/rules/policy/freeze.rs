@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
     use crate::policy::{Bounds, BudgetBounds, Written};
-    use crate::rules::bounds::testing::{errors, with_budgets};
+    use crate::rules::policy::testing::{errors, with_budgets};
 
     fn denied(budgets: &Value) -> Vec<String> {
         let window = FreezeWindow {

@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
     use crate::policy::Bounds;
-    use crate::rules::bounds::testing::{errors, errors_of_no_change};
+    use crate::rules::policy::testing::{errors, errors_of_no_change};
 
     fn bounds(required: &[&str], max: &[(&str, &str)]) -> Bounds {
         let written = |text: &str| Written {

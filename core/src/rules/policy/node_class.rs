@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
     use crate::policy::{Bounds, TemplateBounds};
-    use crate::rules::bounds::testing::errors;
+    use crate::rules::policy::testing::errors;
 
     #[test]
     fn one_pattern_that_matches_in_all_parts_is_enough() {

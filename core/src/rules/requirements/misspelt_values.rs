@@ -2,7 +2,7 @@
 
 mod aws;
 
-use super::{Entry, Scope, absent, so_others};
+use super::{Entry, Scope, does_not_exist, so_others};
 use crate::diagnostic::Suggestion;
 use crate::karpenter::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer,
@@ -95,7 +95,9 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
         is_certain: true,
     };
     // The check of capacity types knows them all.
-    if value.is_empty() && entry.key != CAPACITY_TYPE_LABEL && absent::is_on_every_instance_type(entry, group)
+    if value.is_empty()
+        && entry.key != CAPACITY_TYPE_LABEL
+        && does_not_exist::is_on_every_instance_type(entry, group)
     {
         let reason = "every instance type has a value for this label, so an empty one matches nothing";
         return Some(certain(reason, None));
