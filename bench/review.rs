@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Karpenter, Stored};
+use poolgate_core::karpenter::{ApiVersion, Stored, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,7 @@ fn main() -> std::io::Result<()> {
 
 /// The number of findings, and the median time. Updates, because an update is compared with the stored object, too.
 fn measure(object: &Value, reviews: usize) -> (usize, Duration) {
-    let (policy, karpenter) = (Policy::default(), Karpenter::default());
+    let (policy, karpenter) = (Policy::default(), TargetKarpenter::default());
     let object = Json::from(object);
     let old = object.clone();
     let judge = || -> Review {

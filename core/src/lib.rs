@@ -2,7 +2,7 @@
 //! reconciler.
 //!
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from the
-//! ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`mod@rule`] and [`karpenter`], then
+//! ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`karpenter`], then
 //! [`policy`], then [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`], then [`policy_file`].
 //! A module imports only from floors below its own.
 
@@ -17,7 +17,6 @@ pub mod policy;
 pub mod policy_file;
 pub mod review;
 #[macro_use]
-pub mod rule;
 pub mod rules;
 pub mod scale;
 pub mod sha256;

@@ -3,7 +3,7 @@
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::json::{FieldMask, Json};
-use crate::karpenter::{ApiVersion, GROUP, Karpenter, NodeClaim, NodePool, Stored};
+use crate::karpenter::{ApiVersion, GROUP, NodeClaim, NodePool, Stored, TargetKarpenter};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rules::{self, Context};
@@ -72,7 +72,7 @@ pub struct Review {
 /// Checks an object. An object that is being deleted is admitted unchanged: whatever is wrong with it, its
 /// finalizers must be removable. The stored object decides that, because a client can write anything into a new
 /// one.
-pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> Review {
+pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpenter) -> Review {
     if request.old.is_some_and(|old| is_being_deleted(old.outline())) {
         return Review::default();
     }
@@ -148,7 +148,7 @@ mod tests {
             old: Some(old),
             claims: None,
         };
-        review(&request, &Policy::default(), &Karpenter::default())
+        review(&request, &Policy::default(), &TargetKarpenter::default())
     }
 
     /// The part without one of its fields, for each of them.

@@ -4,7 +4,7 @@
 
 use allocation_counter::measure;
 use poolgate_core::json::read;
-use poolgate_core::karpenter::{ApiVersion, Karpenter, STORED_OUTLINE, Stored};
+use poolgate_core::karpenter::{ApiVersion, STORED_OUTLINE, Stored, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{REVIEWED, Request, Subject, review};
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn a_review_allocates_what_it_did_when_this_was_recorded() {
 fn taken_by(request: &Value) -> (u64, u64) {
     let [object, stored] = ["object", "oldObject"].map(|field| request[field].to_string());
     let is_denied = request["object"]["spec"]["weight"] == 1000;
-    let (policy, karpenter) = (Policy::default(), Karpenter::default());
+    let (policy, karpenter) = (Policy::default(), TargetKarpenter::default());
     let review_of = || {
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),

@@ -16,9 +16,9 @@ const HEADER: &str = "\
 //! definitions of all releases have them, and poolgate's own `nodeLimitMode`. `tests/generated-files --write` writes it
 //! again.
 
-use super::Legal::{AtLeast, AtMost, DateTime, Default, Matches, OneOf, Present, Within};
-use super::Shape::{self, Any, Boolean, Demanding, FormattedText, Integer, IntegerOrText, List, Map, Object, Open, Text};
-use super::demand;
+use super::ConstraintKind::{AtLeast, AtMost, DateTime, Default, Matches, OneOf, Present, Within};
+use super::Shape::{self, Any, Boolean, Constrained, FormattedText, Integer, IntegerOrText, List, Map, Object, Open, Text};
+use super::constraint;
 ";
 
 /// Fields in the order in which people write them, and findings are reported; others follow by name.
@@ -155,12 +155,12 @@ fn write_fields(said: &Said<'_>, shape: &str, depth: usize, table: &mut String) 
     let _ = writeln!(table, "{shape}(&[");
     for name in names {
         let field = part(said, |schema| schema["properties"].get(name));
-        let demands = |schema: &Value| {
+        let constraints = |schema: &Value| {
             schema["required"]
                 .as_array()
                 .is_some_and(|all| all.contains(&json!(name)))
         };
-        let required = said.iter().filter(|(_, schema)| schema.is_some_and(demands));
+        let required = said.iter().filter(|(_, schema)| schema.is_some_and(constraints));
         let required = required.map(|(release, _)| release.clone()).collect();
         let _ = write!(table, "{}({name:?}, ", "    ".repeat(depth + 1));
         write_value(&field, &required, depth + 1, table);
@@ -197,7 +197,7 @@ fn write_value(said: &Said<'_>, required: &BTreeSet<String>, depth: usize, table
     if runs.is_empty() {
         write_shape(said, depth, table);
     } else {
-        let _ = write!(table, "Demanding(&[{}], &", runs.join(", "));
+        let _ = write!(table, "Constrained(&[{}], &", runs.join(", "));
         write_shape(said, depth, table);
         table.push(')');
     }
@@ -206,7 +206,7 @@ fn write_value(said: &Said<'_>, required: &BTreeSet<String>, depth: usize, table
 /// A constraint with the first release that has it, and the first that no longer does.
 fn in_releases(constraint: &str, since: Option<&String>, until: Option<&String>) -> String {
     let numbers = |release: &String| release.replace('.', ", ");
-    let mut text = format!("demand({constraint})");
+    let mut text = format!("constraint({constraint})");
     if let Some(since) = since {
         let _ = write!(text, ".since({})", numbers(since));
     }
@@ -216,7 +216,7 @@ fn in_releases(constraint: &str, since: Option<&String>, until: Option<&String>)
     text
 }
 
-/// What a schema demands beyond a type. `words` are those that releases before this one had in its enumeration: new
+/// What a schema constraints beyond a type. `words` are those that releases before this one had in its enumeration: new
 /// words come last.
 fn constraints(schema: &Value, is_required: bool, words: &mut Vec<String>) -> Vec<String> {
     let number = |keyword: &str| schema[keyword].as_i64();

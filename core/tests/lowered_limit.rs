@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion::V1;
-use poolgate_core::karpenter::{Karpenter, Stored};
+use poolgate_core::karpenter::{Stored, TargetKarpenter};
 use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
@@ -124,7 +124,7 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
         old: Some(Stored::Whole(&Json::from(before))),
         claims: Some(claims),
     };
-    let report = review(&request, policy, &Karpenter::default()).report;
+    let report = review(&request, policy, &TargetKarpenter::default()).report;
     let mut about = report
         .into_iter()
         .filter(|finding| finding.rule.as_str() == "limit-below-nodes");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Karpenter, Stored};
+use poolgate_core::karpenter::{ApiVersion, Stored, TargetKarpenter};
 use poolgate_core::policy::{
     Bounds, BudgetBounds, DurationBounds, Enforcement, Exemption, Glob, Level, LimitBounds, NodeClassPattern,
     Policy, TemplateBounds, Written,
@@ -27,7 +27,7 @@ fn review_of(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
         old: old.as_ref().map(Stored::Whole),
         claims: None,
     };
-    review(&request, policy, &Karpenter::default())
+    review(&request, policy, &TargetKarpenter::default())
 }
 
 /// NodePools with mistakes of every origin, and without.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::karpenter::{
-    ApiVersion, Availability, EnumValues, Installed, Karpenter, KarpenterVersion, ReleaseSource,
+    ApiVersion, Availability, EnumValues, Installed, KarpenterVersion, ReleaseSource, TargetKarpenter,
     UnreadableDefinition, schema_defaults,
 };
 use serde_json::{Value, json};
@@ -255,8 +255,8 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
 #[test]
 fn limits_and_demands_of_a_release_are_those_of_its_definition() {
     for (release, version, _) in schemas() {
-        let by_table = Karpenter::from(release);
-        let by_definition = Karpenter::default().on(Arc::new(installed(release)));
+        let by_table = TargetKarpenter::from(release);
+        let by_definition = TargetKarpenter::default().with_definition(Arc::new(installed(release)));
         assert_eq!(
             by_table.max_requirements(version),
             by_definition.max_requirements(version),
@@ -305,10 +305,11 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
         .expect("an enumeration");
     *policies = json!(["WhenEmpty", "WhenCheaper"]);
     let installed = Arc::new(Installed::read(&definition).expect("a definition"));
-    let policy =
-        |karpenter: &Karpenter, word| karpenter.knows(EnumValues::ConsolidationPolicy, ApiVersion::V1, word);
+    let policy = |karpenter: &TargetKarpenter, word| {
+        karpenter.knows(EnumValues::ConsolidationPolicy, ApiVersion::V1, word)
+    };
 
-    let read = Karpenter::default().on(Arc::clone(&installed));
+    let read = TargetKarpenter::default().with_definition(Arc::clone(&installed));
     assert_eq!(
         (read.release(), read.source()),
         (KarpenterVersion::new(1, 15, 0), ReleaseSource::Definition)
@@ -320,7 +321,7 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
         "the definition rejects it"
     );
 
-    let reported = Karpenter::from(KarpenterVersion::new(1, 9, 0)).on(installed);
+    let reported = TargetKarpenter::from(KarpenterVersion::new(1, 9, 0)).with_definition(installed);
     assert_eq!(
         (reported.release(), reported.source()),
         (KarpenterVersion::new(1, 9, 0), ReleaseSource::User)
@@ -339,7 +340,8 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
 
 #[test]
 fn a_word_of_a_later_release_says_which() {
-    let karpenter = Karpenter::default().on(Arc::new(installed(KarpenterVersion::new(1, 8, 0))));
+    let karpenter =
+        TargetKarpenter::default().with_definition(Arc::new(installed(KarpenterVersion::new(1, 8, 0))));
     let knows = |vocabulary, word| karpenter.knows(vocabulary, ApiVersion::V1, word);
     assert_eq!(
         knows(EnumValues::Operator, "Gte"),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::{Origin, Severity};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Karpenter, Operator, Selection, canonical_label};
+use poolgate_core::karpenter::{ApiVersion, Operator, Selection, TargetKarpenter, canonical_label};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn origins(row: &Value) -> Vec<Origin> {
         old: None,
         claims: None,
     };
-    let report = review(&request, &Policy::default(), &Karpenter::default()).report;
+    let report = review(&request, &Policy::default(), &TargetKarpenter::default()).report;
     report
         .with_severity(Severity::Error)
         .filter(|finding| finding.path.to_string().contains("requirements"))

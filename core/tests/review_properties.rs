@@ -5,7 +5,7 @@
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Report, Segment, Severity};
 use poolgate_core::json::{FieldMask, Json, read};
-use poolgate_core::karpenter::{ApiVersion, Karpenter, STORED_OUTLINE, Stored};
+use poolgate_core::karpenter::{ApiVersion, STORED_OUTLINE, Stored, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
 use proptest::collection::{btree_map, vec};
@@ -28,7 +28,7 @@ fn review_over(subject: Subject, object: &Json<'_>, old: Option<Stored<'_>>) -> 
         old,
         claims: None,
     };
-    review(&request, &Policy::default(), &Karpenter::default())
+    review(&request, &Policy::default(), &TargetKarpenter::default())
 }
 
 /// Writes a default as the API server would.

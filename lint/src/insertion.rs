@@ -3,7 +3,7 @@
 //! Does not depend on definitions or NodePools.
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
-use poolgate_core::manifest::{Document, NodeRef, Shape, Style};
+use poolgate_core::manifest::{Document, NodeKind, NodeRef, Style};
 use serde_json::Value;
 
 /// Text to insert at the offset `at`; the text from `at` until `until` is removed.
@@ -69,9 +69,9 @@ pub fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<N
 
 /// The insertion of an entry into a mapping. `None` if `mapping` is not written as one.
 pub fn into_mapping(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
-    match mapping.shape() {
-        Shape::Mapping(Style::Block) => block(text, mapping, entry),
-        Shape::Mapping(Style::Flow) => flow(text, mapping, entry),
+    match mapping.kind() {
+        NodeKind::Mapping(Style::Block) => block(text, mapping, entry),
+        NodeKind::Mapping(Style::Flow) => flow(text, mapping, entry),
         _ => None,
     }
 }
@@ -128,15 +128,15 @@ pub fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &Value) -> Option<Ins
 
 /// The replacement of a value. A block stays a block. `None` for an alias: other fields share its value.
 pub fn in_place_of(text: &str, node: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
-    let new = match node.shape() {
-        Shape::Alias => return None,
-        Shape::Sequence(Style::Block) => {
+    let new = match node.kind() {
+        NodeKind::Alias => return None,
+        NodeKind::Sequence(Style::Block) => {
             let elements = value.as_array()?.iter();
             let lines: Vec<String> = elements.flat_map(element).collect();
             lines.join(&separator(text, node.span().start()))
         }
-        Shape::Scalar => scalar(node.span().of(text), value),
-        Shape::Mapping(_) | Shape::Sequence(Style::Flow) => value.to_string(),
+        NodeKind::Scalar => scalar(node.span().of(text), value),
+        NodeKind::Mapping(_) | NodeKind::Sequence(Style::Flow) => value.to_string(),
     };
     let (at, until) = (node.span().start(), node.span().end());
     Some(Insertion { at, until, text: new })

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{self, Path, PathBuf};
 
 use clap::Args;
-use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
+use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 use poolgate_core::policy::Policy;
 
 use crate::policy_file::{self, LoadError};
@@ -40,9 +40,9 @@ impl ReviewArgs {
     }
 
     /// The Karpenter release that NodePools are checked for.
-    pub fn karpenter(&self) -> Karpenter {
+    pub fn karpenter(&self) -> TargetKarpenter {
         self.karpenter_version
-            .map_or_else(Karpenter::default, Karpenter::from)
+            .map_or_else(TargetKarpenter::default, TargetKarpenter::from)
     }
 }
 
@@ -80,7 +80,7 @@ impl NearestReviewArgs {
     }
 
     /// The Karpenter release that NodePools are checked for.
-    pub(crate) fn karpenter(&self) -> Karpenter {
+    pub(crate) fn karpenter(&self) -> TargetKarpenter {
         self.review_args.karpenter()
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use poolgate_core::diagnostic::{Origin, Severity};
-use poolgate_core::rule::Rule;
+use poolgate_core::rules::rule::Rule;
 
 use crate::files;
 use crate::text_rules;
@@ -106,7 +106,7 @@ Generated from the catalogue by `poolgate rules --format markdown`; not edited b
 
 An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
 and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
-does not touch becomes a warning; a list counts as one field. A policy can give each rule another weight; see
+does not touch becomes a warning; a list counts as one field. A policy can give each rule another severity; see
 [policy.md](policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets

@@ -4,8 +4,8 @@
 use clap::builder::PossibleValue;
 use poolgate_core::diagnostic::nearest;
 use poolgate_core::rule;
-use poolgate_core::rule::Rule;
 use poolgate_core::rules::CATALOGUE;
+use poolgate_core::rules::rule::Rule;
 
 use crate::listed::Listed;
 

@@ -233,7 +233,7 @@ struct Cause {
 impl Cause {
     fn of(error: &Diagnostic) -> Self {
         Self {
-            reason: error.problem.cause_reason(),
+            reason: error.error_type.cause_reason(),
             message: error.message(),
             field: error.path.to_string(),
         }

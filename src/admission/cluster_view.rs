@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use arc_swap::{ArcSwap, Guard};
-use poolgate_core::karpenter::{Installed, Karpenter};
+use poolgate_core::karpenter::{Installed, TargetKarpenter};
 use poolgate_core::nodelimit::ClaimCounts;
 use serde_json::Value;
 
@@ -15,8 +15,8 @@ use super::pools::{CachedPool, Pools};
 #[derive(Debug)]
 pub struct ClusterView {
     /// The Karpenter release while no definition is known.
-    without_definition: Karpenter,
-    karpenter: ArcSwap<Karpenter>,
+    without_definition: TargetKarpenter,
+    karpenter: ArcSwap<TargetKarpenter>,
     /// None while the pools are not watched. Read only when a pool is scaled or makes a node, which is rare: a lock is good
     /// enough.
     pools: RwLock<Option<Pools>>,
@@ -37,13 +37,13 @@ pub enum StaticPool {
 
 impl Default for ClusterView {
     fn default() -> Self {
-        Self::new(Karpenter::default())
+        Self::new(TargetKarpenter::default())
     }
 }
 
 impl ClusterView {
     /// A view without a cluster: NodePools are checked for this Karpenter release.
-    pub fn new(karpenter: Karpenter) -> Self {
+    pub fn new(karpenter: TargetKarpenter) -> Self {
         Self {
             karpenter: ArcSwap::from_pointee(karpenter.clone()),
             without_definition: karpenter,
@@ -53,14 +53,14 @@ impl ClusterView {
     }
 
     /// The Karpenter release that NodePools are checked for now.
-    pub fn karpenter(&self) -> Guard<Arc<Karpenter>> {
+    pub fn karpenter(&self) -> Guard<Arc<TargetKarpenter>> {
         self.karpenter.load()
     }
 
     /// From now on this is the cluster's NodePool definition, if it has one.
     pub fn set_definition(&self, installed: Option<Installed>) {
         let karpenter = match installed {
-            Some(installed) => self.without_definition.on(Arc::new(installed)),
+            Some(installed) => self.without_definition.with_definition(Arc::new(installed)),
             None => self.without_definition.clone(),
         };
         self.karpenter.store(Arc::new(karpenter));

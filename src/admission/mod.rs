@@ -7,10 +7,10 @@ mod cluster_view;
 mod envelope;
 pub mod gate;
 pub mod inquiry;
+mod parsed_size;
 mod pools;
 mod scale;
 mod warnings;
-mod weight;
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ pub use cluster_view::StaticPool;
 pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
 pub use inquiry::About;
+pub use parsed_size::is_light;
 pub use pools::{CachedPool, Pools};
-pub use weight::is_light;
 
 /// What poolgate is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -93,10 +93,10 @@ impl Reviewer {
 
     /// Answers an AdmissionReview. Fails only if there is no request to answer.
     pub fn respond<'b>(&self, endpoint: Endpoint, body: &'b [u8]) -> Result<Answer<'b>, Malformed> {
-        if !weight::fits(body) {
+        if !parsed_size::fits(body) {
             let request = envelope::open_without_objects(body)?;
             return Ok(match subject_of(&request) {
-                Some(_) => answer::too_large(&request, weight::LIMIT),
+                Some(_) => answer::too_large(&request, parsed_size::LIMIT),
                 None => self.answer(endpoint, &request, &Review::default()),
             });
         }

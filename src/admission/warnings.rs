@@ -54,7 +54,7 @@ fn one_line(diagnostic: &Diagnostic) -> String {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId};
+    use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, RuleId};
 
     use super::*;
 
@@ -66,7 +66,7 @@ mod tests {
                 severity: Severity::Warning,
                 origin: Origin::Silent,
                 path: FieldPath::of(&["spec"]),
-                problem: Problem::Required,
+                error_type: ErrorType::Required,
                 reason: (*reason).into(),
                 suggestion: None,
                 related: Vec::new(),
@@ -91,7 +91,7 @@ mod tests {
             severity: Severity::Warning,
             origin: Origin::Silent,
             path: FieldPath::of(&["spec"]),
-            problem: Problem::Required,
+            error_type: ErrorType::Required,
             reason: "x".repeat(1000),
             suggestion: Some(suggestion.into()),
             related: Vec::new(),

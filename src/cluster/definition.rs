@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use poolgate_core::karpenter::{ApiVersion, Installed, Karpenter, NODEPOOL_DEFINITION};
+use poolgate_core::karpenter::{ApiVersion, Installed, NODEPOOL_DEFINITION, TargetKarpenter};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -73,7 +73,7 @@ impl Follower for DefinitionFollower {
 }
 
 /// Which Karpenter release NodePools are checked for, and how it is known.
-pub fn rules_for(karpenter: &Karpenter) -> String {
+pub fn rules_for(karpenter: &TargetKarpenter) -> String {
     let release = karpenter.release();
     match karpenter.installed() {
         Some(installed) => format!(

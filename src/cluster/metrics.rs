@@ -1,6 +1,6 @@
 //! The metrics of the cluster side.
 
-use poolgate_core::karpenter::Karpenter;
+use poolgate_core::karpenter::TargetKarpenter;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -43,7 +43,7 @@ impl ClusterMetrics {
     }
 
     /// Shows which Karpenter release NodePools are checked for.
-    pub fn rules_for(&self, karpenter: &Karpenter) {
+    pub fn rules_for(&self, karpenter: &TargetKarpenter) {
         self.release.clear();
         let labels = [
             ("release", karpenter.release().to_string()),

@@ -187,7 +187,7 @@ fn is_short(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::karpenter::Karpenter;
+    use poolgate_core::karpenter::TargetKarpenter;
     use poolgate_core::policy::Policy;
 
     use super::*;
@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn follower() -> PoolFollower {
-        let view = Arc::new(ClusterView::new(Karpenter::default()));
+        let view = Arc::new(ClusterView::new(TargetKarpenter::default()));
         let metrics = ClusterMetrics::default();
         PoolFollower {
             verdicts: StoredVerdicts::new(Arc::clone(&view), Policy::default().into(), metrics.clone()),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Karpenter};
+use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub struct StoredVerdicts {
     policy: PolicyInForce,
     metrics: ClusterMetrics,
     /// The policy and the Karpenter release that all were reviewed with.
-    reviewed_with: (Arc<Policy>, Arc<Karpenter>),
+    reviewed_with: (Arc<Policy>, Arc<TargetKarpenter>),
     denied: HashMap<Box<str>, Rules>,
     /// The same for a list that is not complete yet.
     listing: HashMap<Box<str>, Rules>,
@@ -125,7 +125,7 @@ impl StoredVerdicts {
     }
 }
 
-fn in_force(policy: &PolicyInForce, view: &ClusterView) -> (Arc<Policy>, Arc<Karpenter>) {
+fn in_force(policy: &PolicyInForce, view: &ClusterView) -> (Arc<Policy>, Arc<TargetKarpenter>) {
     (Arc::clone(&policy.load()), Arc::clone(&view.karpenter()))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{Args, ValueEnum};
-use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
+use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 
 use crate::admission::MutateVerdict;
 use crate::cluster::ClusterArgs;
@@ -195,9 +195,9 @@ impl ServeArgs {
     }
 
     /// The Karpenter that NodePools are checked for while nothing is known of the cluster.
-    pub fn karpenter(&self) -> Karpenter {
+    pub fn karpenter(&self) -> TargetKarpenter {
         self.karpenter_version
-            .map_or_else(Karpenter::default, Karpenter::from)
+            .map_or_else(TargetKarpenter::default, TargetKarpenter::from)
     }
 
     /// Whether `/mutate` denies.

@@ -11,8 +11,8 @@ use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool, Stored};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::{Level, Policy};
 use poolgate_core::review::{Request, Subject, review};
-use poolgate_core::rule::{Evidence, Rule};
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together};
+use poolgate_core::rules::rule::{Evidence, Rule};
 use poolgate_core::rules::{CATALOGUE, find};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::Karpenter;
+use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
@@ -131,7 +131,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
         old: None,
         claims: None,
     };
-    let report = review(&request, &Policy::default(), &Karpenter::default()).report;
+    let report = review(&request, &Policy::default(), &TargetKarpenter::default()).report;
     let rules = |severity| {
         let mut rules: Vec<_> = report
             .with_severity(severity)

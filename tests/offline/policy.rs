@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jsonschema::{Draft, JSONSchema};
 use poolgate_core::diagnostic::Diagnostic;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Karpenter};
+use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file::{self, read};
@@ -43,7 +43,7 @@ fn review_of(pool: &Value, policy: &Policy) -> Review {
         old: None,
         claims: None,
     };
-    review(&request, policy, &Karpenter::default())
+    review(&request, policy, &TargetKarpenter::default())
 }
 
 fn line(finding: &Diagnostic) -> String {

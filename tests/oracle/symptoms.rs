@@ -7,8 +7,8 @@ mod launch;
 use std::collections::BTreeSet;
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
-use poolgate_core::rule::Evidence;
 use poolgate_core::rules::CATALOGUE;
+use poolgate_core::rules::rule::Evidence;
 use serde_json::Value;
 
 use super::judgement::{Judgement, fields_behind, is_around, plain};

@@ -11,7 +11,7 @@ mod mode;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, Disruption, Field, Karpenter, KarpenterVersion, NodePool};
+use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use crate::policy::DefaultValues;
 
 /// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, and v1beta1 does not have these
@@ -34,7 +34,7 @@ pub fn defaults(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
     values: &DefaultValues,
-    karpenter: &Karpenter,
+    karpenter: &TargetKarpenter,
 ) -> Vec<DefaultValue> {
     if pool.spec.present().is_none() {
         return Vec::new();
@@ -76,7 +76,11 @@ pub fn defaults(
 
 /// Whether a stored pool has no `disruption` on a release that does not complete it: such a pool is never consolidated, and
 /// a change of something else must not begin that.
-fn stays_without_disruption(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, karpenter: &Karpenter) -> bool {
+fn stays_without_disruption(
+    pool: &NodePool<'_>,
+    old: Option<&NodePool<'_>>,
+    karpenter: &TargetKarpenter,
+) -> bool {
     pool.version == ApiVersion::V1
         && pool.disruption.is_absent()
         && old.is_some_and(|old| old.disruption.is_absent())
@@ -89,7 +93,7 @@ fn missing(
     disruption: Option<&Disruption<'_>>,
     old: Option<&NodePool<'_>>,
     values: &DefaultValues,
-    karpenter: &Karpenter,
+    karpenter: &TargetKarpenter,
 ) -> Vec<(&'static str, Value)> {
     let mut missing = Vec::new();
     if disruption.is_none_or(|disruption| disruption.budgets.is_absent()) {
@@ -128,11 +132,11 @@ mod tests {
     }
 
     fn written_over(version: ApiVersion, object: &Value, old: Option<&Value>) -> Vec<(String, Value)> {
-        written_on(&Karpenter::default(), version, object, old)
+        written_on(&TargetKarpenter::default(), version, object, old)
     }
 
     fn written_on(
-        karpenter: &Karpenter,
+        karpenter: &TargetKarpenter,
         version: ApiVersion,
         object: &Value,
         old: Option<&Value>,
@@ -238,7 +242,7 @@ mod tests {
                 }}}}},
             }]}});
             let installed = Installed::read(&definition).expect("a definition");
-            Karpenter::default().on(Arc::new(installed))
+            TargetKarpenter::default().with_definition(Arc::new(installed))
         };
         let without = on(json!({}));
         assert_eq!(written_on(&without, ApiVersion::V1, &object, None), []);

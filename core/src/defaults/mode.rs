@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 
 use super::DefaultValue;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{Disruption, Field, Karpenter, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
+use crate::karpenter::{
+    Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, TargetKarpenter,
+};
 
 /// The mode in both places, as text.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +34,7 @@ pub fn field(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
     default: NodeLimitMode,
-    karpenter: &Karpenter,
+    karpenter: &TargetKarpenter,
 ) -> Option<Value> {
     let is_absent = pool
         .disruption
@@ -143,7 +145,7 @@ mod tests {
             &view,
             old.as_ref(),
             &DefaultValues::default(),
-            &Karpenter::default(),
+            &TargetKarpenter::default(),
         ) {
             let parent = default.path.parent().unwrap().to_pointer();
             let pointer = default.path.to_pointer();

@@ -3,17 +3,17 @@
 //! The wording follows the API server's, so that messages read the same whichever program denies the object. Knows
 //! nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
 
+mod error_type;
 mod origin;
 mod path;
-mod problem;
 mod report;
 mod suggestion;
 
 use std::fmt::{self, Write as _};
 
+pub use error_type::{ErrorType, counted, quoted};
 pub use origin::Origin;
 pub use path::{FieldPath, Segment};
-pub use problem::{Problem, counted, quoted};
 pub use report::{MAX_KEPT, Report};
 pub use suggestion::{Edit, Suggestion, nearest, nearest_within};
 
@@ -82,7 +82,7 @@ pub struct Diagnostic {
     /// The field with the mistake. For a missing field, the path it should have.
     pub path: FieldPath,
     /// What is wrong, in the API server's words.
-    pub problem: Problem,
+    pub error_type: ErrorType,
     /// Why it is wrong: a clause without a full stop.
     pub reason: String,
     /// What to write instead.
@@ -127,7 +127,7 @@ impl Diagnostic {
     pub fn message(&self) -> String {
         let suggestion = self.suggestion.as_ref().map_or("", |suggestion| &suggestion.text);
         let mut text = String::with_capacity(self.reason.len() + suggestion.len() + USUAL_PROBLEM);
-        let _ = write!(text, "{}: ", self.problem);
+        let _ = write!(text, "{}: ", self.error_type);
         text.push_str(&self.reason);
         if self.suggestion.is_some() {
             text.push_str("; ");
@@ -157,7 +157,7 @@ mod tests {
             severity: Severity::Error,
             origin: Origin::Schema,
             path: FieldPath::root().key("spec").key("budgets").index(1).key("nodes"),
-            problem: Problem::Invalid {
+            error_type: ErrorType::Invalid {
                 value: quoted("101%"),
             },
             reason: "a percentage must be from 0% to 100%".into(),

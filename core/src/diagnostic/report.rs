@@ -63,7 +63,7 @@ impl IntoIterator for Report {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FieldPath, Origin, Problem, RuleId};
+    use super::super::{ErrorType, FieldPath, Origin, RuleId};
     use super::*;
 
     fn finding(severity: Severity) -> Diagnostic {
@@ -72,7 +72,7 @@ mod tests {
             severity,
             origin: Origin::Silent,
             path: FieldPath::root(),
-            problem: Problem::Required,
+            error_type: ErrorType::Required,
             reason: String::new(),
             suggestion: None,
             related: Vec::new(),

@@ -5,8 +5,8 @@
 
 mod few_map;
 mod object;
+mod parsed_size;
 mod read;
-mod weight;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,8 +15,8 @@ use serde_json::{Number, Value};
 
 pub(crate) use few_map::FewMap;
 pub use object::{Entries, Object};
+pub use parsed_size::{MOST_PER_BYTE, parsed_size};
 pub use read::{FieldMask, Fields, read};
-pub use weight::{MOST_PER_BYTE, weight};
 
 /// A JSON value that borrows what it can.
 #[derive(Debug, Clone, Default, PartialEq)]

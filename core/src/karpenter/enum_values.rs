@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::shape::{Demand, Legal, demand, nodepool};
+use super::shape::{Constraint, ConstraintKind, constraint, nodepool};
 use super::{ApiVersion, KarpenterVersion};
 
 /// A set of words that a field may take.
@@ -30,9 +30,9 @@ pub enum Availability {
 }
 
 /// The capacity types, in the order in which they were added.
-static CAPACITY_TYPES: [Demand; 2] = [
-    demand(Legal::OneOf(&["on-demand", "spot"])).until(1, 3, 0),
-    demand(Legal::OneOf(&["on-demand", "spot", "reserved"])).since(1, 3, 0),
+static CAPACITY_TYPES: [Constraint; 2] = [
+    constraint(ConstraintKind::OneOf(&["on-demand", "spot"])).until(1, 3, 0),
+    constraint(ConstraintKind::OneOf(&["on-demand", "spot", "reserved"])).since(1, 3, 0),
 ];
 
 impl EnumValues {
@@ -40,7 +40,7 @@ impl EnumValues {
     pub fn words(self, version: ApiVersion, release: KarpenterVersion) -> &'static [&'static str] {
         let mut known = self
             .enumerations(version)
-            .filter(|(demand, _)| demand.is_in(release));
+            .filter(|(constraint, _)| constraint.is_in(release));
         known.next().map_or(&[], |(_, words)| words)
     }
 
@@ -51,9 +51,9 @@ impl EnumValues {
         }
         let mut later = self
             .enumerations(version)
-            .filter(|(demand, words)| !release.has(demand.first()) && words.contains(&word));
-        later.next().map_or(Availability::No, |(demand, _)| {
-            Availability::Since(demand.first())
+            .filter(|(constraint, words)| !release.has(constraint.first()) && words.contains(&word));
+        later.next().map_or(Availability::No, |(constraint, _)| {
+            Availability::Since(constraint.first())
         })
     }
 
@@ -61,19 +61,19 @@ impl EnumValues {
     fn enumerations(
         self,
         version: ApiVersion,
-    ) -> impl Iterator<Item = (&'static Demand, &'static [&'static str])> {
+    ) -> impl Iterator<Item = (&'static Constraint, &'static [&'static str])> {
         let found = match version {
             ApiVersion::V1 => &*V1,
             ApiVersion::V1Beta1 => &*V1BETA1,
         };
-        let demands: &'static [Demand] = match self {
+        let constraints: &'static [Constraint] = match self {
             Self::ConsolidationPolicy => found.consolidation_policy,
             Self::Operator => found.operator,
             Self::Reason => found.reason,
             Self::CapacityType => &CAPACITY_TYPES,
         };
-        demands.iter().filter_map(|demand| match demand.legal {
-            Legal::OneOf(words) => Some((demand, words)),
+        constraints.iter().filter_map(|constraint| match constraint.kind {
+            ConstraintKind::OneOf(words) => Some((constraint, words)),
             _ => None,
         })
     }
@@ -84,14 +84,14 @@ static V1BETA1: LazyLock<Enumerated> = LazyLock::new(|| Enumerated::of(ApiVersio
 
 /// The constraints on the fields with enumerations, found once: a review asks for them once for each requirement.
 struct Enumerated {
-    consolidation_policy: &'static [Demand],
-    operator: &'static [Demand],
-    reason: &'static [Demand],
+    consolidation_policy: &'static [Constraint],
+    operator: &'static [Constraint],
+    reason: &'static [Constraint],
 }
 
 impl Enumerated {
     fn of(version: ApiVersion) -> Self {
-        let at = |path: &[&'static str]| nodepool(version).demands_at(path.iter().copied());
+        let at = |path: &[&'static str]| nodepool(version).constraints_at(path.iter().copied());
         Self {
             consolidation_policy: at(&["spec", "disruption", "consolidationPolicy"]),
             operator: at(&["spec", "template", "spec", "requirements", "[]", "operator"]),

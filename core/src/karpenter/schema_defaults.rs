@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::shape::{Demand, Legal, Shape, nodepool};
+use super::shape::{Constraint, ConstraintKind, Shape, nodepool};
 use super::{ApiVersion, KarpenterVersion};
 
 /// The NodePool as the API server would complete it by the definition of this release. A field is written if it is
@@ -16,7 +16,7 @@ pub fn schema_defaults(object: &Value, version: ApiVersion, release: KarpenterVe
 
 fn complete(value: &mut Value, shape: &Shape, release: KarpenterVersion) {
     match (shape, value) {
-        (Shape::Demanding(_, shape), value) => complete(value, shape, release),
+        (Shape::Constrained(_, shape), value) => complete(value, shape, release),
         (Shape::List(element), Value::Array(list)) => {
             for value in list {
                 complete(value, element, release);
@@ -25,8 +25,8 @@ fn complete(value: &mut Value, shape: &Shape, release: KarpenterVersion) {
         (Shape::Object(fields), Value::Object(map)) => {
             for (name, shape) in *fields {
                 if map.get(*name).is_none_or(Value::is_null)
-                    && let Shape::Demanding(demands, _) = shape
-                    && let Some(default) = default(demands, release)
+                    && let Shape::Constrained(constraints, _) = shape
+                    && let Some(default) = default(constraints, release)
                 {
                     map.insert((*name).to_owned(), default);
                 }
@@ -40,9 +40,9 @@ fn complete(value: &mut Value, shape: &Shape, release: KarpenterVersion) {
 }
 
 /// The default of a field in this release.
-fn default(demands: &[Demand], release: KarpenterVersion) -> Option<Value> {
-    demands.iter().find_map(|demand| match demand.legal {
-        Legal::Default(json) if demand.is_in(release) => serde_json::from_str(json).ok(),
+fn default(constraints: &[Constraint], release: KarpenterVersion) -> Option<Value> {
+    constraints.iter().find_map(|constraint| match constraint.kind {
+        ConstraintKind::Default(json) if constraint.is_in(release) => serde_json::from_str(json).ok(),
         _ => None,
     })
 }

@@ -41,5 +41,5 @@ pub use problem::{ManifestProblem, ProblemKind};
 pub use scalar::is_text;
 pub use span::Span;
 pub use syntax::SyntaxError;
-pub use tree::{NodeRef, Shape, Style};
+pub use tree::{NodeKind, NodeRef, Style};
 pub use variables::{NoVariable, Variables, has_variable, variables_in};

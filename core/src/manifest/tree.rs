@@ -137,7 +137,7 @@ pub struct NodeRef<'d, 't> {
 
 /// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum NodeKind {
     /// A text, number, boolean or null.
     Scalar,
     /// A mapping.
@@ -154,12 +154,12 @@ impl<'d, 't> NodeRef<'d, 't> {
     }
 
     /// The kind of the node.
-    pub fn shape(self) -> Shape {
+    pub fn kind(self) -> NodeKind {
         match self.tree.get(self.id).map(|node| &node.content) {
-            Some(Content::Mapping(style)) => Shape::Mapping(*style),
-            Some(Content::Sequence(style)) => Shape::Sequence(*style),
-            Some(Content::Alias(_)) => Shape::Alias,
-            Some(Content::Scalar { .. }) | None => Shape::Scalar,
+            Some(Content::Mapping(style)) => NodeKind::Mapping(*style),
+            Some(Content::Sequence(style)) => NodeKind::Sequence(*style),
+            Some(Content::Alias(_)) => NodeKind::Alias,
+            Some(Content::Scalar { .. }) | None => NodeKind::Scalar,
         }
     }
 
@@ -178,14 +178,14 @@ impl<'d, 't> NodeRef<'d, 't> {
 
     /// The keys and values of a mapping in the order of the text, merge keys included; nothing for other nodes.
     pub fn entries(self) -> impl Iterator<Item = (Self, Self)> {
-        let mapping = matches!(self.shape(), Shape::Mapping(_));
+        let mapping = matches!(self.kind(), NodeKind::Mapping(_));
         let entries = self.tree.entries(self.id).take_while(move |_| mapping);
         entries.map(move |(key, value)| (self.at(key), self.at(value)))
     }
 
     /// The elements of a sequence; nothing for other nodes.
     pub fn items(self) -> impl Iterator<Item = Self> {
-        let sequence = matches!(self.shape(), Shape::Sequence(_));
+        let sequence = matches!(self.kind(), NodeKind::Sequence(_));
         let items = self.tree.children(self.id).take_while(move |_| sequence);
         items.map(move |id| self.at(id))
     }

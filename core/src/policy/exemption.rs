@@ -33,7 +33,7 @@ impl Exemption {
 
     /// The severity of a rule's findings of this origin for pools that it covers; `None` if it does not include the
     /// rule.
-    pub fn weight(&self, rule: RuleId, origin: Origin) -> Option<Severity> {
+    pub fn severity(&self, rule: RuleId, origin: Origin) -> Option<Severity> {
         self.rules.contains(&rule).then_some(if origin.is_karpenters() {
             Severity::Warning
         } else {

@@ -3,31 +3,31 @@
 use crate::diagnostic::{FieldPath, quoted};
 use serde_json::{Map, Value};
 
-use super::fields::{Field, Shape};
+use super::fields::{Field, FieldType};
 use super::grammar::{self, Grammar, did_you_mean};
 use super::mistakes::{At, Found};
 
 /// Notes everything in `value` that the table does not allow. A null counts as absent, as it does in a NodePool.
-pub fn check(value: &Value, shape: &'static Shape, path: &FieldPath, found: &mut Found) {
+pub fn check(value: &Value, shape: &'static FieldType, path: &FieldPath, found: &mut Found) {
     match (shape, value) {
-        (Shape::Word(words), Value::String(text)) => check_word(words, text, path, found),
-        (Shape::Text(grammar), Value::String(text)) => check_text(grammar, text, At::Value, path, found),
-        (Shape::Quantity, Value::String(text)) => {
+        (FieldType::Word(words), Value::String(text)) => check_word(words, text, path, found),
+        (FieldType::Text(grammar), Value::String(text)) => check_text(grammar, text, At::Value, path, found),
+        (FieldType::Quantity, Value::String(text)) => {
             check_text(&grammar::QUANTITY, text, At::Value, path, found);
         }
-        (Shape::Quantity, Value::Number(number)) if number.is_u64() => {}
-        (Shape::Switch, Value::Bool(_)) | (Shape::Level, Value::Bool(false)) => {}
-        (Shape::Level, Value::String(text)) => {
+        (FieldType::Quantity, Value::Number(number)) if number.is_u64() => {}
+        (FieldType::Switch, Value::Bool(_)) | (FieldType::Level, Value::Bool(false)) => {}
+        (FieldType::Level, Value::String(text)) => {
             check_word(crate::policy::Level::VALUES, text, path, found);
         }
-        (Shape::Whole(least, most), Value::Number(number)) => {
+        (FieldType::Whole(least, most), Value::Number(number)) => {
             let whole = number.as_i64();
             if !whole.is_some_and(|whole| (*least..=*most).contains(&whole)) {
                 let wrong = format!("{number} is not a whole number from {least} to {most}");
                 found.push(path, At::Value, &wrong, None);
             }
         }
-        (Shape::List(least, element), Value::Array(elements)) => {
+        (FieldType::List(least, element), Value::Array(elements)) => {
             if elements.len() < *least {
                 found.push(
                     path,
@@ -40,14 +40,14 @@ pub fn check(value: &Value, shape: &'static Shape, path: &FieldPath, found: &mut
                 check(value, element, &path.clone().index(index), found);
             }
         }
-        (Shape::Map(keys, element), Value::Object(map)) => {
+        (FieldType::Map(keys, element), Value::Object(map)) => {
             for (key, value) in map {
                 let below = path.clone().key(key.clone());
                 check_text(keys, key, At::Key, &below, found);
                 check(value, element, &below, found);
             }
         }
-        (Shape::Object(fields), Value::Object(map)) => check_object(fields, map, path, found),
+        (FieldType::Object(fields), Value::Object(map)) => check_object(fields, map, path, found),
         _ => mistyped(shape, value, path, found),
     }
 }
@@ -77,7 +77,7 @@ fn check_object(fields: &'static [Field], map: &Map<String, Value>, path: &Field
             _ if field.required => {
                 let wrong = format!("{} is missing", field.name);
                 let suggestion = match &field.shape {
-                    Shape::Word([only]) => format!("add {}: {only}", field.name),
+                    FieldType::Word([only]) => format!("add {}: {only}", field.name),
                     _ => format!("add it: {}", field.about),
                 };
                 found.push(&below, At::Value, &wrong, Some(suggestion.trim_end_matches('.')));
@@ -96,15 +96,15 @@ fn check_object(fields: &'static [Field], map: &Map<String, Value>, path: &Field
     }
 }
 
-fn mistyped(shape: &Shape, value: &Value, path: &FieldPath, found: &mut Found) {
+fn mistyped(shape: &FieldType, value: &Value, path: &FieldPath, found: &mut Found) {
     let expected = match shape {
-        Shape::Word(_) | Shape::Text(_) => "a text",
-        Shape::Level => "error, warning, info or off",
-        Shape::Whole(..) => "a whole number",
-        Shape::Quantity => "a quantity of 0 or more (such as 500 or 4Ti)",
-        Shape::Switch => "true or false",
-        Shape::List(..) => "a list",
-        Shape::Map(..) | Shape::Object(_) => "a mapping",
+        FieldType::Word(_) | FieldType::Text(_) => "a text",
+        FieldType::Level => "error, warning, info or off",
+        FieldType::Whole(..) => "a whole number",
+        FieldType::Quantity => "a quantity of 0 or more (such as 500 or 4Ti)",
+        FieldType::Switch => "true or false",
+        FieldType::List(..) => "a list",
+        FieldType::Map(..) | FieldType::Object(_) => "a mapping",
     };
     let stands = match value {
         Value::Null => "nothing".into(),
@@ -114,16 +114,16 @@ fn mistyped(shape: &Shape, value: &Value, path: &FieldPath, found: &mut Found) {
         Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
     let suggestion = match (shape, value) {
-        (Shape::Word(words), _) => Some(format!("write {}", words.join(" or "))),
-        (Shape::Text(_), Value::Bool(_) | Value::Number(_)) => {
+        (FieldType::Word(words), _) => Some(format!("write {}", words.join(" or "))),
+        (FieldType::Text(_), Value::Bool(_) | Value::Number(_)) => {
             Some(format!("write it in quotes: \"{value}\""))
         }
-        (Shape::Whole(..), Value::String(text)) => text
+        (FieldType::Whole(..), Value::String(text)) => text
             .trim_end_matches('%')
             .parse::<i64>()
             .ok()
             .map(|number| format!("write {number}")),
-        (Shape::List(..), Value::String(_) | Value::Object(_)) => {
+        (FieldType::List(..), Value::String(_) | Value::Object(_)) => {
             Some("begin each element with a dash".into())
         }
         _ => None,

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{FieldPath, Segment, Severity};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Karpenter};
+use crate::karpenter::{ApiVersion, TargetKarpenter};
 use crate::policy::{DurationBounds, Policy};
 use crate::review::{Request, Subject, review};
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         old: None,
         claims: None,
     };
-    let report = review(&request, &strict, &Karpenter::default()).report;
+    let report = review(&request, &strict, &TargetKarpenter::default()).report;
     for finding in report.with_severity(Severity::Error) {
         let [Segment::Key(spec), Segment::Key(disruption), inside @ ..] = finding.path.segments() else {
             continue;

@@ -3,12 +3,12 @@
 use crate::karpenter::NodeLimitMode;
 use crate::policy::{AtLimit, Enforcement, OverLimit};
 
-use self::Shape::{List, Map, Quantity, Switch, Text, Whole, Word};
+use self::FieldType::{List, Map, Quantity, Switch, Text, Whole, Word};
 use super::grammar::{self, Grammar};
 
 /// What a value may be.
 #[derive(Debug)]
-pub enum Shape {
+pub enum FieldType {
     /// One of these words.
     Word(&'static [&'static str]),
     /// A text.
@@ -37,7 +37,7 @@ pub struct Field {
     /// What it is for: a sentence for the author of a file.
     pub about: &'static str,
     /// The shape of its value.
-    pub shape: Shape,
+    pub shape: FieldType,
     /// Whether it must be there.
     pub required: bool,
 }
@@ -47,7 +47,7 @@ macro_rules! object {
     (@is_required) => { false };
     (@is_required required) => { true };
     ($($name:literal $($required:ident)?: $shape:expr, $about:literal;)*) => {
-        Shape::Object(&[$(Field {
+        FieldType::Object(&[$(Field {
             name: $name,
             about: $about,
             shape: $shape,
@@ -57,13 +57,13 @@ macro_rules! object {
 }
 
 /// A whole policy file.
-pub static POLICY: Shape = object! {
+pub static POLICY: FieldType = object! {
     "apiVersion" required: Word(&["poolgate.dev/v1alpha1"]), "The version of this format.";
     "kind" required: Word(&["Policy"]), "What this file is.";
     "metadata": METADATA, "What this policy is called; poolgate does not look at it.";
     "enforcement": Word(Enforcement::VALUES),
         "Whether mistakes deny an object (enforce, the default) or only warn.";
-    "rules": Map(&grammar::RULE, &Shape::Level),
+    "rules": Map(&grammar::RULE, &FieldType::Level),
         "The severity of individual rules. What Karpenter itself rejects stays at least a warning.";
     "defaults": DEFAULTS, "What is written into NodePools that leave it out.";
     "bounds": BOUNDS, "What every NodePool must comply with.";
@@ -79,11 +79,11 @@ pub static POLICY: Shape = object! {
         "How long the pods of a broken node may take to leave it before it is terminated anyway; without this 10m.";
 };
 
-const METADATA: Shape = object! {
+const METADATA: FieldType = object! {
     "name": Text(&grammar::POOL_PATTERN), "A name for the reader.";
 };
 
-const DEFAULTS: Shape = object! {
+const DEFAULTS: FieldType = object! {
     "budgets": List(1, &DEFAULT_BUDGET), "spec.disruption.budgets; without this one budget of 10%.";
     "consolidationPolicy": Word(&["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"]),
         "spec.disruption.consolidationPolicy of v1; without this WhenEmptyOrUnderutilized.";
@@ -92,26 +92,26 @@ const DEFAULTS: Shape = object! {
     "nodeLimitMode": Word(NodeLimitMode::VALUES), "spec.disruption.nodeLimitMode; without this Hard.";
 };
 
-static DEFAULT_BUDGET: Shape = object! {
+static DEFAULT_BUDGET: FieldType = object! {
     "nodes" required: Text(&grammar::BUDGET_NODES),
         "How many nodes may be disrupted at once: a number or a percentage, as text.";
     "schedule": Text(&grammar::SCHEDULE), "When the budget becomes active, in UTC.";
     "duration": Text(&grammar::BUDGET_DURATION), "How long it then stays active.";
 };
 
-const BOUNDS: Shape = object! {
+const BOUNDS: FieldType = object! {
     "limits": LIMIT_BOUNDS, "On spec.limits.";
     "budgets": BUDGET_BOUNDS, "On spec.disruption.budgets.";
     "template": TEMPLATE, "On spec.template.";
 };
 
-const LIMIT_BOUNDS: Shape = object! {
+const LIMIT_BOUNDS: FieldType = object! {
     "required": List(0, &RESOURCE), "Resources that must have a limit.";
     "max": Map(&grammar::RESOURCE, &Quantity),
         "The largest limit of each resource; a missing limit violates the bound.";
 };
 
-const BUDGET_BOUNDS: Shape = object! {
+const BUDGET_BOUNDS: FieldType = object! {
     "maxPercent": Whole(0, 100), "The largest percentage in a budget.";
     "maxNodes": Whole(0, i32::MAX as i64), "The largest number in a budget that counts nodes.";
     "maxBudgets": Whole(1, 50), "How many budgets a NodePool may have.";
@@ -119,12 +119,12 @@ const BUDGET_BOUNDS: Shape = object! {
     "freezeWindows": List(0, &FREEZE_WINDOW), "Times in which every NodePool must block disruption.";
 };
 
-static FREEZE_WINDOW: Shape = object! {
+static FREEZE_WINDOW: FieldType = object! {
     "schedule" required: Text(&grammar::SCHEDULE), "When the window begins, in UTC.";
     "duration" required: Text(&grammar::BUDGET_DURATION), "How long it is.";
 };
 
-const TEMPLATE: Shape = object! {
+const TEMPLATE: FieldType = object! {
     "requiredLabels": List(0, &LABEL_KEY), "Labels that every node must get.";
     "capacityTypes": List(1, &Word(&["on-demand", "spot", "reserved"])),
         "The capacity types that may be used.";
@@ -134,18 +134,18 @@ const TEMPLATE: Shape = object! {
     "terminationGracePeriod": DURATION_BOUNDS, "How long a node may and must be given to drain.";
 };
 
-static NODE_CLASS: Shape = object! {
+static NODE_CLASS: FieldType = object! {
     "group": Text(&grammar::NAME_PATTERN), "The API group; * stands for any characters.";
     "kind": Text(&grammar::NAME_PATTERN), "The kind; * stands for any characters.";
     "name": Text(&grammar::NAME_PATTERN), "The name; * stands for any characters.";
 };
 
-const DURATION_BOUNDS: Shape = object! {
+const DURATION_BOUNDS: FieldType = object! {
     "min": Text(&grammar::DURATION), "The shortest.";
     "max": Text(&grammar::DURATION), "The longest. Never, or no value, counts as longer.";
 };
 
-static EXEMPTION: Shape = object! {
+static EXEMPTION: FieldType = object! {
     "pools": List(1, &POOL_PATTERN),
         "Names of NodePools, one of which must match; * stands for any characters.";
     "labels": Map(&grammar::LABEL_KEY, &LABEL_VALUE),
@@ -155,15 +155,15 @@ static EXEMPTION: Shape = object! {
     "reason": Text(&grammar::FREE_TEXT), "The reason, shown with each finding.";
 };
 
-const LABELS: Shape = object! {
+const LABELS: FieldType = object! {
     "wellKnown": List(0, &LABEL_KEY), "Label keys that the provider puts on nodes by itself.";
     "restrictedDomains": List(0, &DOMAIN),
         "Domains whose labels a NodePool must not use, nor those of their subdomains.";
 };
 
-static RESOURCE: Shape = Text(&grammar::RESOURCE);
-static LABEL_KEY: Shape = Text(&grammar::LABEL_KEY);
-static LABEL_VALUE: Shape = Text(&grammar::LABEL_VALUE);
-static DOMAIN: Shape = Text(&grammar::DOMAIN);
-static POOL_PATTERN: Shape = Text(&grammar::POOL_PATTERN);
-static RULE_PATTERN: Shape = Text(&grammar::RULE_PATTERN);
+static RESOURCE: FieldType = Text(&grammar::RESOURCE);
+static LABEL_KEY: FieldType = Text(&grammar::LABEL_KEY);
+static LABEL_VALUE: FieldType = Text(&grammar::LABEL_VALUE);
+static DOMAIN: FieldType = Text(&grammar::DOMAIN);
+static POOL_PATTERN: FieldType = Text(&grammar::POOL_PATTERN);
+static RULE_PATTERN: FieldType = Text(&grammar::RULE_PATTERN);

@@ -6,7 +6,7 @@ use crate::policy::Level;
 use crate::rules::CATALOGUE;
 use serde_json::{Map, Value, json};
 
-use super::fields::{Field, POLICY, Shape};
+use super::fields::{Field, FieldType, POLICY};
 use super::grammar::{self, Grammar};
 
 /// The schema of a policy file.
@@ -19,30 +19,30 @@ pub fn schema() -> Value {
     schema
 }
 
-fn described(shape: &'static Shape) -> Value {
+fn described(shape: &'static FieldType) -> Value {
     match shape {
-        Shape::Word([only]) => json!({"const": only}),
-        Shape::Word(words) => json!({"enum": words}),
-        Shape::Text(grammar) => text(grammar),
-        Shape::Level => {
+        FieldType::Word([only]) => json!({"const": only}),
+        FieldType::Word(words) => json!({"enum": words}),
+        FieldType::Text(grammar) => text(grammar),
+        FieldType::Level => {
             let mut levels: Vec<Value> = Level::VALUES.iter().map(|level| Value::from(*level)).collect();
             // How YAML 1.1 reads `off`.
             levels.push(false.into());
             json!({"enum": levels})
         }
-        Shape::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
-        Shape::Quantity => json!({"type": ["string", "integer"], "minimum": 0}),
-        Shape::Switch => json!({"type": "boolean"}),
-        Shape::List(least, element) => {
+        FieldType::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
+        FieldType::Quantity => json!({"type": ["string", "integer"], "minimum": 0}),
+        FieldType::Switch => json!({"type": "boolean"}),
+        FieldType::List(least, element) => {
             json!({"type": "array", "items": described(element), "minItems": least})
         }
-        Shape::Map(keys, element) if std::ptr::eq(*keys, &raw const grammar::RULE) => rules(element),
-        Shape::Map(keys, element) => json!({
+        FieldType::Map(keys, element) if std::ptr::eq(*keys, &raw const grammar::RULE) => rules(element),
+        FieldType::Map(keys, element) => json!({
             "type": "object",
             "propertyNames": {"pattern": keys.pattern.unwrap_or_default()},
             "additionalProperties": described(element),
         }),
-        Shape::Object(fields) => object(fields),
+        FieldType::Object(fields) => object(fields),
     }
 }
 
@@ -54,7 +54,7 @@ fn text(grammar: &Grammar) -> Value {
 }
 
 /// Every rule by its name, so that an editor can offer them.
-fn rules(level: &'static Shape) -> Value {
+fn rules(level: &'static FieldType) -> Value {
     let property = |title: &str| with_description(described(level), title);
     let rules: Map<String, Value> = CATALOGUE
         .iter()

@@ -5,7 +5,7 @@ use crate::policy::{AtLimit, Level, Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::fields::{Field, POLICY, Shape};
+use super::fields::{Field, FieldType, POLICY};
 use super::*;
 use crate::manifest::{self, Limits};
 
@@ -234,8 +234,8 @@ fn unused(fields: &'static [Field], values: &[&Value], path: &str, into: &mut Ve
             continue;
         }
         match &field.shape {
-            Shape::Object(fields) => unused(fields, &found, &path, into),
-            Shape::List(_, Shape::Object(fields)) => {
+            FieldType::Object(fields) => unused(fields, &found, &path, into),
+            FieldType::List(_, FieldType::Object(fields)) => {
                 let elements = found.iter().filter_map(|list| list.as_array()).flatten();
                 unused(fields, &elements.collect::<Vec<_>>(), &path, into);
             }
@@ -251,7 +251,7 @@ fn the_examples_use_every_field() {
         .flat_map(|text| manifest::parse(text, &Limits::default()))
         .map(manifest::Document::into_value)
         .collect();
-    let Shape::Object(fields) = &POLICY else {
+    let FieldType::Object(fields) = &POLICY else {
         panic!("a policy is an object")
     };
     let mut without = Vec::new();

@@ -1,10 +1,10 @@
 //! The annotations that a template gives its nodes.
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem};
+use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::{Json, Object};
 use crate::karpenter::{Template, TemplateOwner};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, qualified_name};
 
 /// Most bytes that the keys and values of an object's annotations may have together
@@ -81,7 +81,7 @@ fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
             "keys and values are {size} bytes long in total; the maximum is {MOST_IN_TEMPLATE}, or the API server \
              rejects every NodeClaim of this pool"
         );
-        findings.report(&TEMPLATE_ANNOTATIONS, path(), Problem::showing("{…}"), reason);
+        findings.report(&TEMPLATE_ANNOTATIONS, path(), ErrorType::showing("{…}"), reason);
     }
 }
 

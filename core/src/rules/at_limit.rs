@@ -3,11 +3,11 @@
 use super::choices::{check_word, is_set, path};
 use super::findings::Findings;
 use super::lifetime::combinations::drains_without_end;
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION, NodePool, TemplateOwner};
 use crate::policy::{AT_LIMIT_ANNOTATION, AtLimit};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static AT_LIMIT: Rule = rule!("at-limit", Error, [Poolgate]);
 pub static AT_LIMIT_REPLACE: Rule = rule!("at-limit-replace", Warning, [Poolgate]);
@@ -42,7 +42,7 @@ fn check_replace(pool: &NodePool<'_>, written: &Json<'_>, findings: &mut Finding
         .report(
             &AT_LIMIT_REPLACE,
             path(AT_LIMIT_ANNOTATION),
-            Problem::legal(written),
+            ErrorType::note(written),
             reason,
         )
         .related(path(NODE_LIMIT_ANNOTATION))

@@ -5,7 +5,7 @@ use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
 use crate::karpenter::NodePool;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 const REASON: &str = "it would be ignored";
 

@@ -1,6 +1,6 @@
 //! What a verdict depends on besides the object itself.
 
-use crate::karpenter::{Karpenter, KarpenterVersion, LabelSets};
+use crate::karpenter::{KarpenterVersion, LabelSets, TargetKarpenter};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 
@@ -12,7 +12,7 @@ pub(crate) struct Context<'a> {
     /// The organisation's policy.
     pub policy: &'a Policy,
     /// The Karpenter that will read the object.
-    pub karpenter: &'a Karpenter,
+    pub karpenter: &'a TargetKarpenter,
     /// Its release.
     pub release: KarpenterVersion,
     /// The labels that Karpenter and its provider know.

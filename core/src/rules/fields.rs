@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::unknown::{self, Spelling};
-use super::{demands, types};
+use super::{constraints, types};
 use crate::json::Json;
 use crate::karpenter::Template;
 use crate::karpenter::shape::{SchemaViolation, violations};
@@ -20,8 +20,12 @@ pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings
         SchemaViolation::Unknown { path, name, known } => {
             unknown::report(path, name, known, &mut spelling, findings);
         }
-        SchemaViolation::Unmet { path, value, demand } => {
-            demands::report(object, template.owner, path, value, &demand.legal, findings);
+        SchemaViolation::Unmet {
+            path,
+            value,
+            constraint,
+        } => {
+            constraints::report(object, template.owner, path, value, &constraint.kind, findings);
         }
     });
 }

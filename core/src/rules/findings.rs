@@ -3,11 +3,11 @@
 
 use super::context::Context;
 use super::ratchet::{Ratchet, forgiven};
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Report, Severity, Suggestion, quoted};
+use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Report, Severity, Suggestion, quoted};
 use crate::json::Json;
 use crate::karpenter::Stored;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 /// Added to a mistake that is only a warning because the policy is not enforced.
 const NOT_ENFORCED: &str = " (not enforced yet, so not denied)";
@@ -46,11 +46,11 @@ impl<'a> Findings<'a> {
         &mut self,
         rule: &'static Rule,
         path: FieldPath,
-        problem: impl Into<Problem>,
+        error_type: impl Into<ErrorType>,
         reason: impl Into<String>,
     ) -> &mut Diagnostic {
-        self.weigh_last();
-        &mut self.last.insert((rule, rule.finding(path, problem, reason))).1
+        self.keep_last();
+        &mut self.last.insert((rule, rule.finding(path, error_type, reason))).1
     }
 
     /// Reports a word that is not in an enumeration, with the word that was probably intended.
@@ -63,7 +63,7 @@ impl<'a> Findings<'a> {
         reason: impl Into<String>,
     ) -> &mut Diagnostic {
         let value = quoted(text);
-        self.report(rule, path, Problem::Unsupported { value, supported }, reason)
+        self.report(rule, path, ErrorType::Unsupported { value, supported }, reason)
             .suggest_if_known(Suggestion::spelling(text, supported))
     }
 
@@ -74,9 +74,9 @@ impl<'a> Findings<'a> {
     }
 
     /// Keeps the last finding, with the severity that policy and ratchet give it, unless its rule is off.
-    fn weigh_last(&mut self) {
+    fn keep_last(&mut self) {
         if let Some((rule, diagnostic)) = self.last.take()
-            && let Some(diagnostic) = self.severities.weigh(rule, diagnostic)
+            && let Some(diagnostic) = self.severities.apply_policy(rule, diagnostic)
         {
             self.report.push(diagnostic);
         }
@@ -84,7 +84,7 @@ impl<'a> Findings<'a> {
 
     /// All findings.
     pub(crate) fn into_report(mut self) -> Report {
-        self.weigh_last();
+        self.keep_last();
         self.report
     }
 }
@@ -111,7 +111,7 @@ impl<'a> Severities<'a> {
     }
 
     /// The finding with the severity that policy and ratchet give it; `None` if its rule is off.
-    pub fn weigh(&mut self, rule: &Rule, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
+    pub fn apply_policy(&mut self, rule: &Rule, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         let is_denied = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
         match self.policy.levels.of(diagnostic.rule, diagnostic.origin) {
             Some(Level::Off) => return None,
@@ -141,19 +141,20 @@ impl<'a> Severities<'a> {
     fn spare(&mut self, diagnostic: &mut Diagnostic) {
         let (policy, object) = (self.policy, self.object);
         let exemptions = self.exemptions.get_or_insert_with(|| covering(policy, object));
-        let weighed = exemptions
+        let covering = exemptions
             .iter()
-            .find_map(|exemption| Some((exemption, exemption.weight(diagnostic.rule, diagnostic.origin)?)));
-        let Some((exemption, weight)) = weighed.filter(|(_, weight)| *weight < diagnostic.severity) else {
+            .find_map(|exemption| Some((exemption, exemption.severity(diagnostic.rule, diagnostic.origin)?)));
+        let Some((exemption, severity)) = covering.filter(|(_, severity)| *severity < diagnostic.severity)
+        else {
             return;
         };
-        diagnostic.severity = weight;
+        diagnostic.severity = severity;
         diagnostic.reason.push_str(" (exempt by the policy");
         if let Some(reason) = &exemption.reason {
             diagnostic.reason.push_str(": ");
             diagnostic.reason.push_str(reason);
         }
-        if weight == Severity::Warning {
+        if severity == Severity::Warning {
             diagnostic.reason.push_str(", but Karpenter rejects it");
         }
         diagnostic.reason.push(')');
@@ -185,7 +186,7 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::RuleId;
-    use crate::karpenter::Karpenter;
+    use crate::karpenter::TargetKarpenter;
     use crate::policy::Policy;
     use crate::rules::limits::amount::{LIMIT_UNQUOTED, LIMIT_ZERO};
 
@@ -205,7 +206,7 @@ mod tests {
             old: old.as_ref().map(Stored::Whole),
             claims: None,
         };
-        let report = crate::review::review(&request, policy, &Karpenter::default()).report;
+        let report = crate::review::review(&request, policy, &TargetKarpenter::default()).report;
         let about = ["budget-schedule-duration", "node-limit-mode"];
         report
             .into_iter()
@@ -259,7 +260,7 @@ mod tests {
             claims: None,
         };
         let heard = |policy: &Policy| -> Vec<(String, Severity)> {
-            let report = crate::review::review(&request, policy, &Karpenter::default()).report;
+            let report = crate::review::review(&request, policy, &TargetKarpenter::default()).report;
             let of_rule = |finding: &Diagnostic| finding.rule.as_str() == "budget-nodes";
             let findings = report.into_iter().filter(of_rule);
             findings
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_finding_of_a_rule_that_is_off_is_dropped_until_the_policy_gives_the_rule_a_level() {
-        let (object, karpenter) = (json!({}), Karpenter::default());
+        let (object, karpenter) = (json!({}), TargetKarpenter::default());
         let kept = |policy: &Policy| {
             let context = Context {
                 claims: None,
@@ -289,8 +290,8 @@ mod tests {
             };
             let object = Json::from(&object);
             let mut findings = Findings::new(&object, None, context);
-            findings.report(&LIMIT_UNQUOTED, FieldPath::root(), Problem::Required, "");
-            findings.report(&LIMIT_ZERO, FieldPath::root(), Problem::Required, "");
+            findings.report(&LIMIT_UNQUOTED, FieldPath::root(), ErrorType::Required, "");
+            findings.report(&LIMIT_ZERO, FieldPath::root(), ErrorType::Required, "");
             findings
                 .into_report()
                 .into_iter()
@@ -375,7 +376,7 @@ mod tests {
                 old: old.as_ref().map(Stored::Whole),
                 claims: None,
             };
-            let report = crate::review::review(&request, &policy, &Karpenter::default()).report;
+            let report = crate::review::review(&request, &policy, &TargetKarpenter::default()).report;
             report
                 .with_severity(Severity::Error)
                 .any(|finding| finding.rule.as_str() == "limit-unquoted")

@@ -3,10 +3,10 @@
 use super::findings::Findings;
 use super::length::too_long;
 use super::origins::by_quantity;
-use crate::diagnostic::{FieldPath, Origin, Problem};
+use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
 
@@ -48,7 +48,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
             .report(
                 &TEMPLATE_RESOURCES,
                 TemplateOwner::Pool.path("resources"),
-                Problem::showing("{…}"),
+                ErrorType::showing("{…}"),
                 "Karpenter adds up what pods request",
             )
             .suggest("leave it out");
@@ -106,7 +106,7 @@ impl<'a> Kubelet<'a> {
                 .report(
                     &KUBELET,
                     self.path(high),
-                    Problem::showing(most.to_string()),
+                    ErrorType::showing(most.to_string()),
                     reason,
                 )
                 .related(self.path(low));

@@ -4,7 +4,7 @@ use super::findings::Findings;
 use super::reserved_labels::{Reserved, present_name};
 use crate::diagnostic::{Origin, Suggestion};
 use crate::karpenter::{LabelKind, Template};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static LABEL_RESTRICTED: Rule = rule!("label-restricted", Error, [Schema, Runtime]);
 pub static LABEL_PROVIDER_MISSPELT: Rule = rule!("label-provider-misspelt", Error, [Runtime]);

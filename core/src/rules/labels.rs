@@ -7,7 +7,7 @@ use super::reserved_labels::Reserved;
 use crate::diagnostic::Origin;
 use crate::json::Json;
 use crate::karpenter::{Template, TemplateOwner};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
 pub static LABELS_COUNT: Rule = rule!("labels-count", Error, [Schema]);

@@ -3,14 +3,16 @@
 //! A file holds the rules of one part of the spec and their check; what each is about is on its page, in `core/rules`.
 //! Checks skip fields of the wrong type, which only `field-type` reports.
 
+#[macro_use]
+pub mod rule;
 pub mod across;
 mod annotations;
 mod at_limit;
 mod budgets;
 mod choices;
 mod consolidation;
+mod constraints;
 mod context;
-mod demands;
 mod fields;
 mod findings;
 mod kubelet;
@@ -46,7 +48,7 @@ mod weight;
 use crate::budget::ParsedBudget;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::karpenter::{NodeClaim, NodePool, Stored, Template};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 pub(crate) use context::Context;
 use findings::Findings;
 use limits::Limits;

@@ -4,7 +4,7 @@ use super::choices::{check_number, path};
 use super::findings::Findings;
 use super::limits::{self, Limits, NODES};
 use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static NODE_LIMIT: Rule = rule!("node-limit", Error, [Poolgate]);

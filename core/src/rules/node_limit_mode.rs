@@ -4,7 +4,7 @@ use super::choices;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static NODE_LIMIT_MODE: Rule = rule!("node-limit-mode", Error, [Poolgate]);
 

@@ -2,10 +2,10 @@
 
 use super::findings::Findings;
 use super::origins::by_quantity;
-use crate::diagnostic::{FieldPath, Problem};
+use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Field, NodeClaim};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static NODECLAIM_IMMUTABLE: Rule = rule!("nodeclaim-immutable", Error, [Schema]);
@@ -28,12 +28,12 @@ fn check_immutable(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings:
         if is_same(value, before.get(field)) {
             continue;
         }
-        let problem = value.map_or(Problem::Required, Problem::from);
+        let error_type = value.map_or(ErrorType::Required, ErrorType::from);
         findings
             .report(
                 &NODECLAIM_IMMUTABLE,
                 FieldPath::of(&["spec"]).key(field.to_owned()),
-                problem,
+                error_type,
                 "the spec of a NodeClaim cannot be changed",
             )
             .suggest("change the NodePool, and Karpenter replaces the node");

@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Suggestion};
 use crate::karpenter::NodePool;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::label::{NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value};
 
 pub static NODEPOOL_NAME: Rule = rule!("nodepool-name", Error, [Silent, Schema], Shown);

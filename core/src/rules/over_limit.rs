@@ -4,7 +4,7 @@ use super::choices::check_word;
 use super::findings::Findings;
 use crate::karpenter::NodePool;
 use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static OVER_LIMIT: Rule = rule!("over-limit", Error, [Poolgate]);
 

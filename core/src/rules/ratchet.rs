@@ -100,8 +100,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::diagnostic::Problem;
-    use crate::karpenter::{Karpenter, LabelSets};
+    use crate::diagnostic::ErrorType;
+    use crate::karpenter::{LabelSets, TargetKarpenter};
     use crate::policy::Policy;
     use crate::rules::context::Context;
     use crate::rules::findings::Findings;
@@ -109,7 +109,7 @@ mod tests {
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
         let policy = Policy::default();
-        let karpenter = Karpenter::default();
+        let karpenter = TargetKarpenter::default();
         let context = Context {
             claims: None,
             policy: &policy,
@@ -119,7 +119,9 @@ mod tests {
         };
         let (object, old) = (Json::from(object), old.map(Json::from));
         let mut findings = Findings::new(&object, old.as_ref().map(Stored::Whole), context);
-        findings.report(&FIELD_TYPE, path, Problem::Required, "").related = related.to_vec();
+        findings
+            .report(&FIELD_TYPE, path, ErrorType::Required, "")
+            .related = related.to_vec();
         findings.into_report().diagnostics()[0].severity
     }
 

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{FieldPath, Suggestion};
 use crate::json::Json;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static FIELD_REQUIRED: Rule = rule!("field-required", Error, [Schema]);
 

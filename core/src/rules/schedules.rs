@@ -6,7 +6,7 @@ use super::findings::Findings;
 use super::origins::by_crd_or;
 use crate::budget::{Parsed, ParsedBudget, TextError};
 use crate::diagnostic::Origin;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::cron::{Schedule, crd_accepts};
 
 pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Poolgate, Schema], Shown);

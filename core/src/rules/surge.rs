@@ -3,10 +3,10 @@
 use super::choices::{check_number, is_set, path};
 use super::findings::Findings;
 use super::limits::Limits;
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool, SURGE_ANNOTATION};
 use crate::nodelimit::MAX_SURGE;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static SURGE: Rule = rule!("surge", Error, [Poolgate]);
 pub static SURGE_UNUSED: Rule = rule!("surge-unused", Warning, [Poolgate]);
@@ -32,7 +32,7 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'
         .report(
             &SURGE_UNUSED,
             path(SURGE_ANNOTATION),
-            Problem::legal(written),
+            ErrorType::note(written),
             format!("{why}, so this has no effect"),
         )
         .suggest("leave it out");

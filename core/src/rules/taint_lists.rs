@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use crate::json::FewMap;
 use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];

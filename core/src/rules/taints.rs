@@ -4,7 +4,7 @@ use super::findings::Findings;
 use super::origins::{by_crd_or, by_runtime};
 use crate::diagnostic::Origin;
 use crate::karpenter::{Taint, Template, TemplateOwner};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, matches_crd_key, qualified_name};
 use crate::value::timestamp::{check_timestamp, corrected_timestamp, crd_accepts_timestamp};
 

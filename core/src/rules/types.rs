@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{Edit, FieldPath, Origin, Problem, Suggestion};
+use crate::diagnostic::{Edit, ErrorType, FieldPath, Origin, Suggestion};
 use crate::json::Json;
 use crate::karpenter::shape::Shape;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static FIELD_TYPE: Rule = rule!("field-type", Error, [Schema, Silent], Read);
 
 /// Reports one value of the wrong type.
 pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
     let reason = format!("must be {expected}");
-    let finding = findings.report(&FIELD_TYPE, path, Problem::mistyped(value), reason);
+    let finding = findings.report(&FIELD_TYPE, path, ErrorType::mistyped(value), reason);
     match (value, expected) {
         (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::FormattedText | Shape::IntegerOrText) => {
             finding.suggest(Suggestion::quote(&value.to_string()))

@@ -2,10 +2,10 @@
 
 use super::findings::Findings;
 use super::moved;
-use crate::diagnostic::{Edit, FieldPath, MAX_KEPT, Problem, Segment, Suggestion, nearest};
+use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Segment, Suggestion, nearest};
 use crate::karpenter::shape::{Fields, Shape};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, [Schema]);
 
@@ -74,7 +74,7 @@ pub fn report(
         spelling.version.as_str()
     );
     findings
-        .report(&FIELD_UNKNOWN, path, Problem::Unknown, reason)
+        .report(&FIELD_UNKNOWN, path, ErrorType::Unknown, reason)
         .suggest_if_known(suggestion);
 }
 
@@ -82,7 +82,7 @@ pub fn report(
 /// one of their elements, but it is not known in which.
 fn collect(shape: &'static Shape, name: &str, path: &mut Vec<&'static str>, places: &mut Vec<String>) {
     let fields = match shape {
-        Shape::Demanding(_, shape) => return collect(shape, name, path, places),
+        Shape::Constrained(_, shape) => return collect(shape, name, path, places),
         Shape::Object(fields) | Shape::Open(fields) => fields,
         _ => return,
     };

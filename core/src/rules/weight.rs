@@ -1,7 +1,7 @@
 //! `spec.weight`.
 
 use crate::json::Json;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static WEIGHT: Rule = rule!("weight", Error, [Schema]);
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use poolgate_core::karpenter::Karpenter;
+use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::policy::Policy;
 
 use crate::files::{self, Excluded, Input, Patches, Source};
@@ -47,7 +47,7 @@ pub struct DefaultArgs {
 #[derive(Debug)]
 struct Defaults<'a> {
     policy: &'a Policy,
-    karpenter: &'a Karpenter,
+    karpenter: &'a TargetKarpenter,
     with_mode: bool,
 }
 
@@ -56,7 +56,7 @@ struct Defaults<'a> {
 struct Work<'a> {
     args: &'a DefaultArgs,
     policies: Policies,
-    karpenter: Karpenter,
+    karpenter: TargetKarpenter,
     patches: Patches,
 }
 

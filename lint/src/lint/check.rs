@@ -1,9 +1,9 @@
 //! From the text of a file to its findings.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Severity};
+use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Severity};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
-use poolgate_core::rules::across::weighed;
+use poolgate_core::rules::across::apply_policy;
 
 use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
 use super::finding::{Finding, Object};
@@ -157,7 +157,7 @@ impl FileCheck<'_, '_> {
         }
         let (span, field, origin) = match note.place {
             Place::Field(field) => {
-                let span = source_range::of(document, &field, &Problem::Required);
+                let span = source_range::of(document, &field, &ErrorType::Required);
                 (span, Some(field), Origin::Schema)
             }
             Place::Comment(span) => (span, None, Origin::Poolgate),
@@ -300,7 +300,7 @@ impl FileCheck<'_, '_> {
         let of_object = self.manifest.across.and_then(|across| across.get(&key));
         for across in of_object.into_iter().flatten() {
             let diagnostic = across.diagnostic.clone();
-            let Some(diagnostic) = weighed(across.rule, diagnostic, checked.value, self.manifest.policy)
+            let Some(diagnostic) = apply_policy(across.rule, diagnostic, checked.value, self.manifest.policy)
             else {
                 continue;
             };
@@ -329,7 +329,7 @@ impl FileCheck<'_, '_> {
         verdict: Option<Verdict>,
     ) -> Finding {
         let field = checked.path_of(&diagnostic.path);
-        let span = source_range::of(document, &field, &diagnostic.problem);
+        let span = source_range::of(document, &field, &diagnostic.error_type);
         let related = diagnostic.related.iter();
         let related = related.filter_map(|path| document.span_of(&checked.path_of(path)));
         let related = related.filter(|span| !span.is_empty());
@@ -352,7 +352,7 @@ impl FileCheck<'_, '_> {
             object: Some(checked.object()),
             source: rendered::by_kustomize(checked.value),
             field: Some(field),
-            message: clean(&format!("{}: {}", diagnostic.problem, diagnostic.reason)),
+            message: clean(&format!("{}: {}", diagnostic.error_type, diagnostic.reason)),
             suggestion: suggestion.as_deref().map(clean),
             edit,
             left,

@@ -1,6 +1,6 @@
 //! The findings of a review, as far as their wording depends on the text.
 
-use poolgate_core::diagnostic::{Diagnostic, Edit, FieldPath, Problem, Segment, Severity, Suggestion};
+use poolgate_core::diagnostic::{Diagnostic, Edit, ErrorType, FieldPath, Segment, Severity, Suggestion};
 use poolgate_core::rules;
 
 use super::review_fixes::Verdict;
@@ -51,9 +51,9 @@ pub fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Opt
 pub fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
     let last = diagnostic.path.segments().last();
     let is_directive = matches!(last, Some(Segment::Key(key)) if key.starts_with('$'));
-    match diagnostic.problem {
-        Problem::Required => true,
-        Problem::Unknown => is_directive,
+    match diagnostic.error_type {
+        ErrorType::Required => true,
+        ErrorType::Unknown => is_directive,
         _ => false,
     }
 }

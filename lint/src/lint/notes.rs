@@ -2,7 +2,7 @@
 
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Karpenter};
+use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::review::Subject;
 
 use super::note::{Note, Place};
@@ -11,7 +11,7 @@ use crate::files::Whole;
 use crate::text_rules;
 
 /// The notes on an object that is checked for this Karpenter.
-pub fn of(checked: &Checked<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Note> {
+pub fn of(checked: &Checked<'_>, whole: Whole, karpenter: &TargetKarpenter) -> Vec<Note> {
     if whole == Whole::Part {
         return Vec::new();
     }
@@ -22,7 +22,7 @@ pub fn of(checked: &Checked<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Not
 }
 
 /// The note on the release that an object is checked for, if the user has not named one.
-pub fn guessed(checked: &Checked<'_>, karpenter: &Karpenter) -> Note {
+pub fn guessed(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Note {
     let release = karpenter.release();
     Note {
         rule: text_rules::RELEASE,
@@ -57,7 +57,7 @@ fn unnamed(checked: &Checked<'_>) -> Option<Note> {
 }
 
 /// A NodePool that Karpenter's definition accepts only after the webhook has completed it.
-fn completed(checked: &Checked<'_>, karpenter: &Karpenter) -> Option<Note> {
+fn completed(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Option<Note> {
     let Subject::NodePool(version @ ApiVersion::V1) = checked.subject else {
         return None;
     };

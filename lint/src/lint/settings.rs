@@ -1,20 +1,20 @@
 //! What objects are checked against besides the policy of their file: the Karpenter of the cluster, and variables.
 
-use poolgate_core::karpenter::{ApiVersion, Karpenter, KarpenterVersion, ReleaseSource};
+use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter};
 use poolgate_core::manifest::Variables;
 
 /// What objects are checked against.
 #[derive(Debug)]
 pub struct Settings {
-    pub karpenter: Karpenter,
+    pub karpenter: TargetKarpenter,
     /// Values that are filled in before anything is checked.
     pub variables: Variables,
     /// For v1beta1 if the release of the cluster is not given: the last one that serves it.
-    last_of_v1beta1: Karpenter,
+    last_of_v1beta1: TargetKarpenter,
 }
 
 impl Settings {
-    pub fn new(karpenter: Karpenter, variables: Variables) -> Self {
+    pub fn new(karpenter: TargetKarpenter, variables: Variables) -> Self {
         Self {
             karpenter,
             variables,
@@ -28,7 +28,7 @@ impl Settings {
     }
 
     /// The Karpenter that an object of this version is checked for.
-    pub fn karpenter_for(&self, version: ApiVersion) -> &Karpenter {
+    pub fn karpenter_for(&self, version: ApiVersion) -> &TargetKarpenter {
         if self.is_guessed(version) {
             &self.last_of_v1beta1
         } else {

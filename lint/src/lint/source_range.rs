@@ -1,6 +1,6 @@
 //! The range of the text to show for a finding about a field.
 
-use poolgate_core::diagnostic::{FieldPath, Problem};
+use poolgate_core::diagnostic::{ErrorType, FieldPath};
 
 use poolgate_core::manifest::{Document, Lines, Position, Span};
 
@@ -29,12 +29,12 @@ impl SourceRange {
 
 /// The value of the field; for an unknown field its key. For a missing field, the key of the object that should
 /// contain it, or its first sibling if that object has no key.
-pub fn of(document: &Document<'_>, path: &FieldPath, problem: &Problem) -> Span {
+pub fn of(document: &Document<'_>, path: &FieldPath, error_type: &ErrorType) -> Span {
     let written = |span: Option<Span>| span.filter(|span| !span.is_empty());
     let key = || written(document.key_span_of(path));
     let value = || written(document.span_of(path));
-    let own = match problem {
-        Problem::Unknown => key().or_else(value),
+    let own = match error_type {
+        ErrorType::Unknown => key().or_else(value),
         _ => value().or_else(key),
     };
     own.unwrap_or_else(|| above(document, path))

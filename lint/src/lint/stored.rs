@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use poolgate_core::karpenter::{Installed, Karpenter, NODEPOOL_DEFINITION, ReleaseSource};
+use poolgate_core::karpenter::{Installed, NODEPOOL_DEFINITION, ReleaseSource, TargetKarpenter};
 use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, ClusterReadError, DEFINITIONS, NODE_POOLS, each};
 use crate::files::{self, Input, Source, yaml};
 
 /// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
-pub fn karpenter(cluster: &dyn Cluster, named: &Karpenter) -> anyhow::Result<Karpenter> {
+pub fn karpenter(cluster: &dyn Cluster, named: &TargetKarpenter) -> anyhow::Result<TargetKarpenter> {
     let definition = cluster.get(DEFINITIONS, NODEPOOL_DEFINITION).unwrap_or_else(|error| {
         if named.source() != ReleaseSource::User {
             files::remark(&format!(
@@ -23,7 +23,10 @@ pub fn karpenter(cluster: &dyn Cluster, named: &Karpenter) -> anyhow::Result<Kar
     let installed = definition
         .map(|definition| Installed::read(&definition))
         .transpose()?;
-    Ok(installed.map_or_else(|| named.clone(), |installed| named.on(Arc::new(installed))))
+    Ok(installed.map_or_else(
+        || named.clone(),
+        |installed| named.with_definition(Arc::new(installed)),
+    ))
 }
 
 /// Every NodePool. If they cannot be read, that is an input too, like a file that cannot be read.

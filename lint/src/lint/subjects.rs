@@ -2,7 +2,7 @@
 
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Karpenter, ReleaseSource, SERVED_KINDS};
+use poolgate_core::karpenter::{ApiVersion, ReleaseSource, SERVED_KINDS, TargetKarpenter};
 use poolgate_core::manifest::{ManifestObject, each_object};
 use poolgate_core::review::Subject;
 
@@ -33,7 +33,7 @@ pub struct Subjects<'v> {
 impl<'v> Subjects<'v> {
     /// The objects of a document under the Karpenter that the cluster runs. An empty one has none. `whole` says whether the
     /// objects are complete.
-    pub fn of(document: &'v Json<'v>, whole: Whole, karpenter: &Karpenter) -> Self {
+    pub fn of(document: &'v Json<'v>, whole: Whole, karpenter: &TargetKarpenter) -> Self {
         let mut subjects = Self::default();
         let is_karpenters = |item: &Json<'_>| {
             let mut inner = Self::default();
@@ -52,11 +52,11 @@ impl<'v> Subjects<'v> {
         self.checked.is_empty() && self.unserved.is_empty()
     }
 
-    fn add_all(&mut self, document: &'v Json<'v>, whole: Whole, karpenter: &Karpenter) {
+    fn add_all(&mut self, document: &'v Json<'v>, whole: Whole, karpenter: &TargetKarpenter) {
         each_object(document, &mut |object| self.add(object, whole, karpenter));
     }
 
-    fn add(&mut self, object: ManifestObject<'v>, whole: Whole, karpenter: &Karpenter) {
+    fn add(&mut self, object: ManifestObject<'v>, whole: Whole, karpenter: &TargetKarpenter) {
         let ManifestObject {
             path,
             version,
@@ -80,7 +80,7 @@ impl<'v> Subjects<'v> {
 }
 
 /// Whether the cluster accepts an object. If the release is not known, any release that serves it will do.
-fn is_served(subject: Subject, karpenter: &Karpenter) -> bool {
+fn is_served(subject: Subject, karpenter: &TargetKarpenter) -> bool {
     let (kind, version) = parts(subject);
     karpenter.source() == ReleaseSource::Newest
         || SERVED_KINDS.iter().any(|served| {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn subjects<'v>(value: &'v Json<'v>) -> Subjects<'v> {
-        Subjects::of(value, Whole::Whole, &Karpenter::default())
+        Subjects::of(value, Whole::Whole, &TargetKarpenter::default())
     }
 
     #[test]
@@ -183,13 +183,14 @@ mod tests {
     #[test]
     fn a_version_is_served_by_some_releases_or_if_nobody_names_one() {
         let beta = json!({"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool"});
-        let checked = |karpenter: &Karpenter| {
+        let checked = |karpenter: &TargetKarpenter| {
             Subjects::of(&Json::from(&beta), Whole::Part, karpenter)
                 .checked
                 .len()
         };
-        let release = |text: &str| Karpenter::from(text.parse::<KarpenterVersion>().expect("a release"));
-        assert_eq!(checked(&Karpenter::default()), 1);
+        let release =
+            |text: &str| TargetKarpenter::from(text.parse::<KarpenterVersion>().expect("a release"));
+        assert_eq!(checked(&TargetKarpenter::default()), 1);
         assert_eq!(checked(&release("1.0")), 1);
         assert_eq!(checked(&release("1.1")), 0);
     }

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem};
+use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
 use poolgate_core::review::Subject;
-use poolgate_core::rule::Rule;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
+use poolgate_core::rules::rule::Rule;
 
 use super::finding::Elsewhere;
 use super::parallel;
@@ -189,7 +189,7 @@ impl Objects {
         let metadata = Json::Object(metadata.collect());
         let object = [("metadata".into(), metadata), ("spec".into(), spec.clone())];
         let name = checked.path_of(&FieldPath::of(&["metadata", "name"]));
-        let span = source_range::of(document, &name, &Problem::Required);
+        let span = source_range::of(document, &name, &ErrorType::Required);
         self.pools.push(Pool {
             version,
             object: Json::Object(object.into_iter().collect()).into_owned(),

@@ -1,6 +1,6 @@
 //! Variables that were not filled in, and what cannot be checked because of them.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, quoted};
+use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, quoted};
 use poolgate_core::json::Json;
 
 use super::note::{Note, Place};
@@ -40,7 +40,7 @@ pub fn decide(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
         segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))
     };
     // An unknown field is unknown whatever its value is.
-    let is_about_value = diagnostic.problem != Problem::Unknown;
+    let is_about_value = diagnostic.error_type != ErrorType::Unknown;
     let below = |path: &FieldPath| {
         let value = path.find(object).filter(|_| is_about_value);
         value.is_some_and(|value| any_text(value, &has_variable))

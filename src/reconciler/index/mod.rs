@@ -27,7 +27,7 @@ pub use snapshot::{PlanInputs, Snapshot};
 
 /// How many objects of each kind are kept.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Bounds {
+pub struct IndexBounds {
     pub pools: usize,
     pub claims: usize,
     pub nodes: usize,
@@ -35,7 +35,7 @@ pub struct Bounds {
 }
 
 /// Several times what Kubernetes is tested for (5,000 nodes, 150,000 pods).
-pub const BOUNDS: Bounds = Bounds {
+pub const BOUNDS: IndexBounds = IndexBounds {
     pools: 10_000,
     claims: 250_000,
     nodes: 250_000,
@@ -48,7 +48,7 @@ const MOST_SELECTED: usize = 256;
 /// The known state of the cluster.
 #[derive(Debug, Default)]
 pub struct Index {
-    bounds: Bounds,
+    bounds: IndexBounds,
     policy: Arc<Policy>,
     /// The pools, by name.
     pools: BTreeMap<Arc<str>, KnownPool>,
@@ -109,7 +109,7 @@ struct KnownLedger {
 
 impl Index {
     /// An empty index.
-    pub fn new(policy: Arc<Policy>, bounds: Bounds) -> Self {
+    pub fn new(policy: Arc<Policy>, bounds: IndexBounds) -> Self {
         Self {
             bounds,
             policy,

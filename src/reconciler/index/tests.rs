@@ -12,7 +12,7 @@ use crate::reconciler::objects::{ClaimObject, Interned, Key, NodeKinds, NodeObje
 
 mod memory;
 
-const FEW: Bounds = Bounds {
+const FEW: IndexBounds = IndexBounds {
     pools: 2,
     claims: 2,
     nodes: 2,
@@ -38,7 +38,7 @@ struct World {
 }
 
 impl World {
-    fn new(bounds: Bounds) -> Self {
+    fn new(bounds: IndexBounds) -> Self {
         Self {
             index: Index::new(Arc::new(Policy::default()), bounds),
             names: Interned::default(),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use poolgate_core::diagnostic::Diagnostic;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
+use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 use poolgate_core::manifest::{Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
@@ -107,7 +107,7 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
             // v1beta1 is checked for the last release that serves it, unless one is named.
             let karpenter = match version {
                 "v1beta1" => KarpenterVersion::LAST_OF_V1BETA1.into(),
-                _ => Karpenter::default(),
+                _ => TargetKarpenter::default(),
             };
             let report = review(&request, &Policy::default(), &karpenter).report;
             // What another program fills in is not checked.

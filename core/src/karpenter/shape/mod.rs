@@ -5,7 +5,7 @@
 //! from the definitions of all releases: a field has the type of the newest one, and its constraints say in which
 //! releases they hold.
 
-mod demand;
+mod constraint;
 mod patterns;
 // Laid out by its generator: one field is one line.
 #[rustfmt::skip]
@@ -18,7 +18,7 @@ use super::{ApiVersion, KarpenterVersion, whole_number};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 
-pub(crate) use demand::{Demand, Legal, demand, entries};
+pub(crate) use constraint::{Constraint, ConstraintKind, constraint, entries};
 
 /// The longest list of budgets.
 pub(crate) const MOST_BUDGETS: usize = 50;
@@ -67,7 +67,7 @@ pub enum Shape {
     /// A value that poolgate does not check.
     Any,
     /// A value with constraints beyond its type.
-    Demanding(&'static [Demand], &'static Self),
+    Constrained(&'static [Constraint], &'static Self),
 }
 
 impl fmt::Display for Shape {
@@ -80,7 +80,7 @@ impl fmt::Display for Shape {
             Self::List(_) => "a list",
             Self::Map(_) | Self::Object(_) | Self::Open(_) => "an object",
             Self::Any => "anything",
-            Self::Demanding(_, shape) => return shape.fmt(f),
+            Self::Constrained(_, shape) => return shape.fmt(f),
         })
     }
 }
@@ -113,14 +113,14 @@ pub(crate) enum SchemaViolation<'a> {
         /// Its value.
         value: &'a Json<'a>,
         /// The constraint.
-        demand: &'static Demand,
+        constraint: &'static Constraint,
     },
 }
 
 impl Shape {
     /// Whether some release requires the value. The table has that constraint first, and a missing value violates no other.
     fn may_be_required(&self) -> bool {
-        matches!(self, Self::Demanding([first, ..], _) if matches!(first.legal, Legal::Present))
+        matches!(self, Self::Constrained([first, ..], _) if matches!(first.kind, ConstraintKind::Present))
     }
 
     /// Whether the definition of a release rejects a text at this path: its pattern, format, length or enumeration. What
@@ -130,16 +130,19 @@ impl Shape {
             Segment::Key(key) => &**key,
             Segment::Index(_) => "[]",
         });
-        let mut demands = self.demands_at(steps).iter();
-        demands.any(|demand| demand.is_in(release) && demand.legal.rejects(text))
+        let mut constraints = self.constraints_at(steps).iter();
+        constraints.any(|constraint| constraint.is_in(release) && constraint.kind.rejects(text))
     }
 
     /// The constraints on the value at the end of these steps, of all releases. Of a list, any step leads to its
     /// elements.
-    pub(crate) fn demands_at<'p>(&self, steps: impl IntoIterator<Item = &'p str>) -> &'static [Demand] {
+    pub(crate) fn constraints_at<'p>(
+        &self,
+        steps: impl IntoIterator<Item = &'p str>,
+    ) -> &'static [Constraint] {
         let mut shape = self;
         for step in steps {
-            if let Self::Demanding(_, inner) = shape {
+            if let Self::Constrained(_, inner) = shape {
                 shape = inner;
             }
             let inside = match shape {
@@ -153,7 +156,7 @@ impl Shape {
             shape = inside;
         }
         match shape {
-            Self::Demanding(demands, _) => demands,
+            Self::Constrained(constraints, _) => constraints,
             _ => &[],
         }
     }
@@ -194,15 +197,15 @@ fn walk<'a>(
         }
     };
     match (shape, value) {
-        (Shape::Demanding(demands, shape), _) => {
-            for demand in demands
+        (Shape::Constrained(constraints, shape), _) => {
+            for constraint in constraints
                 .iter()
-                .filter(|demand| !demand.legal.allows(value) && demand.is_in(release))
+                .filter(|constraint| !constraint.kind.allows(value) && constraint.is_in(release))
             {
                 found(SchemaViolation::Unmet {
                     path: path.iter().map(Step::to_segment).collect(),
                     value,
-                    demand,
+                    constraint,
                 });
             }
             if !value.is_null() {
@@ -214,7 +217,7 @@ fn walk<'a>(
             for (index, value) in list.iter().enumerate() {
                 // A null in a list is not a missing value, but one of the wrong type.
                 let shape = match (value, *element) {
-                    (Json::Null, Shape::Demanding(_, shape)) => *shape,
+                    (Json::Null, Shape::Constrained(_, shape)) => *shape,
                     (_, shape) => shape,
                 };
                 inside(Step::Index(index), value, shape);
@@ -254,9 +257,9 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
         | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
         | (Shape::Boolean, Json::Bool(_)) => true,
         (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) => whole_number(number).is_some(),
-        (Shape::Demanding(..), Json::Null) => !shape.may_be_required(),
-        (Shape::Demanding(demands, shape), _) => {
-            is_plain(value, shape) && demands.iter().all(|demand| demand.legal.allows(value))
+        (Shape::Constrained(..), Json::Null) => !shape.may_be_required(),
+        (Shape::Constrained(constraints, shape), _) => {
+            is_plain(value, shape) && constraints.iter().all(|constraint| constraint.kind.allows(value))
         }
         _ => false,
     }
@@ -343,13 +346,13 @@ mod tests {
     fn a_constraint_that_requires_the_value_is_the_first_of_its_field() {
         fn fields(shape: &'static Shape) -> usize {
             match shape {
-                Shape::Demanding(demands, inner) => {
-                    let later = demands.iter().skip(1);
+                Shape::Constrained(constraints, inner) => {
+                    let later = constraints.iter().skip(1);
                     assert!(
                         !later
                             .into_iter()
-                            .any(|demand| matches!(demand.legal, Legal::Present)),
-                        "{demands:?}"
+                            .any(|constraint| matches!(constraint.kind, ConstraintKind::Present)),
+                        "{constraints:?}"
                     );
                     usize::from(shape.may_be_required()) + fields(inner)
                 }

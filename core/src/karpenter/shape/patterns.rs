@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
     use crate::karpenter::ApiVersion;
-    use crate::karpenter::shape::{Legal, Shape, nodeclaim, nodepool};
+    use crate::karpenter::shape::{ConstraintKind, Shape, nodeclaim, nodepool};
 
     const PARTS: &[&str] = &[
         "0", "1", "9", "100", "0s", "h", "m", "s", "%", "Never", "never", "@daily", "@every", "a", "bc", "A",
@@ -54,9 +54,9 @@ mod tests {
 
     fn collect(shape: &Shape, patterns: &mut BTreeSet<&'static str>) {
         match shape {
-            Shape::Demanding(demands, shape) => {
-                patterns.extend(demands.iter().filter_map(|demand| match demand.legal {
-                    Legal::Matches(pattern) => Some(pattern),
+            Shape::Constrained(constraints, shape) => {
+                patterns.extend(constraints.iter().filter_map(|constraint| match constraint.kind {
+                    ConstraintKind::Matches(pattern) => Some(pattern),
                     _ => None,
                 }));
                 collect(shape, patterns);

@@ -2,9 +2,9 @@
 //! definitions of all releases have them, and poolgate's own `nodeLimitMode`. `tests/generated-files --write` writes it
 //! again.
 
-use super::Legal::{AtLeast, AtMost, DateTime, Default, Matches, OneOf, Present, Within};
-use super::Shape::{self, Any, Boolean, Demanding, FormattedText, Integer, IntegerOrText, List, Map, Object, Open, Text};
-use super::demand;
+use super::ConstraintKind::{AtLeast, AtMost, DateTime, Default, Matches, OneOf, Present, Within};
+use super::Shape::{self, Any, Boolean, Constrained, FormattedText, Integer, IntegerOrText, List, Map, Object, Open, Text};
+use super::constraint;
 
 pub static NODEPOOL_V1: Shape = Object(&[
     ("apiVersion", Text),
@@ -14,52 +14,52 @@ pub static NODEPOOL_V1: Shape = Object(&[
         ("labels", Map(&Text)),
         ("annotations", Map(&Text)),
     ])),
-    ("spec", Demanding(&[demand(Present)], &Object(&[
-        ("disruption", Demanding(&[demand(Default(r#"{"consolidateAfter":"0s"}"#)).since(1, 0, 2)], &Object(&[
-            ("budgets", Demanding(&[demand(AtMost(50)), demand(Default(r#"[{"nodes":"10%"}]"#))], &List(&Object(&[
-                ("nodes", Demanding(&[demand(Default(r#""10%""#)), demand(Matches(r"^((100|[0-9]{1,2})%|[0-9]+)$"))], &Text)),
-                ("reasons", Demanding(&[demand(AtMost(50)).since(1, 8, 0)], &List(&Demanding(&[demand(OneOf(&["Underutilized", "Empty", "Drifted"])).until(1, 15, 0), demand(OneOf(&["Underutilized", "Empty", "Drifted", "Unhealthy"])).since(1, 15, 0)], &Text)))),
-                ("schedule", Demanding(&[demand(Matches(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$"))], &Text)),
-                ("duration", Demanding(&[demand(Matches(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"))], &Text)),
+    ("spec", Constrained(&[constraint(Present)], &Object(&[
+        ("disruption", Constrained(&[constraint(Default(r#"{"consolidateAfter":"0s"}"#)).since(1, 0, 2)], &Object(&[
+            ("budgets", Constrained(&[constraint(AtMost(50)), constraint(Default(r#"[{"nodes":"10%"}]"#))], &List(&Object(&[
+                ("nodes", Constrained(&[constraint(Default(r#""10%""#)), constraint(Matches(r"^((100|[0-9]{1,2})%|[0-9]+)$"))], &Text)),
+                ("reasons", Constrained(&[constraint(AtMost(50)).since(1, 8, 0)], &List(&Constrained(&[constraint(OneOf(&["Underutilized", "Empty", "Drifted"])).until(1, 15, 0), constraint(OneOf(&["Underutilized", "Empty", "Drifted", "Unhealthy"])).since(1, 15, 0)], &Text)))),
+                ("schedule", Constrained(&[constraint(Matches(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$"))], &Text)),
+                ("duration", Constrained(&[constraint(Matches(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"))], &Text)),
             ])))),
-            ("consolidationPolicy", Demanding(&[demand(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized"])).until(1, 14, 0), demand(Default(r#""WhenEmptyOrUnderutilized""#)), demand(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"])).since(1, 14, 0)], &Text)),
-            ("consolidateAfter", Demanding(&[demand(Present).until(1, 15, 0), demand(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), demand(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0), demand(Default(r#""0s""#)).since(1, 15, 0)], &Text)),
+            ("consolidationPolicy", Constrained(&[constraint(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized"])).until(1, 14, 0), constraint(Default(r#""WhenEmptyOrUnderutilized""#)), constraint(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"])).since(1, 14, 0)], &Text)),
+            ("consolidateAfter", Constrained(&[constraint(Present).until(1, 15, 0), constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), constraint(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0), constraint(Default(r#""0s""#)).since(1, 15, 0)], &Text)),
             ("nodeLimitMode", Text),
         ]))),
-        ("limits", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
-        ("weight", Demanding(&[demand(Within(1..=100))], &Integer)),
-        ("replicas", Demanding(&[demand(Within(0..=i64::MAX)).since(1, 8, 0)], &Integer)),
-        ("template", Demanding(&[demand(Present)], &Object(&[
+        ("limits", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+        ("weight", Constrained(&[constraint(Within(1..=100))], &Integer)),
+        ("replicas", Constrained(&[constraint(Within(0..=i64::MAX)).since(1, 8, 0)], &Integer)),
+        ("template", Constrained(&[constraint(Present)], &Object(&[
             ("metadata", Object(&[
-                ("labels", Demanding(&[demand(AtMost(100))], &Map(&Demanding(&[demand(AtMost(63)), demand(Matches(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"))], &Text)))),
+                ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"))], &Text)))),
                 ("annotations", Map(&Text)),
             ])),
-            ("spec", Demanding(&[demand(Present)], &Object(&[
-                ("requirements", Demanding(&[demand(Present), demand(AtMost(100))], &List(&Object(&[
-                    ("key", Demanding(&[demand(Present), demand(AtMost(316)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("operator", Demanding(&[demand(Present), demand(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])).until(1, 9, 0), demand(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"])).since(1, 9, 0)], &Text)),
+            ("spec", Constrained(&[constraint(Present)], &Object(&[
+                ("requirements", Constrained(&[constraint(Present), constraint(AtMost(100))], &List(&Object(&[
+                    ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])).until(1, 9, 0), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"])).since(1, 9, 0)], &Text)),
                     ("values", List(&Text)),
-                    ("minValues", Demanding(&[demand(Within(1..=50))], &Integer)),
+                    ("minValues", Constrained(&[constraint(Within(1..=50))], &Integer)),
                 ])))),
                 ("taints", List(&Object(&[
-                    ("key", Demanding(&[demand(Present), demand(AtLeast(1)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("value", Demanding(&[demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("effect", Demanding(&[demand(Present), demand(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-                    ("timeAdded", Demanding(&[demand(DateTime)], &FormattedText)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
+                    ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
                 ]))),
                 ("startupTaints", List(&Object(&[
-                    ("key", Demanding(&[demand(Present), demand(AtLeast(1)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("value", Demanding(&[demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("effect", Demanding(&[demand(Present), demand(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-                    ("timeAdded", Demanding(&[demand(DateTime)], &FormattedText)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
+                    ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
                 ]))),
-                ("nodeClassRef", Demanding(&[demand(Present)], &Object(&[
-                    ("group", Demanding(&[demand(Present), demand(Matches(r"^[^/]*$")).since(1, 0, 0)], &Text)),
-                    ("kind", Demanding(&[demand(Present)], &Text)),
-                    ("name", Demanding(&[demand(Present)], &Text)),
+                ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
+                    ("group", Constrained(&[constraint(Present), constraint(Matches(r"^[^/]*$")).since(1, 0, 0)], &Text)),
+                    ("kind", Constrained(&[constraint(Present)], &Text)),
+                    ("name", Constrained(&[constraint(Present)], &Text)),
                 ]))),
-                ("expireAfter", Demanding(&[demand(Default(r#""720h""#)), demand(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), demand(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0)], &Text)),
-                ("terminationGracePeriod", Demanding(&[demand(Matches(r"^([0-9]+(s|m|h))+$"))], &Text)),
+                ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), constraint(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0)], &Text)),
+                ("terminationGracePeriod", Constrained(&[constraint(Matches(r"^([0-9]+(s|m|h))+$"))], &Text)),
             ]))),
         ]))),
     ]))),
@@ -74,34 +74,34 @@ pub static NODECLAIM_V1: Shape = Object(&[
         ("labels", Map(&Text)),
         ("annotations", Map(&Text)),
     ])),
-    ("spec", Demanding(&[demand(Present)], &Object(&[
-        ("requirements", Demanding(&[demand(Present), demand(AtMost(100))], &List(&Object(&[
-            ("key", Demanding(&[demand(Present), demand(AtMost(316)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("operator", Demanding(&[demand(Present), demand(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])).until(1, 9, 0), demand(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"])).since(1, 9, 0)], &Text)),
+    ("spec", Constrained(&[constraint(Present)], &Object(&[
+        ("requirements", Constrained(&[constraint(Present), constraint(AtMost(100))], &List(&Object(&[
+            ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])).until(1, 9, 0), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"])).since(1, 9, 0)], &Text)),
             ("values", List(&Text)),
-            ("minValues", Demanding(&[demand(Within(1..=50))], &Integer)),
+            ("minValues", Constrained(&[constraint(Within(1..=50))], &Integer)),
         ])))),
         ("taints", List(&Object(&[
-            ("key", Demanding(&[demand(Present), demand(AtLeast(1)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("value", Demanding(&[demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("effect", Demanding(&[demand(Present), demand(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-            ("timeAdded", Demanding(&[demand(DateTime)], &FormattedText)),
+            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
+            ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
         ]))),
         ("startupTaints", List(&Object(&[
-            ("key", Demanding(&[demand(Present), demand(AtLeast(1)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("value", Demanding(&[demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("effect", Demanding(&[demand(Present), demand(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-            ("timeAdded", Demanding(&[demand(DateTime)], &FormattedText)),
+            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
+            ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
         ]))),
-        ("nodeClassRef", Demanding(&[demand(Present)], &Object(&[
-            ("group", Demanding(&[demand(Present), demand(Matches(r"^[^/]*$")).since(1, 0, 0)], &Text)),
-            ("kind", Demanding(&[demand(Present)], &Text)),
-            ("name", Demanding(&[demand(Present)], &Text)),
+        ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
+            ("group", Constrained(&[constraint(Present), constraint(Matches(r"^[^/]*$")).since(1, 0, 0)], &Text)),
+            ("kind", Constrained(&[constraint(Present)], &Text)),
+            ("name", Constrained(&[constraint(Present)], &Text)),
         ]))),
-        ("expireAfter", Demanding(&[demand(Default(r#""720h""#)), demand(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), demand(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0)], &Text)),
-        ("terminationGracePeriod", Demanding(&[demand(Matches(r"^([0-9]+(s|m|h))+$"))], &Text)),
+        ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), constraint(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0)], &Text)),
+        ("terminationGracePeriod", Constrained(&[constraint(Matches(r"^([0-9]+(s|m|h))+$"))], &Text)),
         ("resources", Object(&[
-            ("requests", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+            ("requests", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
         ])),
     ]))),
     ("status", Any),
@@ -115,65 +115,65 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
         ("labels", Map(&Text)),
         ("annotations", Map(&Text)),
     ])),
-    ("spec", Demanding(&[demand(Present).since(0, 35, 0)], &Object(&[
-        ("disruption", Demanding(&[demand(Default(r#"{"consolidationPolicy":"WhenUnderutilized","expireAfter":"720h"}"#))], &Object(&[
-            ("budgets", Demanding(&[demand(AtMost(50)).since(0, 34, 0), demand(Default(r#"[{"nodes":"10%"}]"#)).since(0, 34, 0)], &List(&Object(&[
-                ("nodes", Demanding(&[demand(Default(r#""10%""#)).since(0, 34, 0), demand(Matches(r"^((100|[0-9]{1,2})%|[0-9]+)$")).since(0, 34, 0)], &Text)),
-                ("schedule", Demanding(&[demand(Matches(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$")).since(0, 34, 0)], &Text)),
-                ("duration", Demanding(&[demand(Matches(r"^([0-9]+(m|h)+(0s)?)$")).since(0, 34, 0).until(0, 36, 0), demand(Matches(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$")).since(0, 36, 0)], &Text)),
+    ("spec", Constrained(&[constraint(Present).since(0, 35, 0)], &Object(&[
+        ("disruption", Constrained(&[constraint(Default(r#"{"consolidationPolicy":"WhenUnderutilized","expireAfter":"720h"}"#))], &Object(&[
+            ("budgets", Constrained(&[constraint(AtMost(50)).since(0, 34, 0), constraint(Default(r#"[{"nodes":"10%"}]"#)).since(0, 34, 0)], &List(&Object(&[
+                ("nodes", Constrained(&[constraint(Default(r#""10%""#)).since(0, 34, 0), constraint(Matches(r"^((100|[0-9]{1,2})%|[0-9]+)$")).since(0, 34, 0)], &Text)),
+                ("schedule", Constrained(&[constraint(Matches(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$")).since(0, 34, 0)], &Text)),
+                ("duration", Constrained(&[constraint(Matches(r"^([0-9]+(m|h)+(0s)?)$")).since(0, 34, 0).until(0, 36, 0), constraint(Matches(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$")).since(0, 36, 0)], &Text)),
             ])))),
-            ("consolidationPolicy", Demanding(&[demand(OneOf(&["WhenEmpty", "WhenUnderutilized"])), demand(Default(r#""WhenUnderutilized""#))], &Text)),
-            ("consolidateAfter", Demanding(&[demand(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$"))], &Text)),
-            ("expireAfter", Demanding(&[demand(Default(r#""720h""#)), demand(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$"))], &Text)),
+            ("consolidationPolicy", Constrained(&[constraint(OneOf(&["WhenEmpty", "WhenUnderutilized"])), constraint(Default(r#""WhenUnderutilized""#))], &Text)),
+            ("consolidateAfter", Constrained(&[constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$"))], &Text)),
+            ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$"))], &Text)),
             ("nodeLimitMode", Text),
         ]))),
-        ("limits", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
-        ("weight", Demanding(&[demand(Within(1..=100))], &Integer)),
-        ("template", Demanding(&[demand(Present).since(0, 33, 0)], &Object(&[
+        ("limits", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+        ("weight", Constrained(&[constraint(Within(1..=100))], &Integer)),
+        ("template", Constrained(&[constraint(Present).since(0, 33, 0)], &Object(&[
             ("metadata", Object(&[
-                ("labels", Demanding(&[demand(AtMost(100))], &Map(&Demanding(&[demand(AtMost(63)), demand(Matches(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"))], &Text)))),
+                ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"))], &Text)))),
                 ("annotations", Map(&Text)),
             ])),
-            ("spec", Demanding(&[demand(Present).since(0, 33, 0)], &Object(&[
-                ("requirements", Demanding(&[demand(Present), demand(AtMost(30)).until(0, 37, 1), demand(AtMost(100)).since(0, 37, 1)], &List(&Object(&[
-                    ("key", Demanding(&[demand(Present), demand(AtMost(316)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("operator", Demanding(&[demand(Present), demand(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))], &Text)),
+            ("spec", Constrained(&[constraint(Present).since(0, 33, 0)], &Object(&[
+                ("requirements", Constrained(&[constraint(Present), constraint(AtMost(30)).until(0, 37, 1), constraint(AtMost(100)).since(0, 37, 1)], &List(&Object(&[
+                    ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))], &Text)),
                     ("values", List(&Text)),
-                    ("minValues", Demanding(&[demand(Within(1..=50)).since(0, 35, 0)], &Integer)),
+                    ("minValues", Constrained(&[constraint(Within(1..=50)).since(0, 35, 0)], &Integer)),
                 ])))),
                 ("taints", List(&Object(&[
-                    ("key", Demanding(&[demand(Present), demand(AtLeast(1)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("value", Demanding(&[demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("effect", Demanding(&[demand(Present), demand(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-                    ("timeAdded", Demanding(&[demand(DateTime)], &FormattedText)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
+                    ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
                 ]))),
                 ("startupTaints", List(&Object(&[
-                    ("key", Demanding(&[demand(Present), demand(AtLeast(1)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("value", Demanding(&[demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("effect", Demanding(&[demand(Present), demand(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-                    ("timeAdded", Demanding(&[demand(DateTime)], &FormattedText)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
+                    ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
                 ]))),
-                ("nodeClassRef", Demanding(&[demand(Present)], &Object(&[
+                ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
                     ("apiVersion", Text),
                     ("kind", Text),
-                    ("name", Demanding(&[demand(Present)], &Text)),
+                    ("name", Constrained(&[constraint(Present)], &Text)),
                 ]))),
-                ("resources", Demanding(&[demand(AtMost(0)).since(0, 34, 0)], &Object(&[
-                    ("requests", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+                ("resources", Constrained(&[constraint(AtMost(0)).since(0, 34, 0)], &Object(&[
+                    ("requests", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
                 ]))),
                 ("kubelet", Object(&[
                     ("clusterDNS", List(&Text)),
                     ("cpuCFSQuota", Boolean),
-                    ("evictionHard", Map(&Demanding(&[demand(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
+                    ("evictionHard", Map(&Constrained(&[constraint(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
                     ("evictionMaxPodGracePeriod", Integer),
-                    ("evictionSoft", Map(&Demanding(&[demand(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
+                    ("evictionSoft", Map(&Constrained(&[constraint(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
                     ("evictionSoftGracePeriod", Map(&Text)),
-                    ("imageGCHighThresholdPercent", Demanding(&[demand(Within(0..=100))], &Integer)),
-                    ("imageGCLowThresholdPercent", Demanding(&[demand(Within(0..=100))], &Integer)),
-                    ("kubeReserved", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
-                    ("maxPods", Demanding(&[demand(Within(0..=2147483647))], &Integer)),
-                    ("podsPerCore", Demanding(&[demand(Within(0..=2147483647))], &Integer)),
-                    ("systemReserved", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
+                    ("imageGCHighThresholdPercent", Constrained(&[constraint(Within(0..=100))], &Integer)),
+                    ("imageGCLowThresholdPercent", Constrained(&[constraint(Within(0..=100))], &Integer)),
+                    ("kubeReserved", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
+                    ("maxPods", Constrained(&[constraint(Within(0..=2147483647))], &Integer)),
+                    ("podsPerCore", Constrained(&[constraint(Within(0..=2147483647))], &Integer)),
+                    ("systemReserved", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
                 ])),
             ]))),
         ]))),
@@ -189,46 +189,46 @@ pub static NODECLAIM_V1BETA1: Shape = Object(&[
         ("labels", Map(&Text)),
         ("annotations", Map(&Text)),
     ])),
-    ("spec", Demanding(&[demand(Present).since(0, 35, 0)], &Object(&[
-        ("requirements", Demanding(&[demand(Present), demand(AtMost(30)).until(0, 37, 1), demand(AtMost(100)).since(0, 37, 1)], &List(&Object(&[
-            ("key", Demanding(&[demand(Present), demand(AtMost(316)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("operator", Demanding(&[demand(Present), demand(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))], &Text)),
+    ("spec", Constrained(&[constraint(Present).since(0, 35, 0)], &Object(&[
+        ("requirements", Constrained(&[constraint(Present), constraint(AtMost(30)).until(0, 37, 1), constraint(AtMost(100)).since(0, 37, 1)], &List(&Object(&[
+            ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))], &Text)),
             ("values", List(&Text)),
-            ("minValues", Demanding(&[demand(Within(1..=50)).since(0, 35, 0)], &Integer)),
+            ("minValues", Constrained(&[constraint(Within(1..=50)).since(0, 35, 0)], &Integer)),
         ])))),
         ("taints", List(&Object(&[
-            ("key", Demanding(&[demand(Present), demand(AtLeast(1)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("value", Demanding(&[demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("effect", Demanding(&[demand(Present), demand(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-            ("timeAdded", Demanding(&[demand(DateTime)], &FormattedText)),
+            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
+            ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
         ]))),
         ("startupTaints", List(&Object(&[
-            ("key", Demanding(&[demand(Present), demand(AtLeast(1)), demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("value", Demanding(&[demand(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("effect", Demanding(&[demand(Present), demand(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-            ("timeAdded", Demanding(&[demand(DateTime)], &FormattedText)),
+            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
+            ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
         ]))),
-        ("nodeClassRef", Demanding(&[demand(Present)], &Object(&[
+        ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
             ("apiVersion", Text),
             ("kind", Text),
-            ("name", Demanding(&[demand(Present)], &Text)),
+            ("name", Constrained(&[constraint(Present)], &Text)),
         ]))),
         ("resources", Object(&[
-            ("requests", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+            ("requests", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
         ])),
         ("kubelet", Object(&[
             ("clusterDNS", List(&Text)),
             ("cpuCFSQuota", Boolean),
-            ("evictionHard", Map(&Demanding(&[demand(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
+            ("evictionHard", Map(&Constrained(&[constraint(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
             ("evictionMaxPodGracePeriod", Integer),
-            ("evictionSoft", Map(&Demanding(&[demand(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
+            ("evictionSoft", Map(&Constrained(&[constraint(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
             ("evictionSoftGracePeriod", Map(&Text)),
-            ("imageGCHighThresholdPercent", Demanding(&[demand(Within(0..=100))], &Integer)),
-            ("imageGCLowThresholdPercent", Demanding(&[demand(Within(0..=100))], &Integer)),
-            ("kubeReserved", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
-            ("maxPods", Demanding(&[demand(Within(0..=2147483647))], &Integer)),
-            ("podsPerCore", Demanding(&[demand(Within(0..=2147483647))], &Integer)),
-            ("systemReserved", Map(&Demanding(&[demand(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
+            ("imageGCHighThresholdPercent", Constrained(&[constraint(Within(0..=100))], &Integer)),
+            ("imageGCLowThresholdPercent", Constrained(&[constraint(Within(0..=100))], &Integer)),
+            ("kubeReserved", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
+            ("maxPods", Constrained(&[constraint(Within(0..=2147483647))], &Integer)),
+            ("podsPerCore", Constrained(&[constraint(Within(0..=2147483647))], &Integer)),
+            ("systemReserved", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
         ])),
     ]))),
     ("status", Any),

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::FieldPath;
 
-use super::super::{Form, Lines, Shape, Style};
+use super::super::{Form, Lines, NodeKind, Style};
 use super::one;
 
 /// A path from `a.b.0.c`.
@@ -170,16 +170,16 @@ fn the_path_of_a_place_is_found() {
 fn the_tree_says_how_a_thing_is_written() {
     let document = one("a: {b: [1]}\nc:\n- 1\n- *x\n");
     let root = document.root().unwrap();
-    assert_eq!(root.shape(), Shape::Mapping(Style::Block));
+    assert_eq!(root.kind(), NodeKind::Mapping(Style::Block));
     let a = root.get("a").unwrap();
-    assert_eq!(a.shape(), Shape::Mapping(Style::Flow));
-    assert_eq!(a.get("b").unwrap().shape(), Shape::Sequence(Style::Flow));
+    assert_eq!(a.kind(), NodeKind::Mapping(Style::Flow));
+    assert_eq!(a.get("b").unwrap().kind(), NodeKind::Sequence(Style::Flow));
     let items: Vec<_> = root
         .get("c")
         .unwrap()
         .items()
-        .map(super::super::NodeRef::shape)
+        .map(super::super::NodeRef::kind)
         .collect();
-    assert_eq!(items, [Shape::Scalar, Shape::Alias]);
+    assert_eq!(items, [NodeKind::Scalar, NodeKind::Alias]);
     assert_eq!(a.items().count(), 0);
 }

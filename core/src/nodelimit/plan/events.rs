@@ -21,28 +21,29 @@ const MOST_NAMES: usize = 5;
 
 /// The events to write now. Records what is reported.
 pub fn tell(
-    now: &Situation<'_>,
+    situation: &Situation<'_>,
     holds: &Holds<'_>,
     termination: &Termination<'_>,
     replacements: &Replacements<'_>,
     memory: &mut Memory,
 ) -> Vec<Event> {
     let topics = [
-        (Topic::BlockedDrifted, blocked(now, holds, Reason::Drifted)),
+        (Topic::BlockedDrifted, blocked(situation, holds, Reason::Drifted)),
         (
             Topic::BlockedUnderutilized,
-            blocked(now, holds, Reason::Underutilized),
+            blocked(situation, holds, Reason::Underutilized),
         ),
-        (Topic::Reached, reached(now)),
+        (Topic::Reached, reached(situation)),
     ];
     // Between choosing victims and deleting them there is nothing new to report, and nothing is over either.
-    let is_under_way = now.excess() > 0 && termination.chosen.is_empty() && !termination.is_settling;
-    let above = (!(terminates(now) && is_under_way)).then(|| (Topic::Exceeded, exceeded(now, termination)));
+    let is_under_way = situation.excess() > 0 && termination.chosen.is_empty() && !termination.is_settling;
+    let above = (!(terminates(situation) && is_under_way))
+        .then(|| (Topic::Exceeded, exceeded(situation, termination)));
     let mut events = Vec::new();
-    let replaced = replaced::topics(now, replacements);
+    let replaced = replaced::topics(situation, replacements);
     for (topic, news) in topics.into_iter().chain(above).chain(replaced) {
         let what = news.as_ref().map(|news| news.what.clone());
-        if memory.is_news(topic, what, now.clock) {
+        if memory.is_news(topic, what, situation.clock) {
             events.extend(news.map(|news| news.event));
         }
     }
@@ -62,27 +63,33 @@ impl News {
     }
 }
 
-fn blocked(now: &Situation<'_>, holds: &Holds<'_>, reason: Reason) -> Option<News> {
-    let has_no_place = now.is_governed() && now.counts.remaining_replacements(now.pool) == Some(0);
-    let is_wanted = holds.keeps(reason) && now.counts.budget(now.pool, reason, now.wall) != Some(0);
+fn blocked(situation: &Situation<'_>, holds: &Holds<'_>, reason: Reason) -> Option<News> {
+    let has_no_place =
+        situation.is_governed() && situation.counts.remaining_replacements(situation.pool) == Some(0);
+    let is_wanted =
+        holds.keeps(reason) && situation.counts.budget(situation.pool, reason, situation.wall) != Some(0);
     let reason = reason.as_str();
     (has_no_place && is_wanted).then_some(())?;
     let message = format!("No allowed disruptions for disruption reason {reason} due to node hard limit");
     Some(News::of(EventReason::DisruptionBlocked, message, String::new()))
 }
 
-fn reached(now: &Situation<'_>) -> Option<News> {
-    let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
-    let is_full = now.counts.remaining(now.pool) == Some(0);
-    let replaces = now.claims.iter().any(|claim| claim.is_being_disrupted());
-    let was_denied = now.was_denied_recently() && (now.is_awaited || !replaces);
-    let is_missed = now.is_awaited && !now.is_growing;
+fn reached(situation: &Situation<'_>) -> Option<News> {
+    let limit = situation.pool.limit.filter(|_| situation.is_acted_upon())?;
+    let is_full = situation.counts.remaining(situation.pool) == Some(0);
+    let replaces = situation.claims.iter().any(|claim| claim.is_being_disrupted());
+    let was_denied = situation.was_denied_recently() && (situation.is_awaited || !replaces);
+    let is_missed = situation.is_awaited && !situation.is_growing;
     (is_full && (was_denied || is_missed)).then_some(())?;
     let mode = limit.mode.as_str();
-    let drain = now.pool.is_hard().then(|| oldest_drain(now)).flatten();
+    let drain = situation
+        .pool
+        .is_hard()
+        .then(|| oldest_drain(situation))
+        .flatten();
     let message = format!(
         "Node limit reached: {} of {} nodes (mode {mode}); pods that need another node wait{}",
-        now.counts.claims.counted(limit.mode),
+        situation.counts.claims.counted(limit.mode),
         limit.nodes,
         drain
             .map(|(drain, others)| draining(drain, others))
@@ -109,9 +116,10 @@ fn draining(drain: &ClaimState<'_>, others: usize) -> String {
 }
 
 /// The claim that has been deleted for longest, and how many others there are.
-fn oldest_drain<'p>(now: &Situation<'p>) -> Option<(&'p ClaimState<'p>, usize)> {
+fn oldest_drain<'p>(situation: &Situation<'p>) -> Option<(&'p ClaimState<'p>, usize)> {
     let drains = || {
-        now.claims
+        situation
+            .claims
             .iter()
             .copied()
             .filter(|claim| claim.claim.deleted.is_some())
@@ -120,23 +128,23 @@ fn oldest_drain<'p>(now: &Situation<'p>) -> Option<(&'p ClaimState<'p>, usize)> 
     Some((oldest, drains().count().saturating_sub(1)))
 }
 
-fn exceeded(now: &Situation<'_>, termination: &Termination<'_>) -> Option<News> {
-    let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
-    let excess = now.excess();
+fn exceeded(situation: &Situation<'_>, termination: &Termination<'_>) -> Option<News> {
+    let limit = situation.pool.limit.filter(|_| situation.is_acted_upon())?;
+    let excess = situation.excess();
     (excess > 0).then_some(())?;
     let nodes = if excess == 1 { "node" } else { "nodes" };
     let above = format!("{excess} {nodes} above the limit of {}", limit.nodes);
-    let (then, what) = if !is_termination_wanted(now) {
+    let (then, what) = if !is_termination_wanted(situation) {
         let what = format!("{excess} {}", limit.nodes);
         ("none is terminated (over-limit: report)".to_owned(), what)
-    } else if !now.settings.rights.may_terminate() {
+    } else if !situation.settings.rights.may_terminate() {
         let what = format!("forbidden {excess} {}", limit.nodes);
         (
             format!("none is terminated, though over-limit is terminate: {NO_RIGHT}"),
             what,
         )
     } else if termination.chosen.is_empty() {
-        let settle = now.settings.settle.as_secs();
+        let settle = situation.settings.settle.as_secs();
         let then = format!("the cheapest are terminated once all has been steady for {settle} s");
         (then, "settling".to_owned())
     } else {

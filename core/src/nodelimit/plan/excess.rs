@@ -32,41 +32,41 @@ pub struct Termination<'p> {
 }
 
 /// Decides what happens to the claims above the limit.
-pub fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
-    if now.pool.is_deleted {
+pub fn decide<'p>(situation: &Situation<'p>) -> Termination<'p> {
+    if situation.pool.is_deleted {
         // Its claims and its ledger are deleted with it.
         return Termination::default();
     }
-    let listed = &now.state.ledger.victims;
-    if !terminates(now) {
+    let listed = &situation.state.ledger.victims;
+    if !terminates(situation) {
         return Termination::listing((!listed.is_empty()).then(Vec::new));
     }
-    let settled_at = now.settled_at();
-    if settled_at.is_none_or(|at| at > now.clock) {
+    let settled_at = situation.settled_at();
+    if settled_at.is_none_or(|at| at > situation.clock) {
         return Termination {
             is_settling: settled_at.is_some(),
-            again_at: settled_at.filter(|_| now.excess() > 0),
+            again_at: settled_at.filter(|_| situation.excess() > 0),
             ..Termination::default()
         };
     }
-    let limit = now.terminating_limit();
-    let excess = limit.map_or(0, |limit| now.counts.excess(limit));
-    let is_spared = excess < now.excess();
+    let limit = situation.terminating_limit();
+    let excess = limit.map_or(0, |limit| situation.counts.excess(limit));
+    let is_spared = excess < situation.excess();
     Termination {
         is_settling: is_spared && excess == 0,
-        again_at: now.lenient_until.filter(|_| is_spared),
-        ..reduce(now, limit, excess)
+        again_at: situation.lenient_until.filter(|_| is_spared),
+        ..reduce(situation, limit, excess)
     }
 }
 
 /// Decides which claims are chosen, or deleted, if `excess` claims are too many.
-fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> Termination<'p> {
-    let listed = &now.state.ledger.victims;
+fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> Termination<'p> {
+    let listed = &situation.state.ledger.victims;
     let listed: HashSet<&str> = listed.iter().map(|uid| &**uid).collect();
-    let standing = standing(now, limit);
+    let standing = standing(situation, limit);
     let is_listed = |claim: &&ClaimState<'_>| listed.contains(&*claim.claim.uid);
     let mut to_go: Vec<_> = standing.iter().copied().filter(is_listed).collect();
-    order::sort(&mut to_go, now.wall);
+    order::sort(&mut to_go, situation.wall);
     if to_go.len() > excess {
         return Termination::listing(Some(uids(to_go.iter().take(excess))));
     }
@@ -76,12 +76,12 @@ fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> T
         return Termination::listing(Some(uids(to_go.iter().filter(|claim| !order::goes_last(claim)))));
     }
     if to_go.is_empty() {
-        return choose(now, excess, standing, &listed);
+        return choose(situation, excess, standing, &listed);
     }
     Termination {
         terminate: to_go
             .into_iter()
-            .take(now.state.terminations_left)
+            .take(situation.state.terminations_left)
             .map(|claim| ObjectRef::to_claim(claim.claim))
             .collect(),
         ..Termination::default()
@@ -89,33 +89,33 @@ fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> T
 }
 
 /// Whether claims above the limit are deleted at all.
-pub fn terminates(now: &Situation<'_>) -> bool {
-    now.settings.rights.may_terminate() && is_termination_wanted(now)
+pub fn terminates(situation: &Situation<'_>) -> bool {
+    situation.settings.rights.may_terminate() && is_termination_wanted(situation)
 }
 
 /// Whether the pool asks for that, whether or not poolgate may do it.
-pub fn is_termination_wanted(now: &Situation<'_>) -> bool {
-    let limit = now.pool.limit.filter(|_| now.is_acted_upon());
+pub fn is_termination_wanted(situation: &Situation<'_>) -> bool {
+    let limit = situation.pool.limit.filter(|_| situation.is_acted_upon());
     limit.is_some_and(|limit| limit.over_limit == OverLimit::Terminate)
 }
 
 /// The claims that count as too many if there are too many.
-fn standing<'p>(now: &Situation<'p>, limit: Option<NodeLimit>) -> Vec<&'p ClaimState<'p>> {
+fn standing<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>) -> Vec<&'p ClaimState<'p>> {
     let is_soft = limit.is_some_and(|limit| limit.mode == NodeLimitMode::Soft);
     let stands =
         |claim: &&ClaimState<'_>| claim.claim.deleted.is_none() && !(is_soft && claim.is_being_disrupted());
-    now.claims.iter().copied().filter(stands).collect()
+    situation.claims.iter().copied().filter(stands).collect()
 }
 
 /// Chooses new victims, or clears the list once all in it are gone.
 fn choose<'p>(
-    now: &Situation<'p>,
+    situation: &Situation<'p>,
     excess: usize,
     mut standing: Vec<&'p ClaimState<'p>>,
     listed: &HashSet<&str>,
 ) -> Termination<'p> {
     if excess > 0 {
-        order::sort(&mut standing, now.wall);
+        order::sort(&mut standing, situation.wall);
         standing.truncate(excess.min(MOST_VICTIMS));
         return Termination {
             victims: Some(uids(standing.iter())),
@@ -123,7 +123,10 @@ fn choose<'p>(
             ..Termination::default()
         };
     }
-    let remains = now.claims.iter().any(|claim| listed.contains(&*claim.claim.uid));
+    let remains = situation
+        .claims
+        .iter()
+        .any(|claim| listed.contains(&*claim.claim.uid));
     Termination::listing((!listed.is_empty() && !remains).then(Vec::new))
 }
 

@@ -35,7 +35,7 @@ struct Candidate<'p> {
     node: &'p Node,
     is_drifted: bool,
     age: (jiff::Timestamp, &'p str, &'p str),
-    /// The pods that must move elsewhere, as indices of [`Packing::shapes`], the largest first.
+    /// The pods that must move elsewhere, as indices of [`Packing::kinds`], the largest first.
     movers: Vec<usize>,
     /// What they take of the pool together, as a share.
     load: f64,
@@ -45,7 +45,7 @@ struct Candidate<'p> {
 }
 
 /// Pods with the same needs.
-struct Shape<'p> {
+struct PodKind<'p> {
     needs: &'p Needs,
     /// What they request, including the place of one pod among the node's `pods`.
     asked: Resources,
@@ -57,13 +57,13 @@ struct Shape<'p> {
 struct Packing<'p> {
     /// The fullest first.
     places: Vec<Candidate<'p>>,
-    shapes: Vec<Shape<'p>>,
+    kinds: Vec<PodKind<'p>>,
     looks_left: usize,
 }
 
-/// The shapes found so far, as indices of [`Packing::shapes`].
+/// The kinds found so far, as indices of [`Packing::kinds`].
 #[derive(Default)]
-struct SeenShapes<'p> {
+struct SeenKinds<'p> {
     /// By the address of the needs: most pods share them, and comparing their contents takes longer.
     by_place: HashMap<*const Needs, usize>,
     by_value: HashMap<&'p Needs, usize>,
@@ -72,9 +72,9 @@ struct SeenShapes<'p> {
 /// Where the pods of one node would go, so that it can be undone.
 #[derive(Default)]
 struct Moves {
-    /// For each pod that was placed: the place and its shape.
+    /// For each pod that was placed: the place and its kind.
     pods: Vec<(usize, usize)>,
-    /// For each search: the shape, and the place where it began.
+    /// For each search: the kind, and the place where it began.
     searches: Vec<(usize, usize)>,
 }
 
@@ -82,10 +82,10 @@ impl<'p> Packing<'p> {
     fn of(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> Self {
         let mut packing = Self {
             places: Vec::with_capacity(hosts.len()),
-            shapes: Vec::new(),
+            kinds: Vec::new(),
             looks_left: 0,
         };
-        let mut known = SeenShapes::default();
+        let mut known = SeenKinds::default();
         let whole = whole(hosts);
         let leavers: HashSet<&str> = givers.iter().map(|claim| &*claim.claim.uid).collect();
         for claim in hosts {
@@ -112,7 +112,7 @@ impl<'p> Packing<'p> {
         claim: &'p ClaimState<'p>,
         gives: bool,
         takes: bool,
-        known: &mut SeenShapes<'p>,
+        known: &mut SeenKinds<'p>,
         whole: &Resources,
     ) {
         let Some(node) = claim.node else { return };
@@ -120,10 +120,10 @@ impl<'p> Packing<'p> {
         let mut is_bound = false;
         for pod in claim.pods.iter().filter(|pod| pod.is_reschedulable()) {
             is_bound |= pod.needs.is_bound;
-            movers.push(self.shape(&pod.needs, known, whole));
+            movers.push(self.kind(&pod.needs, known, whole));
         }
-        let share = |shape: &usize| self.shapes.get(*shape).map_or(0.0, |shape| shape.share);
-        let needs = |shape: &usize| self.shapes.get(*shape).map(|shape| shape.needs);
+        let share = |kind: &usize| self.kinds.get(*kind).map_or(0.0, |kind| kind.share);
+        let needs = |kind: &usize| self.kinds.get(*kind).map(|kind| kind.needs);
         // With a tie-break, so that the order of the pods does not matter.
         movers.sort_by(|one, other| {
             if one == other {
@@ -145,17 +145,17 @@ impl<'p> Packing<'p> {
         });
     }
 
-    fn shape(&mut self, needs: &'p Needs, known: &mut SeenShapes<'p>, whole: &Resources) -> usize {
+    fn kind(&mut self, needs: &'p Needs, known: &mut SeenKinds<'p>, whole: &Resources) -> usize {
         *known.by_place.entry(needs).or_insert_with(|| {
             *known.by_value.entry(needs).or_insert_with(|| {
                 let asked = asked(needs);
-                self.shapes.push(Shape {
+                self.kinds.push(PodKind {
                     needs,
                     share: share(&asked, whole),
                     asked,
                     first: 0,
                 });
-                self.shapes.len() - 1
+                self.kinds.len() - 1
             })
         })
     }
@@ -167,7 +167,7 @@ impl<'p> Packing<'p> {
         };
         let movers = std::mem::take(&mut place.movers);
         let mut done = Moves::default();
-        let all_put = movers.iter().all(|shape| self.put(*shape, index, &mut done));
+        let all_put = movers.iter().all(|kind| self.put(*kind, index, &mut done));
         if !all_put {
             self.undo(&done);
             return false;
@@ -184,14 +184,14 @@ impl<'p> Packing<'p> {
     }
 
     /// Puts a pod on the first place that can take it, except its own.
-    fn put(&mut self, shape: usize, own: usize, done: &mut Moves) -> bool {
-        let Some(Shape {
+    fn put(&mut self, kind: usize, own: usize, done: &mut Moves) -> bool {
+        let Some(PodKind {
             needs, asked, first, ..
-        }) = self.shapes.get_mut(shape)
+        }) = self.kinds.get_mut(kind)
         else {
             return false;
         };
-        done.searches.push((shape, *first));
+        done.searches.push((kind, *first));
         for (index, place) in self.places.iter_mut().enumerate().skip(*first) {
             if self.looks_left == 0 {
                 return false;
@@ -201,7 +201,7 @@ impl<'p> Packing<'p> {
                 continue;
             }
             place.left.take(asked);
-            done.pods.push((index, shape));
+            done.pods.push((index, kind));
             *first = if *first <= own { index.min(own) } else { index };
             return true;
         }
@@ -210,16 +210,16 @@ impl<'p> Packing<'p> {
     }
 
     fn undo(&mut self, done: &Moves) {
-        for (index, shape) in &done.pods {
-            if let (Some(place), Some(shape)) = (self.places.get_mut(*index), self.shapes.get(*shape)) {
-                place.left.add(&shape.asked);
+        for (index, kind) in &done.pods {
+            if let (Some(place), Some(kind)) = (self.places.get_mut(*index), self.kinds.get(*kind)) {
+                place.left.add(&kind.asked);
             }
         }
         // If no pod was moved, what was found out about the places still holds.
         if !done.pods.is_empty() {
-            for (shape, first) in done.searches.iter().rev() {
-                if let Some(shape) = self.shapes.get_mut(*shape) {
-                    shape.first = *first;
+            for (kind, first) in done.searches.iter().rev() {
+                if let Some(kind) = self.kinds.get_mut(*kind) {
+                    kind.first = *first;
                 }
             }
         }

@@ -35,44 +35,46 @@ pub struct Holds<'p> {
 }
 
 /// Decides which nodes to close and to open, and records whose turn it was.
-pub fn decide<'p>(now: &Situation<'p>, memory: &mut Memory) -> Holds<'p> {
+pub fn decide<'p>(situation: &Situation<'p>, memory: &mut Memory) -> Holds<'p> {
     let mut holds = Holds::default();
-    if now.is_acted_upon() {
-        hold_denied(now, memory, &mut holds);
+    if situation.is_acted_upon() {
+        hold_denied(situation, memory, &mut holds);
     }
-    if now.is_governed() {
-        govern(now, memory, &mut holds);
+    if situation.is_governed() {
+        govern(situation, memory, &mut holds);
     } else {
         memory.forget_room();
-        let ours = now
+        let ours = situation
             .claims
             .iter()
             .filter(|claim| claim.node.is_some_and(|node| node.marks.are_ours()));
         holds.unhold.extend(ours.map(|claim| &*claim.claim.uid));
     }
-    keep_denied(now, memory, &mut holds);
+    keep_denied(situation, memory, &mut holds);
     holds
 }
 
 /// Closes the nodes that Karpenter was disrupting when the gate denied: there is no place for their replacements. Those
 /// that it wants to repair are none of these: nothing of this would keep it from that. Where the pool's own limit is no
 /// obstacle to a replacement, only a second try shows that the first one failed.
-fn hold_denied<'p>(now: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
+fn hold_denied<'p>(situation: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
     let is_denied = |claim: &&&ClaimState<'_>| {
-        let is_shown = now.is_governed() || now.has_tried_in_vain(claim);
-        now.is_denied(claim) && is_shown && !claim.is_to_be_repaired()
+        let is_shown = situation.is_governed() || situation.has_tried_in_vain(claim);
+        situation.is_denied(claim) && is_shown && !claim.is_to_be_repaired()
     };
-    for claim in now.claims.iter().filter(is_denied) {
-        if now.is_denied_elsewhere(claim) || !now.is_governed() {
-            memory.denied.insert(Arc::clone(&claim.claim.uid), now.clock);
+    for claim in situation.claims.iter().filter(is_denied) {
+        if situation.is_denied_elsewhere(claim) || !situation.is_governed() {
+            memory
+                .denied
+                .insert(Arc::clone(&claim.claim.uid), situation.clock);
         }
         holds.hold.insert(&claim.claim.uid);
     }
 }
 
 /// Opens none of the nodes yet that were denied a replacement a short time ago.
-fn keep_denied(now: &Situation<'_>, memory: &mut Memory, holds: &mut Holds<'_>) {
-    let lasts = |seen: Moment| seen.plus(DENIAL_LASTS) > now.clock;
+fn keep_denied(situation: &Situation<'_>, memory: &mut Memory, holds: &mut Holds<'_>) {
+    let lasts = |seen: Moment| seen.plus(DENIAL_LASTS) > situation.clock;
     memory.denied.retain(|_, seen| lasts(*seen));
     for (uid, seen) in &memory.denied {
         if holds.unhold.remove(&**uid) {
@@ -81,36 +83,40 @@ fn keep_denied(now: &Situation<'_>, memory: &mut Memory, holds: &mut Holds<'_>) 
     }
 }
 
-fn govern<'p>(now: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
-    let candidates: Vec<Candidate<'p>> = now
+fn govern<'p>(situation: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
+    let candidates: Vec<Candidate<'p>> = situation
         .claims
         .iter()
         .filter_map(|claim| Candidate::of(claim))
         .collect();
-    let open = DisruptableNodes::of(now, memory);
+    let open = DisruptableNodes::of(situation, memory);
     let needy = candidates
         .iter()
         .filter(|candidate| candidate.may_need_replacement(open));
     let holds_any = needy
         .clone()
         .any(|candidate| candidate.node.marks.are_ours() && !candidate.node.marks.keep_held());
-    let room = RemainingCapacity::of(now, open, needy.count(), holds_any, memory);
-    let free = open_nodes(now, room, &candidates, memory, holds);
+    let room = RemainingCapacity::of(situation, open, needy.count(), holds_any, memory);
+    let free = open_nodes(situation, room, &candidates, memory, holds);
     for candidate in candidates {
         let is_free = match room {
             RemainingCapacity::Enough => true,
             RemainingCapacity::Lingering(_) if !candidate.node.marks.are_ours() => true,
             _ => free.contains(&*candidate.claim.claim.uid),
         };
-        holds.mark(&candidate, is_free && !candidate.node.marks.keep_held(), now);
+        holds.mark(
+            &candidate,
+            is_free && !candidate.node.marks.keep_held(),
+            situation,
+        );
     }
-    holds.look_again(room.again_at(now, memory));
-    holds.look_again(next_window(now));
+    holds.look_again(room.again_at(situation, memory));
+    holds.look_again(next_window(situation));
 }
 
 /// The nodes, by the UID of their claims, that may be open if there are not enough places.
 fn open_nodes<'p>(
-    now: &Situation<'p>,
+    situation: &Situation<'p>,
     room: RemainingCapacity,
     candidates: &[Candidate<'p>],
     memory: &mut Memory,
@@ -130,9 +136,9 @@ fn open_nodes<'p>(
         .filter(|candidate| candidate.may_need_replacement(open) && !candidate.node.marks.keep_held())
         .map(|candidate| candidate.claim)
         .collect();
-    let turn = turns::holders(now, open.places, &needy, memory);
+    let turn = turns::holders(situation, open.places, &needy, memory);
     if open.places > 0 && turn.len() == open.places {
-        holds.look_again(turns::next_at(now, &turn, memory));
+        holds.look_again(turns::next_at(situation, &turn, memory));
     }
     free.extend(turn.iter().map(|claim| &*claim.claim.uid));
     let rest: Vec<_> = needy
@@ -150,14 +156,14 @@ fn open_nodes<'p>(
 }
 
 /// When a budget's window may open or close.
-fn next_window(now: &Situation<'_>) -> Option<Moment> {
-    let entries = now.pool.budgets.as_ref()?.entries();
+fn next_window(situation: &Situation<'_>) -> Option<Moment> {
+    let entries = situation.pool.budgets.as_ref()?.entries();
     let has_windows = entries
         .iter()
         .any(|entry| matches!(entry.timing, Timing::Windows(_)));
-    let second = u64::try_from(now.wall.as_second().rem_euclid(60)).ok()?;
-    let passed = Duration::new(second, u32::try_from(now.wall.subsec_nanosecond()).ok()?);
-    has_windows.then(|| now.clock.plus(MINUTE.saturating_sub(passed)))
+    let second = u64::try_from(situation.wall.as_second().rem_euclid(60)).ok()?;
+    let passed = Duration::new(second, u32::try_from(situation.wall.subsec_nanosecond()).ok()?);
+    has_windows.then(|| situation.clock.plus(MINUTE.saturating_sub(passed)))
 }
 
 /// A node that Karpenter could disrupt sooner or later.
@@ -192,7 +198,7 @@ impl<'p> Candidate<'p> {
 
 impl<'p> Holds<'p> {
     /// Records what must change on a node.
-    fn mark(&mut self, candidate: &Candidate<'p>, is_free: bool, now: &Situation<'p>) {
+    fn mark(&mut self, candidate: &Candidate<'p>, is_free: bool, situation: &Situation<'p>) {
         let marks = candidate.node.marks;
         if marks.are_users() {
             return;
@@ -206,7 +212,7 @@ impl<'p> Holds<'p> {
         self.hold.insert(candidate.uid());
         let conditions = candidate.claim.claim.conditions;
         self.keeps_drifted |= conditions.drifted;
-        self.keeps_underutilized |= conditions.consolidatable && now.pool.consolidates_underutilized;
+        self.keeps_underutilized |= conditions.consolidatable && situation.pool.consolidates_underutilized;
     }
 
     fn look_again(&mut self, at: Option<Moment>) {

@@ -9,12 +9,16 @@ use super::situation::Situation;
 
 /// The nodes whose marks change, those of the oldest claims first.
 pub fn changes(
-    now: &Situation<'_>,
+    situation: &Situation<'_>,
     holds: &Holds<'_>,
     replacements: &Replacements<'_>,
 ) -> (Vec<Hold>, Vec<Unhold>) {
     let (mut hold, mut unhold) = (Vec::new(), Vec::new());
-    for (claim, node) in now.claims.iter().filter_map(|claim| Some((claim, claim.node?))) {
+    for (claim, node) in situation
+        .claims
+        .iter()
+        .filter_map(|claim| Some((claim, claim.node?)))
+    {
         let uid = &*claim.claim.uid;
         let (marks, before) = (node.marks, node.marks.held_for());
         let reasons = HeldFor {

@@ -43,11 +43,11 @@ pub struct DisruptableNodes {
 
 impl DisruptableNodes {
     /// Computes this, and records since when a pod has not been served.
-    pub fn of(now: &Situation<'_>, memory: &mut Memory) -> Self {
-        let places = places(now);
+    pub fn of(situation: &Situation<'_>, memory: &mut Memory) -> Self {
+        let places = places(situation);
         Self {
             places,
-            is_quiet: is_quiet(now, places, memory),
+            is_quiet: is_quiet(situation, places, memory),
         }
     }
 }
@@ -56,19 +56,19 @@ impl RemainingCapacity {
     /// Computes this, and records since when there has been room. `needy` is the number of nodes whose disruption
     /// might need a replacement, `holds` whether one of them is held.
     pub fn of(
-        now: &Situation<'_>,
+        situation: &Situation<'_>,
         open: DisruptableNodes,
         needy: usize,
         holds: bool,
         memory: &mut Memory,
     ) -> Self {
         let least = |number: Option<u32>| number.map_or(needy, |number| needy.min(number as usize));
-        let is_short = open.places < least(at_once(now, now.counts.disrupting()));
-        let is_roomy = open.places >= least(at_once(now, 0));
-        memory.roomy_since = is_roomy.then(|| memory.roomy_since.unwrap_or(now.clock));
+        let is_short = open.places < least(at_once(situation, situation.counts.disrupting()));
+        let is_roomy = open.places >= least(at_once(situation, 0));
+        memory.roomy_since = is_roomy.then(|| memory.roomy_since.unwrap_or(situation.clock));
         let was_long = memory
             .roomy_since
-            .is_some_and(|since| now.clock.since(since) >= ROOMY);
+            .is_some_and(|since| situation.clock.since(since) >= ROOMY);
         match (is_short, holds && !was_long) {
             (true, _) => Self::Short(open),
             (false, true) => Self::Lingering(open),
@@ -77,7 +77,7 @@ impl RemainingCapacity {
     }
 
     /// When to compute this again, if nothing changes before.
-    pub fn again_at(self, now: &Situation<'_>, memory: &Memory) -> Option<Moment> {
+    pub fn again_at(self, situation: &Situation<'_>, memory: &Memory) -> Option<Moment> {
         let lingers = matches!(self, Self::Lingering(_));
         let roomy = memory
             .roomy_since
@@ -87,38 +87,44 @@ impl RemainingCapacity {
         [roomy, unserved]
             .into_iter()
             .flatten()
-            .filter(|at| *at > now.clock)
+            .filter(|at| *at > situation.clock)
             .min()
     }
 }
 
 /// The places left for replacements that Karpenter has not requested yet.
-fn places(now: &Situation<'_>) -> usize {
-    let remaining = now.counts.remaining_replacements(now.pool).unwrap_or(usize::MAX);
-    remaining.saturating_sub(waiting(now))
+fn places(situation: &Situation<'_>) -> usize {
+    let remaining = situation
+        .counts
+        .remaining_replacements(situation.pool)
+        .unwrap_or(usize::MAX);
+    remaining.saturating_sub(waiting(situation))
 }
 
 /// How many nodes are being disrupted whose replacement may still be created: none for a closed node. A claim
 /// created since the disruption began counts as its replacement.
-fn waiting(now: &Situation<'_>) -> usize {
+fn waiting(situation: &Situation<'_>) -> usize {
     // Of a repair, one denial does not show that it failed: such a node is not barred yet, so it keeps its place.
     let has_failed = |claim: &ClaimState<'_>| {
         if claim.is_to_be_repaired() {
-            now.has_tried_in_vain(claim)
+            situation.has_tried_in_vain(claim)
         } else {
-            now.is_denied(claim)
+            situation.is_denied(claim)
         }
     };
-    let disrupted = now.claims.iter();
+    let disrupted = situation.claims.iter();
     let mut since: Vec<_> = disrupted
         .filter(|claim| claim.is_openly_disrupted() && !has_failed(claim))
         .map(|claim| claim.disrupted_since())
         .collect();
     since.sort_unstable_by_key(|since| since.unwrap_or(Timestamp::MAX));
-    let undeleted = now.claims.iter().filter(|claim| claim.claim.deleted.is_none());
+    let undeleted = situation
+        .claims
+        .iter()
+        .filter(|claim| claim.claim.deleted.is_none());
     // The claims are sorted by age, so each is matched with the disruption that began first.
     let made = undeleted.map(|claim| claim.claim.created);
-    let unseen = std::iter::repeat_n(Timestamp::MAX, now.counts.unseen);
+    let unseen = std::iter::repeat_n(Timestamp::MAX, situation.counts.unseen);
     let mut waiting = since.iter().peekable();
     for created in made.chain(unseen) {
         waiting.next_if(|since| since.is_some_and(|since| since <= created));
@@ -126,25 +132,25 @@ fn waiting(now: &Situation<'_>) -> usize {
     waiting.len()
 }
 
-fn is_quiet(now: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {
-    let is_unserved = now.is_awaited && !now.is_growing && places > 0;
-    memory.unserved_since = is_unserved.then(|| memory.unserved_since.unwrap_or(now.clock));
+fn is_quiet(situation: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {
+    let is_unserved = situation.is_awaited && !situation.is_growing && places > 0;
+    memory.unserved_since = is_unserved.then(|| memory.unserved_since.unwrap_or(situation.clock));
     let is_served = memory
         .unserved_since
-        .is_none_or(|since| now.clock.since(since) < UNSERVED);
-    !(now.is_draining || now.is_awaited && is_served)
+        .is_none_or(|since| situation.clock.since(since) < UNSERVED);
+    !(situation.is_draining || situation.is_awaited && is_served)
 }
 
 /// How many nodes Karpenter may begin to disrupt at once for reasons that need replacements, if `disrupting`
 /// nodes use up budgets already; `None` if nothing limits.
-fn at_once(now: &Situation<'_>, disrupting: u32) -> Option<u32> {
+fn at_once(situation: &Situation<'_>, disrupting: u32) -> Option<u32> {
     Reason::ALL
         .into_iter()
         .filter(|reason| asks_for_replacement(*reason))
         // No hold for the node limit keeps Karpenter from repairing a node.
         .filter(|reason| *reason != Reason::Unhealthy)
-        .filter(|reason| *reason != Reason::Underutilized || now.pool.consolidates_underutilized)
-        .map(|reason| now.counts.budget(now.pool, reason, now.wall))
+        .filter(|reason| *reason != Reason::Underutilized || situation.pool.consolidates_underutilized)
+        .map(|reason| situation.counts.budget(situation.pool, reason, situation.wall))
         .reduce(|one, other| Some(one?.max(other?)))
         .flatten()
         .map(|budget| budget.saturating_sub(disrupting))

@@ -13,21 +13,21 @@ use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::ReplacedFor;
 
 /// The value to write; `None` if it is there already, or the pool does not leave it to poolgate.
-pub fn decide(now: &Situation<'_>) -> Option<u32> {
-    let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
+pub fn decide(situation: &Situation<'_>) -> Option<u32> {
+    let limit = situation.pool.limit.filter(|_| situation.is_acted_upon())?;
     let is_going = |claim: &&&ClaimState<'_>| {
         // A denial may have been for a pod while the replacement was created.
-        let was_denied = now.is_denied(claim) || claim.is_held_while_disrupted();
-        let stays = was_denied && !now.may_have_replacement(claim);
-        claim.is_going() && !stays || now.is_listed_as_drifted(claim)
+        let was_denied = situation.is_denied(claim) || claim.is_held_while_disrupted();
+        let stays = was_denied && !situation.may_have_replacement(claim);
+        claim.is_going() && !stays || situation.is_listed_as_drifted(claim)
     };
     let going = match limit.mode {
-        NodeLimitMode::Hard => number(now.claims.iter().filter(is_going).count()),
+        NodeLimitMode::Hard => number(situation.claims.iter().filter(is_going).count()),
         NodeLimitMode::Soft => 0,
     };
     let nodes = limit.nodes.saturating_sub(going);
-    let is_ours = now.pool.leaves_limit_to_poolgate;
-    (is_ours && now.pool.written_nodes != Some(nodes)).then_some(nodes)
+    let is_ours = situation.pool.leaves_limit_to_poolgate;
+    (is_ours && situation.pool.written_nodes != Some(nodes)).then_some(nodes)
 }
 
 impl Situation<'_> {

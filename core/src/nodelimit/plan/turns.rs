@@ -17,7 +17,7 @@ const UNTIL_CONSOLIDATION_LOOKS: Duration = Duration::from_mins(6);
 /// The claims that have the open places now: of those that Karpenter could disrupt, the drifted first, then those
 /// whose turn is not over, then those that have waited longest. Records whose turn begins.
 pub fn holders<'p>(
-    now: &Situation<'p>,
+    situation: &Situation<'p>,
     places: usize,
     needy: &[&'p ClaimState<'p>],
     memory: &mut Memory,
@@ -25,43 +25,43 @@ pub fn holders<'p>(
     let mut able: Vec<_> = needy
         .iter()
         .copied()
-        .filter(|claim| claim.could_go(now))
+        .filter(|claim| claim.could_go(situation))
         .collect();
     able.sort_by_cached_key(|claim| {
         let begun = memory.turns.get(&claim.claim.uid).copied();
         let is_open = claim.node.is_some_and(|node| !node.marks.are_ours());
         let order = (
             Reverse(claim.claim.conditions.drifted),
-            Reverse(begun.is_some_and(|begun| end(claim, begun, now) > now.clock)),
+            Reverse(begun.is_some_and(|begun| end(claim, begun, situation) > situation.clock)),
             begun,
         );
         (order, Reverse(is_open), claim.age_key())
     });
     able.truncate(places);
-    let uids = now.claims.iter().map(|claim| &claim.claim.uid);
+    let uids = situation.claims.iter().map(|claim| &claim.claim.uid);
     memory.turns = uids
         .filter_map(|uid| Some((Arc::clone(uid), *memory.turns.get(uid)?)))
         .collect();
     for claim in &able {
         let uid = Arc::clone(&claim.claim.uid);
-        let begun = memory.turns.entry(uid).or_insert(now.clock);
-        if end(claim, *begun, now) <= now.clock {
-            *begun = now.clock;
+        let begun = memory.turns.entry(uid).or_insert(situation.clock);
+        if end(claim, *begun, situation) <= situation.clock {
+            *begun = situation.clock;
         }
     }
     able
 }
 
 /// When the first of these turns is over.
-pub fn next_at(now: &Situation<'_>, turn: &[&ClaimState<'_>], memory: &Memory) -> Option<Moment> {
+pub fn next_at(situation: &Situation<'_>, turn: &[&ClaimState<'_>], memory: &Memory) -> Option<Moment> {
     turn.iter()
-        .filter_map(|claim| Some(end(claim, *memory.turns.get(&claim.claim.uid)?, now)))
+        .filter_map(|claim| Some(end(claim, *memory.turns.get(&claim.claim.uid)?, situation)))
         .min()
 }
 
 /// When a claim's turn ends that began at `begun`.
-fn end(claim: &ClaimState<'_>, begun: Moment, now: &Situation<'_>) -> Moment {
-    let rotation = now.settings.rotation.max(Duration::from_secs(1));
+fn end(claim: &ClaimState<'_>, begun: Moment, situation: &Situation<'_>) -> Moment {
+    let rotation = situation.settings.rotation.max(Duration::from_secs(1));
     let length = if claim.claim.conditions.drifted {
         rotation
     } else {
@@ -72,12 +72,13 @@ fn end(claim: &ClaimState<'_>, begun: Moment, now: &Situation<'_>) -> Moment {
 
 impl ClaimState<'_> {
     /// Whether Karpenter could disrupt the node now, as far as the node and its pods show.
-    pub(crate) fn could_go(&self, now: &Situation<'_>) -> bool {
+    pub(crate) fn could_go(&self, situation: &Situation<'_>) -> bool {
         let conditions = self.claim.conditions;
         if conditions.drifted && self.claim.has_grace_period {
             return true;
         }
-        let consolidates = conditions.consolidatable && now.pool.consolidates_underutilized;
-        (conditions.drifted || consolidates) && !self.pods.iter().any(|pod| pod.forbids_disruption(now.wall))
+        let consolidates = conditions.consolidatable && situation.pool.consolidates_underutilized;
+        (conditions.drifted || consolidates)
+            && !self.pods.iter().any(|pod| pod.forbids_disruption(situation.wall))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::AcrossFinding;
 use crate::budget::never_allows_drift;
-use crate::diagnostic::{Problem, Severity};
+use crate::diagnostic::{ErrorType, Severity};
 use crate::karpenter::{Disruption, NodePool};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static NODEPOOLS_FROZEN: Rule = rule!("nodepools-frozen", Warning, [Silent], Read).across();
 
@@ -31,7 +31,7 @@ pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
             Severity::Warning,
         ),
     };
-    let problem = Problem::Legal {
+    let error_type = ErrorType::Note {
         value: "[…]".into()
     };
     let reason = format!(
@@ -43,7 +43,7 @@ pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
         .push_mut(AcrossFinding {
             pool: *first,
             rule: &NODEPOOLS_FROZEN,
-            diagnostic: NODEPOOLS_FROZEN.finding(Disruption::path("budgets"), problem, reason),
+            diagnostic: NODEPOOLS_FROZEN.finding(Disruption::path("budgets"), error_type, reason),
             others: others.to_vec(),
         })
         .diagnostic

@@ -2,7 +2,7 @@
 
 use super::{AcrossFinding, ClassSource, Together};
 use crate::diagnostic::{FieldPath, Severity, Suggestion, nearest};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static NODE_CLASS_MISSING: Rule = rule!("node-class-missing", Error, [Silent], Read).across();
 

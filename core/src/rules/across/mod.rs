@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, FieldPath};
 use crate::json::Json;
 use crate::karpenter::NodePool;
 use crate::policy::Policy;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub use node_classes::{ClassSource, NodeClasses};
 
@@ -60,13 +60,13 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
 }
 
 /// A finding of a rule with the severity that a policy gives it in `object`; `None` if the policy switches the rule off.
-pub fn weighed(
+pub fn apply_policy(
     rule: &Rule,
     diagnostic: Diagnostic,
     object: &Json<'_>,
     policy: &Policy,
 ) -> Option<Diagnostic> {
-    Severities::new(object, None, policy).weigh(rule, diagnostic)
+    Severities::new(object, None, policy).apply_policy(rule, diagnostic)
 }
 
 fn stays(pools: &[NodePool<'_>], index: usize) -> bool {

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::AcrossFinding;
-use crate::diagnostic::{FieldPath, Problem, Severity, quoted};
+use crate::diagnostic::{ErrorType, FieldPath, Severity, quoted};
 use crate::karpenter::{LabelSets, NodePool, Operator, Selection, Template, canonical_label};
-use crate::rule::Rule;
 use crate::rules::limits::switches_off;
+use crate::rules::rule::Rule;
 
 /// With how many pools that are tried before it a pool is compared. Real clusters have fewer of one kind.
 const MOST_COMPARED: usize = 100;
@@ -75,7 +75,7 @@ fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> Acr
         (reason, Severity::Info)
     };
     let path = FieldPath::of(&["spec", "weight"]);
-    let mut diagnostic = NODEPOOL_OVERLAP.finding(path, Problem::legal(&weight.into()), reason);
+    let mut diagnostic = NODEPOOL_OVERLAP.finding(path, ErrorType::note(&weight.into()), reason);
     diagnostic.severity(severity).suggest(
         "give the pool that should come first a higher weight, or distinguish them by a taint or a label that pods select",
     );

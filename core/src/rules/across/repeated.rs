@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::AcrossFinding;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static NODEPOOL_REPEATED: Rule = rule!("nodepool-repeated", Error, [Silent], Read).across();
 

@@ -1,9 +1,9 @@
 //! Hours at which no budget holds, so that nothing limits disruption.
 
 use crate::budget::{ParsedBudget, Reason, Reasons, Window};
-use crate::diagnostic::Problem;
-use crate::rule::Rule;
+use crate::diagnostic::ErrorType;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 use crate::value::cron::WeekMinutes;
 
 pub static BUDGET_ALLOW_WINDOW: Rule = rule!("budget-allow-window", Warning, [Silent], Shown);
@@ -122,7 +122,7 @@ fn report_freeze(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
         .report(
             &BUDGET_UNCOVERED_HOURS,
             budget.view.path("schedule"),
-            Problem::legal(&text.into()),
+            ErrorType::note(&text.into()),
             "outside this freeze no budget is active, and all nodes may be disrupted at once",
         )
         .suggest("add a budget without schedule, such as nodes: 10%");

@@ -1,11 +1,11 @@
 //! The list of budgets as a whole: how many there are, and whether one always blocks drift.
 
 use crate::budget::{Budgets, ParsedBudget, Reason};
-use crate::diagnostic::{FieldPath, Problem};
+use crate::diagnostic::{ErrorType, FieldPath};
 use crate::karpenter::shape::MOST_BUDGETS;
 use crate::karpenter::{Budget, Disruption, NodePool};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, [Schema]);
 pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, [Silent], Shown);
@@ -18,7 +18,7 @@ pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
             .report(
                 &BUDGETS_EMPTY,
                 path(),
-                Problem::showing("[]"),
+                ErrorType::showing("[]"),
                 "without a budget nothing limits disruption, so all nodes may be disrupted at once",
             )
             .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
@@ -48,7 +48,7 @@ pub fn check_blocked(
         .report(
             &BUDGET_BLOCKS_DRIFT,
             blocking.view.path("nodes"),
-            Problem::legal(&text.into()),
+            ErrorType::note(&text.into()),
             "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
         )
         .suggest("write 1 to replace them one by one, or add the schedule of a freeze");
@@ -60,7 +60,7 @@ fn check_blocked_together(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], fin
     if !budgets.is_ok_and(|budgets| budgets.never_allows(Reason::Drifted)) {
         return;
     }
-    let shown = Problem::Legal {
+    let shown = ErrorType::Note {
         value: "[…]".into()
     };
     let reason = "the budgets of 0 nodes together cover the whole week, so drifted nodes are never replaced, and no new image or \

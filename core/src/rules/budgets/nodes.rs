@@ -2,9 +2,9 @@
 
 use crate::budget::ParsedBudget;
 use crate::diagnostic::Origin;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_crd_or;
+use crate::rules::rule::Rule;
 
 pub static BUDGET_NODES: Rule = rule!("budget-nodes", Error, [Schema, Silent], Shown);
 

@@ -1,11 +1,11 @@
 //! Which disruptions a budget limits: its `reasons`.
 
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::{FieldPath, Problem};
+use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, KarpenterVersion};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// The longest list that the CRD accepts.
 const MOST_REASONS: usize = 50;
@@ -26,18 +26,23 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
             .report(
                 &BUDGET_REASONS_EMPTY,
                 budget.path("reasons"),
-                Problem::showing("[]"),
+                ErrorType::showing("[]"),
                 "an empty list names no reason, so this budget limits nothing",
             )
             .suggest("leave it out for all reasons");
     }
     if reasons.len() > MOST_REASONS && findings.context.release.has(KarpenterVersion::REASONS_LIMITED) {
-        let problem = Problem::TooMany {
+        let error_type = ErrorType::TooMany {
             actual: reasons.len(),
         };
         let reason = format!("must have at most {MOST_REASONS} items");
         findings
-            .report(&BUDGET_REASON_REPEATED, budget.path("reasons"), problem, reason)
+            .report(
+                &BUDGET_REASON_REPEATED,
+                budget.path("reasons"),
+                error_type,
+                reason,
+            )
             .suggest("list each reason once");
         return;
     }

@@ -2,8 +2,8 @@
 
 use crate::budget::{ParsedBudget, Reason, Reasons};
 use crate::karpenter::KarpenterVersion;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, [Silent], Shown);

@@ -2,9 +2,9 @@
 
 use super::list;
 use crate::budget::{ParsedBudget, Reason, Reasons};
-use crate::diagnostic::Problem;
-use crate::rule::Rule;
+use crate::diagnostic::ErrorType;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, [Silent], Shown);
 
@@ -27,7 +27,7 @@ pub fn check(replacing: Reasons, budgets: &[&ParsedBudget<'_>], findings: &mut F
         .report(
             &BUDGET_UNCOVERED_REASON,
             list::path(),
-            Problem::showing("[…]"),
+            ErrorType::showing("[…]"),
             reason,
         )
         .suggest("add one, or one without reasons, such as nodes: 10%");

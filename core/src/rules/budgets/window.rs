@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::budget::{Parsed, ParsedBudget, TextError};
-use crate::diagnostic::{Origin, Problem};
+use crate::diagnostic::{ErrorType, Origin};
 use crate::karpenter::{Budget, Field};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_crd_or;
+use crate::rules::rule::Rule;
 use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
 
@@ -56,7 +56,7 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
         .report(
             &BUDGET_SCHEDULE_DURATION,
             budget.path(missing),
-            Problem::Required,
+            ErrorType::Required,
             reason,
         )
         .suggest(suggestion);

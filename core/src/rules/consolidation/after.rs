@@ -1,11 +1,11 @@
 //! `spec.disruption.consolidateAfter`. In v1 a missing one is not reported: if Karpenter requires it, admission
 //! writes it.
 
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::{ApiVersion, Disruption, Field, TemplateOwner};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::lifetime;
+use crate::rules::rule::Rule;
 
 /// The policy of a v1beta1 NodePool that names none.
 const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
@@ -49,7 +49,7 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
         .report(
             &CONSOLIDATE_AFTER_NEVER,
             Disruption::path("consolidationPolicy"),
-            Problem::legal(&policy.into()),
+            ErrorType::note(&policy.into()),
             "consolidateAfter is Never, so the policy has no effect: not even empty nodes are removed",
         )
         .suggest("write a duration such as 30s if nodes should be removed, or leave the policy out")
@@ -69,7 +69,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
             .report(
                 &CONSOLIDATE_AFTER_PAIR,
                 path(),
-                Problem::Required,
+                ErrorType::Required,
                 "v1beta1 requires it with the policy WhenEmpty",
             )
             .suggest("say how long a node stays empty before it is removed, such as consolidateAfter: 30s"),

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Suggestion;
 use crate::karpenter::{ApiVersion, Availability, Disruption, EnumValues};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 use crate::rules::findings::Findings;
 

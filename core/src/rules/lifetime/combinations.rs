@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::diagnostic::{Problem, Severity};
+use crate::diagnostic::{ErrorType, Severity};
 use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, TemplateOwner};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::limits::{self, Limits};
+use crate::rules::rule::Rule;
 use crate::value::duration::NillableDuration;
 
 const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
@@ -113,7 +113,7 @@ fn check_hard_limit(
             .report(
                 &HARD_LIMIT_DRAIN,
                 TemplateOwner::Pool.path("terminationGracePeriod"),
-                Problem::Required,
+                ErrorType::Required,
                 reason,
             )
             .related(limits::path("nodes"))

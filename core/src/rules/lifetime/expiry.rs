@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::read;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{Field, NodePool, Template, TemplateOwner};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 use crate::value::duration::NillableDuration;
 
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).

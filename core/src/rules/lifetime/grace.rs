@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::consequence;
 use crate::diagnostic::Origin;
 use crate::karpenter::{ApiVersion, Template};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
+use crate::rules::rule::Rule;
 use crate::value::duration::{NillableDuration, NillableDurationError};
 
 pub static TERMINATION_GRACE_PERIOD: Rule = rule!(

@@ -10,7 +10,7 @@ use super::limits::Limits;
 use super::origins::by_crd_or;
 use crate::diagnostic::{FieldPath, Origin};
 use crate::karpenter::{ApiVersion, NodeClaim, NodePool, TemplateOwner};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 use crate::value::duration::NillableDuration;
 
 /// Checks the lifetime of a pool's nodes.

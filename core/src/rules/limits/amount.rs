@@ -2,12 +2,12 @@
 
 use super::resource::PLAIN_RESOURCES;
 use super::{Limit, path};
-use crate::diagnostic::{Problem, Suggestion};
+use crate::diagnostic::{ErrorType, Suggestion};
 use crate::json::Json;
 use crate::karpenter::NodePool;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_quantity;
+use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static LIMIT_QUANTITY: Rule = rule!("limit-quantity", Error, [Schema, Silent, Poolgate], Shown);
@@ -85,7 +85,7 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
     if value.as_number().is_some() && findings.wants(&LIMIT_UNQUOTED) {
         let reason = "tools that write the object back turn the number into text";
         findings
-            .report(&LIMIT_UNQUOTED, path(resource), Problem::legal(value), reason)
+            .report(&LIMIT_UNQUOTED, path(resource), ErrorType::note(value), reason)
             .suggest(Suggestion::write(value.to_string()));
     }
     if quantity.is_negative() {

@@ -5,8 +5,8 @@ use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::OverLimit;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static LIMIT_NODES_WHOLE: Rule = rule!("limit-nodes-whole", Error, [Silent], Shown);
 pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, [Silent], Reported);

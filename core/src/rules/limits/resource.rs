@@ -3,8 +3,8 @@
 use super::path;
 use crate::diagnostic::{Suggestion, nearest};
 use crate::json::{Json, Object};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// Resources that Karpenter compares with what a pool uses and that have no domain in their name.
 pub const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];

@@ -2,8 +2,8 @@
 
 use super::{Limit, Limits, path};
 use crate::karpenter::{NodePool, Requirement, Selection};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, [Silent], Read);

@@ -4,8 +4,8 @@ use super::{path, text};
 use crate::diagnostic::quoted;
 use crate::json::Object;
 use crate::karpenter::TemplateOwner;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static NODE_CLASS_IMMUTABLE: Rule = rule!("node-class-immutable", Error, [Schema]);
 

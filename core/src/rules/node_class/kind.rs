@@ -4,8 +4,8 @@ use super::{group_field, path, text};
 use crate::diagnostic::Suggestion;
 use crate::json::Object;
 use crate::karpenter::{NodeClassKind, NodeClassMismatch, Template};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static NODE_CLASS_KIND: Rule = rule!("node-class-kind", Error, [Silent], Shown);
 pub static NODE_CLASS_FORK: Rule = rule!("node-class-fork", Warning, [Silent], Shown);

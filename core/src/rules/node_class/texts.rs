@@ -3,8 +3,8 @@
 use super::{path, text};
 use crate::json::Object;
 use crate::karpenter::{ApiVersion, Template};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static NODE_CLASS_REF: Rule = rule!("node-class-ref", Error, [Schema]);
 

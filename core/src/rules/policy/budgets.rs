@@ -2,11 +2,11 @@
 //! checked.
 
 use crate::budget::ParsedBudget;
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::Disruption;
 use crate::policy::BudgetBounds;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_PERCENT: Rule = rule!("policy-budget-percent", Error, [Poolgate]);
@@ -19,12 +19,12 @@ pub fn check(budgets: &[ParsedBudget<'_>], bounds: &BudgetBounds, findings: &mut
         check_nodes(budget, bounds, findings);
     }
     if let Some(most) = bounds.max_budgets.filter(|most| budgets.len() > *most) {
-        let problem = Problem::TooMany {
+        let error_type = ErrorType::TooMany {
             actual: budgets.len(),
         };
         let reason = format!("the policy allows at most {most} budgets");
         findings
-            .report(&BUDGET_COUNT, Disruption::path("budgets"), problem, reason)
+            .report(&BUDGET_COUNT, Disruption::path("budgets"), error_type, reason)
             .suggest("remove those that are never the lowest");
     }
     if bounds.require_always && !budgets.iter().any(holds_always) {
@@ -34,7 +34,7 @@ pub fn check(budgets: &[ParsedBudget<'_>], bounds: &BudgetBounds, findings: &mut
             .report(
                 &BUDGET_ALWAYS,
                 Disruption::path("budgets"),
-                Problem::Required,
+                ErrorType::Required,
                 reason,
             )
             .suggest("add a budget with only nodes, such as nodes: 10%");

@@ -1,11 +1,11 @@
 //! The capacity types that a pool may use.
 
 use super::listed;
-use crate::diagnostic::{Problem, quoted};
+use crate::diagnostic::{ErrorType, quoted};
 use crate::json::{FewMap, Json};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool, Operator, Requirement, Selection};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// The capacity types that Karpenter knows.
 const KNOWN: [&str; 3] = ["on-demand", "spot", "reserved"];
@@ -39,10 +39,10 @@ pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_
     };
     let reason = format!("the policy allows only {}", listed(allowed));
     let says = pool.template.requirements().iter().any(is_about_capacity) || label.is_some();
-    let problem = if says {
-        Problem::from(*first)
+    let error_type = if says {
+        ErrorType::from(*first)
     } else {
-        Problem::Required
+        ErrorType::Required
     };
     let reason = if says {
         format!("this pool may use {}, and {reason}", listed_and(&forbidden))
@@ -50,7 +50,7 @@ pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_
         format!("without a requirement on {CAPACITY_TYPE_LABEL} every capacity type is used, and {reason}")
     };
     findings
-        .report(&CAPACITY_TYPE, path, problem, reason)
+        .report(&CAPACITY_TYPE, path, error_type, reason)
         .suggest(suggestion)
         .related(related);
 }

@@ -1,10 +1,10 @@
 //! Bounds on how long nodes live and drain.
 
-use crate::diagnostic::{FieldPath, Problem};
+use crate::diagnostic::{ErrorType, FieldPath};
 use crate::karpenter::{ApiVersion, Field, NodePool};
 use crate::policy::{DurationBounds, TemplateBounds};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 
 /// The default of Karpenter's CRD for `expireAfter`.
@@ -78,9 +78,9 @@ fn check_duration(
             bound.text
         ),
     };
-    let problem = found.present().map_or(Problem::Required, Problem::from);
+    let error_type = found.present().map_or(ErrorType::Required, ErrorType::from);
     findings
-        .report(rule, path(), problem, reason)
+        .report(rule, path(), error_type, reason)
         .suggest(format!("write {} {suggestion}", bound.text));
 }
 

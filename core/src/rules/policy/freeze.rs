@@ -1,11 +1,11 @@
 //! The times at which the policy forbids all disruption.
 
 use crate::budget::ParsedBudget;
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::Disruption;
 use crate::policy::FreezeWindow;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 use crate::value::cron::{Schedule, WeekMinutes};
 use crate::value::duration::BudgetDuration;
 
@@ -34,7 +34,7 @@ pub fn check(budgets: &[ParsedBudget<'_>], windows: &[FreezeWindow], findings: &
             .report(
                 &FREEZE_WINDOW,
                 Disruption::path("budgets"),
-                Problem::Required,
+                ErrorType::Required,
                 reason,
             )
             .suggest(suggestion);

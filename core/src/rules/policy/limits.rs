@@ -1,11 +1,11 @@
 //! Bounds on `spec.limits`.
 
-use crate::diagnostic::{FieldPath, Problem};
+use crate::diagnostic::{ErrorType, FieldPath};
 use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};
 use crate::policy::{LimitBounds, Written};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::limits::{Limit, Limits, NODES, path};
+use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static LIMIT_REQUIRED: Rule = rule!("policy-limit-required", Error, [Poolgate]);
@@ -30,7 +30,7 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, bounds: &LimitBounds, fin
         );
         let reason = format!("the policy requires a limit of {resource}");
         findings
-            .report(&LIMIT_REQUIRED, path(resource), Problem::Required, reason)
+            .report(&LIMIT_REQUIRED, path(resource), ErrorType::Required, reason)
             .suggest(suggestion);
     }
     for (resource, most) in &bounds.max {
@@ -49,7 +49,7 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, bounds: &LimitBounds, fin
                 );
                 let suggestion = format!("add {resource}: \"{}\" or less", most.text);
                 findings
-                    .report(&LIMIT_MAX, path(), Problem::Required, reason)
+                    .report(&LIMIT_MAX, path(), ErrorType::Required, reason)
                     .suggest(suggestion);
             }
             None => {}

@@ -4,8 +4,8 @@ use crate::diagnostic::FieldPath;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::policy::{Glob, NodeClassPattern};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static NODE_CLASS: Rule = rule!("policy-node-class", Error, [Poolgate]);
 

@@ -1,9 +1,9 @@
 //! Labels that every node must get.
 
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::{Field, NodePool};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static TEMPLATE_LABELS: Rule = rule!("policy-template-labels", Error, [Poolgate]);
 
@@ -20,7 +20,7 @@ pub fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'
         let path = pool.template.labels_path().key(key.clone());
         let reason = "the policy requires this label on every node";
         findings
-            .report(&TEMPLATE_LABELS, path, Problem::Required, reason)
+            .report(&TEMPLATE_LABELS, path, ErrorType::Required, reason)
             .suggest(format!("add the label {key} with its value"))
             .related(pool.template.requirements_path());
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::diagnostic::Severity;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Karpenter, Stored};
+use crate::karpenter::{ApiVersion, Stored, TargetKarpenter};
 use crate::policy::{Bounds, Policy, Written};
 use crate::review::{Request, Subject, review};
 use crate::value::duration::GoDuration;
@@ -31,7 +31,7 @@ fn reviewed(bounds: Bounds, object: &Value, old: Option<&Value>, severity: Sever
         old: old.as_ref().map(Stored::Whole),
         claims: None,
     };
-    let report = review(&request, &policy, &Karpenter::default()).report;
+    let report = review(&request, &policy, &TargetKarpenter::default()).report;
     let ours = report
         .with_severity(severity)
         .filter(|finding| finding.rule.as_str().starts_with("policy-"));

@@ -3,9 +3,9 @@
 use super::path;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::limits;
+use crate::rules::rule::Rule;
 
 pub static REPLICAS_LIMITS: Rule = rule!("replicas-limits", Error, [Schema]);
 pub static REPLICAS_WEIGHT: Rule = rule!("replicas-weight", Error, [Schema]);

@@ -2,9 +2,9 @@
 
 use super::path;
 use crate::diagnostic::Diagnostic;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::limits;
+use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, [Silent], Shown);

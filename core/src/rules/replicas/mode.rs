@@ -1,10 +1,10 @@
 //! Whether a pool may be static: depends on the release of Karpenter and on the stored pool.
 
 use super::path;
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::{Field, KarpenterVersion, NodePool};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static REPLICAS_RELEASE: Rule = rule!("replicas-release", Error, [Silent], Read);
 pub static REPLICAS_MODE: Rule = rule!("replicas-mode", Error, [Schema]);
@@ -31,21 +31,21 @@ pub fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
 pub fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(old) = old else { return };
     let was_static = !old.replicas.is_absent();
-    let (problem, reason, suggestion) = match (&pool.replicas, was_static) {
+    let (error_type, reason, suggestion) = match (&pool.replicas, was_static) {
         (Field::Present(replicas), false) => (
-            Problem::from(*replicas),
+            ErrorType::from(*replicas),
             "a stored pool cannot be changed from dynamic to static",
             "remove it, or create a new NodePool",
         ),
         (Field::Absent, true) => (
-            Problem::Required,
+            ErrorType::Required,
             "a stored pool cannot be changed from static to dynamic",
             "keep it, or create a new NodePool",
         ),
         _ => return,
     };
     findings
-        .report(&REPLICAS_MODE, path(), problem, reason)
+        .report(&REPLICAS_MODE, path(), error_type, reason)
         .suggest(suggestion);
 }
 
@@ -58,7 +58,7 @@ pub fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
         .report(
             &REPLICAS_GATE,
             path(),
-            Problem::legal(&replicas.into()),
+            ErrorType::note(&replicas.into()),
             "nothing launches unless Karpenter's feature gate StaticCapacity is enabled, which is not the default",
         )
         .suggest("start Karpenter with FEATURE_GATES=StaticCapacity=true");

@@ -1,8 +1,8 @@
 //! Which numbers `spec.replicas` may be.
 
 use super::path;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// The largest number that fits into the scale subresource.
 const LARGEST: i64 = i32::MAX as i64;

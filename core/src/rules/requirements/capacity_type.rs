@@ -1,11 +1,11 @@
 //! The values of `karpenter.sh/capacity-type`.
 
 use super::{Entry, Scope, min_values, so_others};
-use crate::diagnostic::{Origin, Problem};
+use crate::diagnostic::{ErrorType, Origin};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator, Selection};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
+use crate::rules::rule::Rule;
 
 pub static CAPACITY_TYPE: Rule = rule!("capacity-type", Error, [Runtime, Silent], Shown);
 pub static CAPACITY_TYPE_UNKNOWN: Rule = rule!("capacity-type-unknown", Warning, [Silent], Shown);
@@ -45,13 +45,13 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             .report(
                 &CAPACITY_TYPE,
                 scope.field(entry.index, "values"),
-                Problem::showing("[…]"),
+                ErrorType::showing("[…]"),
                 reason,
             )
             .origin(Origin::Silent)
             .suggest("leave out the one that you want");
     } else if is_dead && good > 0 && !is_filled_up() {
-        let problem = Problem::showing(least.to_string());
+        let error_type = ErrorType::showing(least.to_string());
         let (reason, origin, suggestion) = if is_list {
             let reason = format!("only {good} of the listed capacity types exist");
             (reason, origin, "lower it, or name capacity types that exist")
@@ -63,7 +63,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             .report(
                 &CAPACITY_TYPE,
                 scope.field(entry.index, "minValues"),
-                problem,
+                error_type,
                 reason,
             )
             .origin(origin)

@@ -2,10 +2,10 @@
 
 use super::Scope;
 use super::groups::{Group, Source};
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// The most values that the entries of one label may have in all for every pair to be compared. If there are more,
 /// the message names the entry that leaves no value, but not the one that it contradicts.
@@ -77,7 +77,7 @@ fn report(
         )
     };
     findings
-        .report(rule, at.path(scope), Problem::showing(at.to_string()), reason)
+        .report(rule, at.path(scope), ErrorType::showing(at.to_string()), reason)
         .related(place)
         .suggest("remove one, or allow a common value");
 }

@@ -1,13 +1,13 @@
 //! How many requirements a NodePool may have: in its own list, and in its NodeClaims.
 
 use super::{Findings, Scope};
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::json::FewMap;
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool, Template,
     canonical_label, node_class_label,
 };
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, [Schema]);
 pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, [Silent], Shown);
@@ -21,7 +21,7 @@ pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
             .report(
                 &REQUIREMENTS_COUNT,
                 scope.template.requirements_path(),
-                Problem::TooMany { actual },
+                ErrorType::TooMany { actual },
                 format!("must have at most {most} items"),
             )
             .suggest("combine entries that have the same key, with operator In");
@@ -46,7 +46,7 @@ pub fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
             .report(
                 &NODECLAIM_REQUIREMENTS,
                 template.requirements_path(),
-                Problem::TooMany { actual },
+                ErrorType::TooMany { actual },
                 reason,
             )
             .related(template.labels_path())
@@ -56,7 +56,7 @@ pub fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
 
 /// How often a key is in the NodeClaim: twice if it is bounded from both sides.
 #[derive(Clone, Copy, Default)]
-struct Bounds {
+struct BoundedSides {
     lower: bool,
     upper: bool,
 }
@@ -64,18 +64,18 @@ struct Bounds {
 /// For a static pool, the provider picks instance types and capacity types
 /// (`NodeClaimTemplate.ToNodeClaim` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling`).
 fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: KarpenterVersion) -> usize {
-    let mut keys: FewMap<&str, Bounds> = FewMap::default();
-    keys.insert(NODEPOOL_LABEL, Bounds::default());
+    let mut keys: FewMap<&str, BoundedSides> = FewMap::default();
+    keys.insert(NODEPOOL_LABEL, BoundedSides::default());
     if !is_static {
-        keys.insert(INSTANCE_TYPE_LABEL, Bounds::default());
+        keys.insert(INSTANCE_TYPE_LABEL, BoundedSides::default());
     }
     if !is_static && release.has(KarpenterVersion::CAPACITY_TYPES_REQUIRED) {
-        keys.insert(CAPACITY_TYPE_LABEL, Bounds::default());
+        keys.insert(CAPACITY_TYPE_LABEL, BoundedSides::default());
     }
     for (label, value) in template.labels.present().into_iter().flatten() {
         // The API server drops null values.
         if !value.is_null() {
-            keys.insert(canonical_label(label), Bounds::default());
+            keys.insert(canonical_label(label), BoundedSides::default());
         }
     }
     for requirement in template.requirements() {
@@ -83,13 +83,13 @@ fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Karpent
             continue;
         };
         let operator = requirement.operator.present();
-        let bounds = Bounds {
+        let sides = BoundedSides {
             lower: matches!(operator, Some("Gt" | "Gte")),
             upper: matches!(operator, Some("Lt" | "Lte")),
         };
-        if let Some(known) = keys.insert(canonical_label(key), bounds) {
-            known.lower |= bounds.lower;
-            known.upper |= bounds.upper;
+        if let Some(known) = keys.insert(canonical_label(key), sides) {
+            known.lower |= sides.lower;
+            known.upper |= sides.upper;
         }
     }
     let has_node_class = !release.has(KarpenterVersion::NODE_CLASS_LABELLED)

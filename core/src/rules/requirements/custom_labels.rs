@@ -2,10 +2,10 @@
 
 use super::Scope;
 use super::groups::{Group, Source};
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::Selection;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, [Silent], Shown);
 
@@ -20,7 +20,7 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         .report(
             &REQUIREMENT_RANDOM_LABEL,
             scope.entry(entry.index),
-            Problem::showing(entry.to_string()),
+            ErrorType::showing(entry.to_string()),
             "if pods select no value, it gets a random number",
         )
         .suggest("give it a value in template.metadata.labels, or list values with operator In");

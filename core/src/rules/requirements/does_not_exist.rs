@@ -5,8 +5,8 @@ use crate::karpenter::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, Operator, Provider, REGION_LABEL,
     ZONE_LABEL,
 };
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// The labels that the providers with a list give all their instance types, in their own domain. Others, such as
 /// those of GPUs, only some instance types carry.

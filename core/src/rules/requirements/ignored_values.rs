@@ -1,10 +1,10 @@
 //! Operators and values that do not belong together: legal, but probably a mistake.
 
 use super::{Entry, Scope};
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::Operator;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_VALUES_IGNORED: Rule = rule!("requirement-values-ignored", Warning, [Silent], Shown);
 pub static REQUIREMENT_NOT_IN_NOTHING: Rule = rule!("requirement-not-in-nothing", Warning, [Silent], Shown);
@@ -24,7 +24,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
                 .report(
                     &REQUIREMENT_VALUES_IGNORED,
                     path(),
-                    Problem::showing("[…]"),
+                    ErrorType::showing("[…]"),
                     reason,
                 )
                 .suggest(format!("write operator {likely}, or remove the values"));
@@ -32,7 +32,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         Operator::NotIn if entry.values.is_empty() => {
             let reason = "without values NotIn excludes nothing and acts as Exists";
             findings
-                .report(&REQUIREMENT_NOT_IN_NOTHING, path(), Problem::Required, reason)
+                .report(&REQUIREMENT_NOT_IN_NOTHING, path(), ErrorType::Required, reason)
                 .suggest("name what to exclude, or write operator Exists");
         }
         _ => {}

@@ -1,11 +1,11 @@
 //! The syntax of a requirement's key.
 
 use super::{Scope, restricted};
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::karpenter::{Field, Requirement};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::{by_crd_or, by_runtime};
+use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
 
 /// Longest key, in bytes, that the CRD accepts. A legal key may be one byte longer.
@@ -28,7 +28,7 @@ pub fn check<'a>(
             findings.report(
                 &REQUIREMENT_KEY,
                 scope.field(requirement.index, "key"),
-                Problem::Required,
+                ErrorType::Required,
                 "must name the label that the requirement is about",
             );
             return None;

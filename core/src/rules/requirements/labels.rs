@@ -3,9 +3,9 @@
 use super::Scope;
 use crate::diagnostic::{Origin, Severity, Suggestion};
 use crate::karpenter::{LabelKind, Provider, likely_label};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
+use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_LABEL_MISSPELT: Rule =
     rule!("requirement-label-misspelt", Error, [Runtime, Silent], Read);

@@ -4,8 +4,8 @@ use super::{Entry, Scope};
 use crate::diagnostic::{FieldPath, Origin};
 use crate::json::FewMap;
 use crate::karpenter::{Field, KarpenterVersion, Operator, Requirement, whole_number};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// The largest number that the CRD accepts.
 const LARGEST: i64 = 50;

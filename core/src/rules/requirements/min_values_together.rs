@@ -4,8 +4,8 @@ use super::Scope;
 use super::groups::{Group, Source};
 use super::min_values::{is_more_than, path};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_MIN_VALUES_TOGETHER: Rule =
     rule!("requirement-min-values-together", Error, [Silent], Shown);

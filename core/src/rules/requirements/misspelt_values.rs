@@ -7,8 +7,8 @@ use crate::diagnostic::Suggestion;
 use crate::karpenter::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer,
 };
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// Common names of architectures in lower case, with the names in Kubernetes.
 const ARCHITECTURES: &[(&str, &str)] = &[

@@ -1,13 +1,13 @@
 //! The operator of a requirement, and whether it fits the label.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Problem, Suggestion};
+use crate::diagnostic::{ErrorType, Suggestion};
 use crate::karpenter::{
     Availability, EnumValues, Field, LabelKind, LabelValues, Operator, REGION_LABEL, Requirement,
     WINDOWS_BUILD_LABEL,
 };
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 /// Common wrong names of operators in lower case, with the right ones.
 const SYNONYMS: &[(&str, Operator)] = &[
@@ -56,7 +56,7 @@ pub fn check(
                 .report(
                     &REQUIREMENT_OPERATOR,
                     path(),
-                    Problem::Required,
+                    ErrorType::Required,
                     "must say how the label relates to the values",
                 )
                 .suggest(suggestion);

@@ -2,8 +2,8 @@
 
 use super::{Entry, Scope};
 use crate::karpenter::{KarpenterVersion, Operator, integer};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_BOUND: Rule = rule!("requirement-bound", Error, [Silent], Shown);
 

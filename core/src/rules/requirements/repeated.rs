@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::groups::Group;
 use super::{Entry, Scope};
-use crate::diagnostic::Problem;
+use crate::diagnostic::ErrorType;
 use crate::json::FewMap;
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_VALUE_TWICE: Rule = rule!("requirement-value-twice", Warning, [Silent], Shown);
 pub static REQUIREMENT_TWICE: Rule = rule!("requirement-twice", Warning, [Silent], Shown);
@@ -55,7 +55,7 @@ pub fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Find
                 .report(
                     &REQUIREMENT_TWICE,
                     scope.entry(entry.index),
-                    Problem::showing(entry.to_string()),
+                    ErrorType::showing(entry.to_string()),
                     format!("says the same as {earlier}"),
                 )
                 .related(earlier)

@@ -3,9 +3,9 @@
 use super::Scope;
 use crate::diagnostic::Suggestion;
 use crate::karpenter::{Provider, TemplateOwner, likely_label};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
+use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted", Error, [Schema]);
 

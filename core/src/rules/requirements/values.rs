@@ -1,12 +1,12 @@
 //! The values of a requirement: how many its operator takes, and the syntax of each.
 
 use super::Scope;
-use crate::diagnostic::{Problem, Suggestion, quoted};
+use crate::diagnostic::{ErrorType, Suggestion, quoted};
 use crate::json::Json;
 use crate::karpenter::{Field, Operator, Requirement, integer};
-use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
+use crate::rules::rule::Rule;
 use crate::value::label::{corrected_value, label_value};
 
 pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, [Schema]);
@@ -52,18 +52,18 @@ fn check_count(
             findings.report(
                 &REQUIREMENT_VALUES,
                 path(),
-                Problem::Required,
+                ErrorType::Required,
                 "operator In needs at least one value",
             );
         }
         Operator::Gt | Operator::Lt | Operator::Gte | Operator::Lte if values.len() != 1 => {
-            let (problem, reason) = if values.is_empty() {
-                (Problem::Required, format!("operator {name} needs a number"))
+            let (error_type, reason) = if values.is_empty() {
+                (ErrorType::Required, format!("operator {name} needs a number"))
             } else {
-                let problem = Problem::TooMany { actual: values.len() };
-                (problem, format!("operator {name} compares with one number"))
+                let error_type = ErrorType::TooMany { actual: values.len() };
+                (error_type, format!("operator {name} compares with one number"))
             };
-            findings.report(&REQUIREMENT_VALUES, path(), problem, reason);
+            findings.report(&REQUIREMENT_VALUES, path(), error_type, reason);
         }
         _ => return true,
     }

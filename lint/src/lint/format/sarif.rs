@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, as code scanning reads it: one log with one run.
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
-use poolgate_core::rule::Page;
+use poolgate_core::rules::rule::Page;
 use serde_json::{Value, json};
 
 use super::super::finding::Finding;

@@ -9,14 +9,14 @@ use crate::nodelimit::plan::replacement_outcome::{Ended, ReplacementOutcome};
 use crate::nodelimit::plan::situation::Situation;
 
 /// What to report on each topic.
-pub fn topics(now: &Situation<'_>, decided: &Replacements<'_>) -> [(Topic, Option<News>); 5] {
+pub fn topics(situation: &Situation<'_>, decided: &Replacements<'_>) -> [(Topic, Option<News>); 5] {
     let ended = |outcome: ReplacementOutcome| decided.ended.iter().find(|ended| ended.outcome == outcome);
     let begun = decided.ledger.as_ref();
     let begun = begun.and_then(|ledger| ledger.replacement.as_ref());
     [
         (
             Topic::ReplacementStarted,
-            begun.map(|replacement| started(now, replacement)),
+            begun.map(|replacement| started(situation, replacement)),
         ),
         (Topic::ReplacementBlocked, blocked(decided)),
         (Topic::ReplacementRefused, decided.refused.as_deref().map(refused)),
@@ -31,7 +31,7 @@ pub fn topics(now: &Situation<'_>, decided: &Replacements<'_>) -> [(Topic, Optio
     ]
 }
 
-fn started(now: &Situation<'_>, replacement: &Replacement) -> News {
+fn started(situation: &Situation<'_>, replacement: &Replacement) -> News {
     let Replacement {
         uid,
         claim,
@@ -42,9 +42,9 @@ fn started(now: &Situation<'_>, replacement: &Replacement) -> News {
     let then = "and the pool is full: it is terminated first and then replaced";
     let message = match reason {
         ReplacedFor::Unhealthy => {
-            let bound = bound(now, uid);
+            let bound = bound(situation, uid);
             // Karpenter does not count the node any more: see `spec_limit`.
-            let denied = if now.pool.leaves_limit_to_poolgate {
+            let denied = if situation.pool.leaves_limit_to_poolgate {
                 ""
             } else {
                 "; until it is gone, Karpenter asks for its place and is denied"
@@ -60,12 +60,15 @@ fn started(now: &Situation<'_>, replacement: &Replacement) -> News {
 }
 
 /// How long the drain of a claim may take.
-fn bound(now: &Situation<'_>, uid: &Uid) -> String {
-    let claim = now.claims.iter().find(|claim| *claim.claim.uid == *uid.as_str());
+fn bound(situation: &Situation<'_>, uid: &Uid) -> String {
+    let claim = situation
+        .claims
+        .iter()
+        .find(|claim| *claim.claim.uid == *uid.as_str());
     if claim.is_some_and(|claim| claim.claim.has_grace_period) {
         return "its terminationGracePeriod".to_owned();
     }
-    format!("{} s", now.pool.repair_grace_period.as_secs())
+    format!("{} s", situation.pool.repair_grace_period.as_secs())
 }
 
 fn blocked(decided: &Replacements<'_>) -> Option<News> {

@@ -20,21 +20,21 @@ const CALM: Duration = Duration::from_mins(2);
 const ELSEWHERE: Duration = Duration::from_mins(1);
 
 /// Chooses the next node, if there is one: the oldest claim first.
-pub fn choose<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) {
-    look_again_in_time(now, decided);
-    if !asks(now) || !decided.waiting.is_empty() || decided.obstacle.is_some() || !is_quiet(now) {
+pub fn choose<'p>(situation: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) {
+    look_again_in_time(situation, decided);
+    if !asks(situation) || !decided.waiting.is_empty() || decided.obstacle.is_some() || !is_quiet(situation) {
         return;
     }
     let calm_from = memory.calm_since.map(|since| since.plus(CALM));
-    if calm_from.is_none_or(|from| from > now.clock) {
+    if calm_from.is_none_or(|from| from > situation.clock) {
         if let Some(from) = calm_from {
             decided.look_again(from);
         }
         return;
     }
     let may_go = |claim: &&ClaimState<'_>| claim.may_be_replaced() && !memory.is_refused(claim);
-    if let Some(claim) = now.claims.iter().copied().find(may_go) {
-        decided.list(now, claim, ReplacedFor::Drifted);
+    if let Some(claim) = situation.claims.iter().copied().find(may_go) {
+        decided.list(situation, claim, ReplacedFor::Drifted);
     }
     if let Some(at) = memory.refusal_ends() {
         decided.look_again(at);
@@ -42,14 +42,17 @@ pub fn choose<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut
 }
 
 /// Asks for another decision where nothing that happens to this pool shows that its turn may have come.
-fn look_again_in_time(now: &Situation<'_>, decided: &mut Replacements<'_>) {
-    if !wants(now) {
+fn look_again_in_time(situation: &Situation<'_>, decided: &mut Replacements<'_>) {
+    if !wants(situation) {
         return;
     }
     let over = decided
         .obstacle
-        .and_then(|obstacle| obstacle.look_again_at(now.clock));
-    let elsewhere = now.state.replaces_elsewhere.then(|| now.clock.plus(ELSEWHERE));
+        .and_then(|obstacle| obstacle.look_again_at(situation.clock));
+    let elsewhere = situation
+        .state
+        .replaces_elsewhere
+        .then(|| situation.clock.plus(ELSEWHERE));
     for at in over.into_iter().chain(elsewhere) {
         decided.look_again(at);
     }
@@ -57,32 +60,34 @@ fn look_again_in_time(now: &Situation<'_>, decided: &mut Replacements<'_>) {
 
 /// Whether a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
 /// asks for no node before there is a place.
-pub fn may_go(now: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
-    asks(now)
+pub fn may_go(situation: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
+    asks(situation)
         && decided.waiting.is_empty()
         && decided.obstacle.is_none()
-        && is_quiet(now)
+        && is_quiet(situation)
         && claim.may_be_replaced()
 }
 
 /// Whether the pool wants drifted nodes to be replaced at its limit, and lets poolgate write what Karpenter sees of it.
-fn wants(now: &Situation<'_>) -> bool {
-    now.pool.at_limit == AtLimit::Replace && now.pool.leaves_limit_to_poolgate
+fn wants(situation: &Situation<'_>) -> bool {
+    situation.pool.at_limit == AtLimit::Replace && situation.pool.leaves_limit_to_poolgate
 }
 
 /// Whether the pool asks for a replacement: it wants one, and no other pool's node is being replaced.
-fn asks(now: &Situation<'_>) -> bool {
-    wants(now) && !now.state.replaces_elsewhere
+fn asks(situation: &Situation<'_>) -> bool {
+    wants(situation) && !situation.state.replaces_elsewhere
 }
 
 /// Whether nothing else happens to the pool's nodes.
-fn is_quiet(now: &Situation<'_>) -> bool {
+fn is_quiet(situation: &Situation<'_>) -> bool {
     let is_busy = |claim: &ClaimState<'_>| {
         claim.is_going() || !claim.claim.conditions.initialized || claim.claim.conditions.rebooting
     };
-    let budget = now.counts.budget(now.pool, Reason::Drifted, now.wall);
-    budget.is_none_or(|budget| budget > now.counts.disrupting())
-        && !now.claims.iter().any(|claim| is_busy(claim))
+    let budget = situation
+        .counts
+        .budget(situation.pool, Reason::Drifted, situation.wall);
+    budget.is_none_or(|budget| budget > situation.counts.disrupting())
+        && !situation.claims.iter().any(|claim| is_busy(claim))
 }
 
 impl ClaimState<'_> {

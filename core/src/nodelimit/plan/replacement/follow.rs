@@ -19,26 +19,26 @@ const REPLACED_WITHIN: Duration = Duration::from_mins(15);
 
 /// Decides on the next step.
 pub fn follow<'p>(
-    now: &Situation<'p>,
+    situation: &Situation<'p>,
     replacement: &Replacement,
     memory: &mut ReplacementMemory,
     decided: &mut Replacements<'p>,
 ) {
     let is_its = |claim: &&ClaimState<'_>| *claim.claim.uid == *replacement.uid.as_str();
-    let claim = now.claims.iter().copied().find(is_its);
+    let claim = situation.claims.iter().copied().find(is_its);
     let is_gone = claim.is_none();
-    memory.gone_since = is_gone.then(|| memory.gone_since.unwrap_or(now.clock));
+    memory.gone_since = is_gone.then(|| memory.gone_since.unwrap_or(situation.clock));
     match claim {
         Some(claim) if claim.claim.deleted.is_none() => {
             let may_go = match replacement.reason {
-                ReplacedFor::Unhealthy => decided.obstacle.is_none() && now.has_fresh_verdict(claim),
-                ReplacedFor::Drifted => drifted::may_go(now, claim, decided),
+                ReplacedFor::Unhealthy => decided.obstacle.is_none() && situation.has_fresh_verdict(claim),
+                ReplacedFor::Drifted => drifted::may_go(situation, claim, decided),
             };
             // Nothing may show that a verdict is no longer fresh.
-            decided.look_again(now.clock.plus(VERDICT_LASTS));
+            decided.look_again(situation.clock.plus(VERDICT_LASTS));
             // Of a drifted one, Karpenter must see first that there is no place.
             let is_limit_written =
-                replacement.reason == ReplacedFor::Unhealthy || spec_limit::decide(now).is_none();
+                replacement.reason == ReplacedFor::Unhealthy || spec_limit::decide(situation).is_none();
             match (may_go, is_limit_written) {
                 (true, true) => decided.delete = Some(ObjectRef::to_claim(claim.claim)),
                 (true, false) => {}
@@ -50,29 +50,29 @@ pub fn follow<'p>(
         }
         Some(claim) => {
             memory.turn = None;
-            decided.deadline = deadline(now, claim.claim, replacement.reason);
+            decided.deadline = deadline(situation, claim.claim, replacement.reason);
         }
         None => {
             memory.turn = None;
-            wait_for_newer(now, replacement, memory, decided);
+            wait_for_newer(situation, replacement, memory, decided);
         }
     }
 }
 
 /// The bound of a drain: a PodDisruptionBudget could hold it up forever. Karpenter sets the one of a claim that has a
 /// `terminationGracePeriod` itself.
-fn deadline(now: &Situation<'_>, claim: &Claim, reason: ReplacedFor) -> Option<Deadline> {
+fn deadline(situation: &Situation<'_>, claim: &Claim, reason: ReplacedFor) -> Option<Deadline> {
     let is_bounded = claim.has_deadline || claim.has_grace_period || reason != ReplacedFor::Unhealthy;
-    let grace = SignedDuration::try_from(now.pool.repair_grace_period).ok()?;
+    let grace = SignedDuration::try_from(situation.pool.repair_grace_period).ok()?;
     let at = claim.deleted?.checked_add(grace).ok()?;
-    (!is_bounded && now.settings.rights.patch).then(|| Deadline {
+    (!is_bounded && situation.settings.rights.patch).then(|| Deadline {
         claim: ObjectRef::to_claim(claim),
         at,
     })
 }
 
 fn wait_for_newer<'p>(
-    now: &Situation<'p>,
+    situation: &Situation<'p>,
     replacement: &Replacement,
     memory: &mut ReplacementMemory,
     decided: &mut Replacements<'p>,
@@ -83,16 +83,16 @@ fn wait_for_newer<'p>(
             && claim.conditions.initialized
             && claim.created.as_second() > replacement.newest
     };
-    if now.claims.iter().copied().any(|claim| is_newer(&claim)) {
+    if situation.claims.iter().copied().any(|claim| is_newer(&claim)) {
         memory.gone_since = None;
         return decided.clear(replacement, ReplacementOutcome::Replaced);
     }
-    let ends = memory.gone_since.unwrap_or(now.clock).plus(REPLACED_WITHIN);
-    if ends > now.clock {
+    let ends = memory.gone_since.unwrap_or(situation.clock).plus(REPLACED_WITHIN);
+    if ends > situation.clock {
         return decided.look_again(ends);
     }
     memory.gone_since = None;
-    if !now.is_awaited {
+    if !situation.is_awaited {
         // No pod needs the node any more.
         return decided.clear(replacement, ReplacementOutcome::Replaced);
     }
@@ -100,19 +100,19 @@ fn wait_for_newer<'p>(
     decided.ledger = Some(ReplacementState {
         replacement: None,
         stopped: Some(Stopped {
-            at: now.wall.as_second(),
-            template: now.pool.template_hash,
-            class_ready_since: now.pool.class_ready_since.map(jiff::Timestamp::as_second),
+            at: situation.wall.as_second(),
+            template: situation.pool.template_hash,
+            class_ready_since: situation.pool.class_ready_since.map(jiff::Timestamp::as_second),
         }),
     });
 }
 
 /// Whether what kept the last node from being replaced may be over. Poolgate's own writes, and other changes of the
 /// NodePool's status, do not show that.
-pub fn goes_on(now: &Situation<'_>, stopped: Stopped) -> bool {
-    let class_ready_since = now.pool.class_ready_since.map(jiff::Timestamp::as_second);
+pub fn goes_on(situation: &Situation<'_>, stopped: Stopped) -> bool {
+    let class_ready_since = situation.pool.class_ready_since.map(jiff::Timestamp::as_second);
     let is_ready_anew = class_ready_since.is_some() && class_ready_since != stopped.class_ready_since;
-    now.pool.template_hash != stopped.template || is_ready_anew
+    situation.pool.template_hash != stopped.template || is_ready_anew
 }
 
 impl Replacements<'_> {

@@ -50,25 +50,28 @@ pub struct Replacements<'p> {
 }
 
 /// Decides what to do about nodes that must be replaced.
-pub fn decide<'p>(now: &Situation<'p>, memory: &mut Memory) -> Replacements<'p> {
+pub fn decide<'p>(situation: &Situation<'p>, memory: &mut Memory) -> Replacements<'p> {
     let mut decided = Replacements::default();
     let memory = &mut memory.replacements;
-    if !now.is_acted_upon() {
+    if !situation.is_acted_upon() {
         *memory = ReplacementMemory::default();
         return decided;
     }
-    let waits = |claim: &&ClaimState<'_>| now.waits_for_repair(claim);
-    decided.waiting = now.claims.iter().copied().filter(waits).collect();
-    memory.see(&decided.waiting, now.is_awaited, now.clock);
-    decided.obstacle = Obstacle::of(now);
-    match (&now.state.ledger.replacement, now.state.ledger.stopped) {
-        (Some(replacement), _) => follow::follow(now, replacement, memory, &mut decided),
-        (None, Some(stopped)) if follow::goes_on(now, stopped) => {
+    let waits = |claim: &&ClaimState<'_>| situation.waits_for_repair(claim);
+    decided.waiting = situation.claims.iter().copied().filter(waits).collect();
+    memory.see(&decided.waiting, situation.is_awaited, situation.clock);
+    decided.obstacle = Obstacle::of(situation);
+    match (
+        &situation.state.ledger.replacement,
+        situation.state.ledger.stopped,
+    ) {
+        (Some(replacement), _) => follow::follow(situation, replacement, memory, &mut decided),
+        (None, Some(stopped)) if follow::goes_on(situation, stopped) => {
             decided.ledger = Some(ReplacementState::default());
         }
         (None, _) => {
-            turn::take(now, memory, &mut decided);
-            drifted::choose(now, memory, &mut decided);
+            turn::take(situation, memory, &mut decided);
+            drifted::choose(situation, memory, &mut decided);
         }
     }
     decided.refused = memory.refusal().map(str::to_owned);

@@ -41,42 +41,48 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// The obstacle for every node of a pool, if there is one.
-    pub fn of(now: &Situation<'_>) -> Option<Self> {
-        let Some(limit) = now.pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard) else {
+    pub fn of(situation: &Situation<'_>) -> Option<Self> {
+        let Some(limit) = situation
+            .pool
+            .limit
+            .filter(|limit| limit.mode == NodeLimitMode::Hard)
+        else {
             return Some(Self::NotHard);
         };
-        let (nodes, rights) = (limit.nodes as usize, now.settings.rights);
-        let (existing, unseen) = (now.counts.claims.existing, now.counts.unseen);
-        let surge = now.pool.surge as usize;
+        let (nodes, rights) = (limit.nodes as usize, situation.settings.rights);
+        let (existing, unseen) = (situation.counts.claims.existing, situation.counts.unseen);
+        let surge = situation.pool.surge as usize;
         if existing + unseen < nodes + surge {
             return Some(Self::HasRoom);
         }
         if surge > 0 && existing <= nodes + surge {
             return Some(Self::Surging);
         }
-        if now.pool.at_limit == AtLimit::Block {
+        if situation.pool.at_limit == AtLimit::Block {
             return Some(Self::Block);
         }
         if !(rights.delete && rights.patch) {
             return Some(Self::Rights(rights));
         }
-        if let Some(stopped) = now.state.ledger.stopped {
+        if let Some(stopped) = situation.state.ledger.stopped {
             return Some(Self::Stopped(stopped));
         }
-        if !now.pool.is_ready {
+        if !situation.pool.is_ready {
             return Some(Self::NotReady);
         }
         if existing > nodes {
             return Some(Self::AboveLimit);
         }
-        let settled_at = now.settled_at().map(|at| at.max(now.limit_settled_at()));
-        if settled_at.is_none_or(|at| at > now.clock) {
+        let settled_at = situation
+            .settled_at()
+            .map(|at| at.max(situation.limit_settled_at()));
+        if settled_at.is_none_or(|at| at > situation.clock) {
             return Some(Self::Settling(settled_at));
         }
         if unseen > 0 {
             return Some(Self::Reserved);
         }
-        (now.state.terminations_left == 0).then_some(Self::Paced)
+        (situation.state.terminations_left == 0).then_some(Self::Paced)
     }
 
     /// When to look again whether it is over, if nothing shows that.

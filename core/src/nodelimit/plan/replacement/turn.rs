@@ -21,39 +21,39 @@ const BECAUSE_OF_ANOTHER: Duration = Duration::from_mins(5);
 const WITHOUT_ROOM: Duration = Duration::from_mins(10);
 
 /// Continues or ends a turn, and begins the next one. A node with a fresh verdict is listed.
-pub fn take<'p>(now: &Situation<'p>, memory: &mut ReplacementMemory, decided: &mut Replacements<'p>) {
+pub fn take<'p>(situation: &Situation<'p>, memory: &mut ReplacementMemory, decided: &mut Replacements<'p>) {
     if let Some(turn) = memory.turn.take() {
-        memory.turn = continued(now, turn, memory, decided);
+        memory.turn = continued(situation, turn, memory, decided);
     }
     if memory.turn.is_none() {
-        memory.turn = next(now, memory, decided);
+        memory.turn = next(situation, memory, decided);
     }
     let Some(turn) = &memory.turn else { return };
     decided.look_again(turn.end());
-    let its = now.claims.iter().copied().find(|claim| turn.is_of(claim));
+    let its = situation.claims.iter().copied().find(|claim| turn.is_of(claim));
     if decided.obstacle.is_none()
-        && let Some(claim) = its.filter(|claim| now.has_fresh_verdict(claim))
+        && let Some(claim) = its.filter(|claim| situation.has_fresh_verdict(claim))
     {
-        decided.list(now, claim, ReplacedFor::Unhealthy);
+        decided.list(situation, claim, ReplacedFor::Unhealthy);
     }
 }
 
 /// The same turn, unless it is over.
 fn continued<'p>(
-    now: &Situation<'p>,
+    situation: &Situation<'p>,
     turn: Turn,
     memory: &mut ReplacementMemory,
     decided: &mut Replacements<'p>,
 ) -> Option<Turn> {
-    let claim = now.claims.iter().copied().find(|claim| turn.is_of(claim));
+    let claim = situation.claims.iter().copied().find(|claim| turn.is_of(claim));
     let claim = claim.filter(|claim| claim.claim.deleted.is_none())?;
     let node = claim.node.filter(|node| !node.marks.forbid_repair())?;
-    let was_in_vain = claim.is_to_be_repaired() && now.has_tried_in_vain(claim);
-    if was_in_vain && (decided.obstacle.is_some() || turn.end() <= now.clock) {
-        memory.barred.insert(turn.uid, now.clock);
+    let was_in_vain = claim.is_to_be_repaired() && situation.has_tried_in_vain(claim);
+    if was_in_vain && (decided.obstacle.is_some() || turn.end() <= situation.clock) {
+        memory.barred.insert(turn.uid, situation.clock);
         return None;
     }
-    if turn.end() > now.clock {
+    if turn.end() > situation.clock {
         return Some(turn);
     }
     // If it is still to be repaired, and was not in vain, Karpenter is at it.
@@ -67,13 +67,21 @@ fn continued<'p>(
 }
 
 /// The next turn: nodes that Karpenter wants to repair now come first, then those that were barred first.
-fn next<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) -> Option<Turn> {
+fn next<'p>(
+    situation: &Situation<'p>,
+    memory: &ReplacementMemory,
+    decided: &mut Replacements<'p>,
+) -> Option<Turn> {
     let is_barred = |claim: &ClaimState<'_>| claim.node.is_some_and(|node| node.marks.held_for().repair);
     let first = decided.waiting.iter().copied().min_by_key(|claim| {
         let since = memory.barred.get(&claim.claim.uid).copied();
         (is_barred(claim), since, claim.age_key())
     })?;
-    let barred_since = memory.barred.get(&first.claim.uid).copied().unwrap_or(now.clock);
+    let barred_since = memory
+        .barred
+        .get(&first.claim.uid)
+        .copied()
+        .unwrap_or(situation.clock);
     let waits = match decided.obstacle {
         None => Duration::ZERO,
         Some(Obstacle::HasRoom | Obstacle::Surging) => WITH_ROOM,
@@ -81,11 +89,11 @@ fn next<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Repla
         Some(_) => WITHOUT_ROOM,
     };
     let begins = barred_since.plus(waits);
-    if begins > now.clock {
+    if begins > situation.clock {
         decided.look_again(begins);
         if let Some(until) = decided
             .obstacle
-            .and_then(|obstacle| obstacle.look_again_at(now.clock))
+            .and_then(|obstacle| obstacle.look_again_at(situation.clock))
         {
             decided.look_again(until);
         }
@@ -93,17 +101,17 @@ fn next<'p>(now: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Repla
     }
     Some(Turn {
         uid: Arc::clone(&first.claim.uid),
-        since: now.clock,
+        since: situation.clock,
     })
 }
 
 impl<'p> Replacements<'p> {
     /// Lists a claim in the ledger: nothing else may be deleted to make room.
-    pub fn list(&mut self, now: &Situation<'p>, claim: &ClaimState<'p>, reason: ReplacedFor) {
+    pub fn list(&mut self, situation: &Situation<'p>, claim: &ClaimState<'p>, reason: ReplacedFor) {
         let (Ok(uid), Some(node)) = (Uid::new(&claim.claim.uid), claim.node) else {
             return;
         };
-        let newest = now
+        let newest = situation
             .claims
             .iter()
             .map(|claim| claim.claim.created.as_second())

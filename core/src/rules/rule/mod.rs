@@ -2,7 +2,7 @@
 
 mod page;
 
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, RuleId, Severity};
 
 pub use page::Page;
 
@@ -41,7 +41,7 @@ pub struct Rule {
 #[macro_export]
 macro_rules! rule {
     ($id:literal, $severity:ident, [$($origin:ident),+] $(, $evidence:ident)?) => {
-        $crate::rule::Rule {
+        $crate::rules::rule::Rule {
             id: $crate::diagnostic::RuleId::new($id),
             severity: $crate::rule!(@severity $severity),
             origins: &[$($crate::diagnostic::Origin::$origin),+],
@@ -53,7 +53,7 @@ macro_rules! rule {
     (@severity Off) => { None };
     (@severity $severity:ident) => { Some($crate::diagnostic::Severity::$severity) };
     (@evidence) => { None };
-    (@evidence $evidence:ident) => { Some($crate::rule::Evidence::$evidence) };
+    (@evidence $evidence:ident) => { Some($crate::rules::rule::Evidence::$evidence) };
 }
 
 impl Rule {
@@ -76,7 +76,7 @@ impl Rule {
     pub(crate) fn finding(
         &self,
         path: FieldPath,
-        problem: impl Into<Problem>,
+        error_type: impl Into<ErrorType>,
         reason: impl Into<String>,
     ) -> Diagnostic {
         Diagnostic {
@@ -85,7 +85,7 @@ impl Rule {
             // `rule!` takes no empty list.
             origin: self.origins.first().copied().unwrap_or(Origin::Poolgate),
             path,
-            problem: problem.into(),
+            error_type: error_type.into(),
             reason: reason.into(),
             suggestion: None,
             related: Vec::new(),

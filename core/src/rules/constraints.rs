@@ -8,11 +8,11 @@ use super::labels::LABELS_COUNT;
 use super::required::{FIELD_REQUIRED, group_of_v1beta1};
 use super::taints::TAINT_EFFECT;
 use super::weight::{self, WEIGHT};
-use crate::diagnostic::{FieldPath, Problem, Suggestion};
+use crate::diagnostic::{ErrorType, FieldPath, Suggestion};
 use crate::json::Json;
-use crate::karpenter::shape::{Legal, entries};
+use crate::karpenter::shape::{ConstraintKind, entries};
 use crate::karpenter::{TemplateOwner, whole_number};
-use crate::rule::Rule;
+use crate::rules::rule::Rule;
 
 /// The words about one constraint.
 struct Text {
@@ -139,8 +139,8 @@ fn field(owner: TemplateOwner, path: &FieldPath) -> String {
 }
 
 /// The words about a constraint of a field. A missing value and an illegal one are different rules.
-fn text(field: &str, legal: &Legal) -> Option<&'static Text> {
-    let must_be_present = matches!(legal, Legal::Present);
+fn text(field: &str, kind: &ConstraintKind) -> Option<&'static Text> {
+    let must_be_present = matches!(kind, ConstraintKind::Present);
     let mut texts = TEXTS.iter().filter(|text| text.fields.contains(&field));
     texts.find(|text| (text.rule.id == FIELD_REQUIRED.id) == must_be_present)
 }
@@ -151,22 +151,22 @@ pub fn report(
     owner: TemplateOwner,
     path: FieldPath,
     value: &Json<'_>,
-    legal: &Legal,
+    kind: &ConstraintKind,
     findings: &mut Findings<'_>,
 ) {
-    let Some(text) = text(&field(owner, &path), legal) else {
+    let Some(text) = text(&field(owner, &path), kind) else {
         return;
     };
-    let problem = match (legal, value) {
-        (Legal::Present, _) => Problem::Required,
-        (Legal::Within(_), Json::Number(number)) => match whole_number(number) {
+    let error_type = match (kind, value) {
+        (ConstraintKind::Present, _) => ErrorType::Required,
+        (ConstraintKind::Within(_), Json::Number(number)) => match whole_number(number) {
             Some(number) => number.into(),
             None => return,
         },
-        (Legal::AtMost(_), _) => Problem::TooMany {
+        (ConstraintKind::AtMost(_), _) => ErrorType::TooMany {
             actual: entries(value),
         },
-        (Legal::OneOf(words), Json::String(word)) => {
+        (ConstraintKind::OneOf(words), Json::String(word)) => {
             findings.unsupported(text.rule, path, word, words, text.reason);
             return;
         }
@@ -175,7 +175,7 @@ pub fn report(
     let suggestion =
         group_of_v1beta1(object, &path).or_else(|| (text.suggestion)(value).map(Suggestion::from));
     findings
-        .report(text.rule, path, problem, text.reason)
+        .report(text.rule, path, error_type, text.reason)
         .suggest_if_known(suggestion);
 }
 
@@ -203,25 +203,31 @@ mod tests {
     ];
 
     /// Passes each constraint of a table that is not about the text of a string to `found`, with a path to its field.
-    fn constraints(shape: &Shape, path: FieldPath, found: &mut impl FnMut(&FieldPath, &Legal)) {
+    fn each(shape: &Shape, path: FieldPath, found: &mut impl FnMut(&FieldPath, &ConstraintKind)) {
         match shape {
-            Shape::Demanding(demands, shape) => {
-                for demand in *demands {
-                    match demand.legal {
-                        Legal::AtMost(_) if matches!(shape, Shape::Text) => {}
-                        Legal::Present | Legal::Within(_) | Legal::AtMost(_) | Legal::OneOf(_) => {
-                            found(&path, &demand.legal);
+            Shape::Constrained(constraints, shape) => {
+                for constraint in *constraints {
+                    match constraint.kind {
+                        ConstraintKind::AtMost(_) if matches!(shape, Shape::Text) => {}
+                        ConstraintKind::Present
+                        | ConstraintKind::Within(_)
+                        | ConstraintKind::AtMost(_)
+                        | ConstraintKind::OneOf(_) => {
+                            found(&path, &constraint.kind);
                         }
-                        Legal::AtLeast(_) | Legal::Matches(_) | Legal::DateTime | Legal::Default(_) => {}
+                        ConstraintKind::AtLeast(_)
+                        | ConstraintKind::Matches(_)
+                        | ConstraintKind::DateTime
+                        | ConstraintKind::Default(_) => {}
                     }
                 }
-                constraints(shape, path, found);
+                each(shape, path, found);
             }
-            Shape::List(element) => constraints(element, path.index(0), found),
-            Shape::Map(entry) => constraints(entry, path.key("any"), found),
+            Shape::List(element) => each(element, path.index(0), found),
+            Shape::Map(entry) => each(entry, path.key("any"), found),
             Shape::Object(fields) | Shape::Open(fields) => {
                 for (name, shape) in *fields {
-                    constraints(shape, path.clone().key(*name), found);
+                    each(shape, path.clone().key(*name), found);
                 }
             }
             _ => {}
@@ -237,16 +243,18 @@ mod tests {
                 (TemplateOwner::Pool, nodepool(version)),
                 (TemplateOwner::Claim, nodeclaim(version)),
             ] {
-                constraints(shape, FieldPath::root(), &mut |path, legal| {
+                each(shape, FieldPath::root(), &mut |path, kind| {
                     let field = field(owner, path);
-                    let Some(text) = text(&field, legal) else {
-                        assert!(OWN_RULES.contains(&&*field), "{field} has no text for {legal:?}");
+                    let Some(text) = text(&field, kind) else {
+                        assert!(OWN_RULES.contains(&&*field), "{field} has no text for {kind:?}");
                         untold.insert(field);
                         return;
                     };
-                    let bounds = match legal {
-                        Legal::Within(range) => vec![range.start().to_string(), range.end().to_string()],
-                        Legal::AtMost(most) => vec![most.to_string()],
+                    let bounds = match kind {
+                        ConstraintKind::Within(range) => {
+                            vec![range.start().to_string(), range.end().to_string()]
+                        }
+                        ConstraintKind::AtMost(most) => vec![most.to_string()],
                         _ => Vec::new(),
                     };
                     for bound in bounds {

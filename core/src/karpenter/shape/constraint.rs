@@ -9,16 +9,16 @@ use crate::value::timestamp::crd_accepts_timestamp;
 
 /// One constraint on a value, and the releases with it.
 #[derive(Debug)]
-pub struct Demand {
-    /// What is legal.
-    pub legal: Legal,
+pub struct Constraint {
+    /// What is kind.
+    pub kind: ConstraintKind,
     since: KarpenterVersion,
     until: Option<KarpenterVersion>,
 }
 
-/// Which values of the right type are legal.
+/// Which values of the right type are kind.
 #[derive(Debug)]
-pub enum Legal {
+pub enum ConstraintKind {
     /// Any value, but it must be present.
     Present,
     /// Numbers in this range.
@@ -38,15 +38,15 @@ pub enum Legal {
 }
 
 /// A constraint of all releases that serve the version.
-pub(crate) const fn demand(legal: Legal) -> Demand {
-    Demand {
-        legal,
+pub(crate) const fn constraint(kind: ConstraintKind) -> Constraint {
+    Constraint {
+        kind,
         since: KarpenterVersion::OLDEST,
         until: None,
     }
 }
 
-impl Demand {
+impl Constraint {
     /// The same, in no release before this one.
     pub(crate) const fn since(self, major: u16, minor: u16, patch: u16) -> Self {
         let since = KarpenterVersion::new(major, minor, patch);
@@ -70,8 +70,8 @@ impl Demand {
     }
 }
 
-impl Legal {
-    /// Whether the value of a field is legal, apart from its type. What a string must look like is left to the rules
+impl ConstraintKind {
+    /// Whether the value of a field is kind, apart from its type. What a string must look like is left to the rules
     /// that read it: they know why.
     #[inline]
     pub(crate) fn allows(&self, value: &Json<'_>) -> bool {

@@ -26,12 +26,12 @@ const STRING: usize = 32;
 pub const MOST_PER_BYTE: usize = (OBJECT + STRING + ENTRY + LIST) / 5 + 1;
 
 /// The most bytes that a JSON text takes as [`Json`].
-pub fn weight(json: &[u8]) -> usize {
-    let mut weight = size_of::<Json<'_>>();
+pub fn parsed_size(json: &[u8]) -> usize {
+    let mut size = size_of::<Json<'_>>();
     let mut rest = json;
     while let Some((byte, after)) = rest.split_first() {
         rest = after;
-        weight += match byte {
+        size += match byte {
             b'{' => OBJECT,
             b'[' => LIST,
             b':' => ENTRY,
@@ -44,7 +44,7 @@ pub fn weight(json: &[u8]) -> usize {
             _ => 0,
         };
     }
-    weight
+    size
 }
 
 /// The bytes up to the end of a string that begins before them.
@@ -67,12 +67,12 @@ mod tests {
 
     #[test]
     fn what_stands_in_a_string_weighs_its_length_and_no_more() {
-        let plain = weight(br#"["xxxx"]"#);
-        assert_eq!(weight(br#"["{[:,"]"#), plain);
-        assert_eq!(weight(br#"["\"{\\"]"#), plain + 1);
-        assert!(weight(br#"["xxxx",{}]"#) > plain + OBJECT);
+        let plain = parsed_size(br#"["xxxx"]"#);
+        assert_eq!(parsed_size(br#"["{[:,"]"#), plain);
+        assert_eq!(parsed_size(br#"["\"{\\"]"#), plain + 1);
+        assert!(parsed_size(br#"["xxxx",{}]"#) > plain + OBJECT);
         for unfinished in [&br#"""#[..], br#""\"#, br#""xx\""#] {
-            assert!(weight(unfinished) < plain, "{unfinished:?}");
+            assert!(parsed_size(unfinished) < plain, "{unfinished:?}");
         }
     }
 
@@ -80,8 +80,8 @@ mod tests {
     fn no_text_weighs_more_than_its_length_allows() {
         for piece in ["{},", "[],", r#"{"":0},"#, "0,", r#""","#, r#"{"":["#] {
             let text = piece.repeat(1000);
-            let weight = weight(text.as_bytes());
-            assert!(weight <= text.len() * MOST_PER_BYTE, "{piece}: {weight}");
+            let size = parsed_size(text.as_bytes());
+            assert!(size <= text.len() * MOST_PER_BYTE, "{piece}: {size}");
         }
     }
 }

@@ -8,14 +8,14 @@ const LONGEST_QUOTE: usize = 80;
 
 /// What is wrong with a field: `field.ErrorType` of `k8s.io/apimachinery`, as far as poolgate needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
+pub enum ErrorType {
     /// The value is not legal.
     Invalid {
         /// The value as the message shows it; see [`quoted`].
         value: String,
     },
     /// The value is legal; it is only pointed out.
-    Legal {
+    Note {
         /// The value as the message shows it; see [`quoted`].
         value: String,
     },
@@ -42,11 +42,11 @@ pub enum Problem {
     },
 }
 
-impl Problem {
+impl ErrorType {
     /// The name of the problem in `status.details.causes[].reason`.
     pub const fn cause_reason(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } | Self::Legal { .. } | Self::Unknown => "FieldValueInvalid",
+            Self::Invalid { .. } | Self::Note { .. } | Self::Unknown => "FieldValueInvalid",
             Self::Mistyped { .. } => "FieldValueTypeInvalid",
             Self::Required => "FieldValueRequired",
             Self::Unsupported { .. } => "FieldValueNotSupported",
@@ -55,8 +55,8 @@ impl Problem {
     }
 
     /// A legal value, shown as it is in the object.
-    pub fn legal(value: &Json<'_>) -> Self {
-        Self::Legal { value: shown(value) }
+    pub fn note(value: &Json<'_>) -> Self {
+        Self::Note { value: shown(value) }
     }
 
     /// An illegal value, given as the message shows it.
@@ -71,31 +71,31 @@ impl Problem {
 }
 
 /// An illegal text.
-impl From<&str> for Problem {
+impl From<&str> for ErrorType {
     fn from(text: &str) -> Self {
         Self::showing(quoted(text))
     }
 }
 
 /// An illegal number.
-impl From<i64> for Problem {
+impl From<i64> for ErrorType {
     fn from(number: i64) -> Self {
         Self::showing(number.to_string())
     }
 }
 
 /// An illegal value, shown as it is in the object.
-impl From<&Json<'_>> for Problem {
+impl From<&Json<'_>> for ErrorType {
     fn from(value: &Json<'_>) -> Self {
         Self::showing(shown(value))
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ErrorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid { value } | Self::Mistyped { value } => write!(f, "Invalid value: {value}"),
-            Self::Legal { value } => f.write_str(value),
+            Self::Note { value } => f.write_str(value),
             Self::Required => f.write_str("Required value"),
             Self::Unknown => f.write_str("Unknown field"),
             Self::Unsupported { value, supported } => {
@@ -159,15 +159,18 @@ mod tests {
 
     #[test]
     fn sentences_begin_as_the_api_servers_do() {
-        assert_eq!(Problem::from("1e1.5").to_string(), r#"Invalid value: "1e1.5""#);
-        assert_eq!(Problem::mistyped(&Json::from(5)).to_string(), "Invalid value: 5");
+        assert_eq!(ErrorType::from("1e1.5").to_string(), r#"Invalid value: "1e1.5""#);
         assert_eq!(
-            Problem::mistyped(&Json::from(&json!({"a": 1}))).to_string(),
+            ErrorType::mistyped(&Json::from(5)).to_string(),
+            "Invalid value: 5"
+        );
+        assert_eq!(
+            ErrorType::mistyped(&Json::from(&json!({"a": 1}))).to_string(),
             "Invalid value: {…}"
         );
-        assert_eq!(Problem::Required.to_string(), "Required value");
-        assert_eq!(Problem::TooMany { actual: 101 }.to_string(), "Too many: 101");
-        let unsupported = Problem::Unsupported {
+        assert_eq!(ErrorType::Required.to_string(), "Required value");
+        assert_eq!(ErrorType::TooMany { actual: 101 }.to_string(), "Too many: 101");
+        let unsupported = ErrorType::Unsupported {
             value: quoted("hard"),
             supported: &["Hard", "Soft"],
         };

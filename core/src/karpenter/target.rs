@@ -28,13 +28,13 @@ impl ReleaseSource {
 
 /// What is known of the cluster's Karpenter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Karpenter {
+pub struct TargetKarpenter {
     release: KarpenterVersion,
     source: ReleaseSource,
     installed: Option<Arc<Installed>>,
 }
 
-impl Default for Karpenter {
+impl Default for TargetKarpenter {
     /// The newest release, with nothing but poolgate's built-in data.
     fn default() -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Default for Karpenter {
     }
 }
 
-impl From<KarpenterVersion> for Karpenter {
+impl From<KarpenterVersion> for TargetKarpenter {
     /// The release that the user names.
     fn from(release: KarpenterVersion) -> Self {
         Self {
@@ -56,10 +56,10 @@ impl From<KarpenterVersion> for Karpenter {
     }
 }
 
-impl Karpenter {
+impl TargetKarpenter {
     /// The same Karpenter, on a cluster with this definition.
     #[must_use]
-    pub fn on(&self, installed: Arc<Installed>) -> Self {
+    pub fn with_definition(&self, installed: Arc<Installed>) -> Self {
         let (release, source) = match self.source {
             ReleaseSource::User => (self.release, ReleaseSource::User),
             ReleaseSource::Newest | ReleaseSource::Definition => {

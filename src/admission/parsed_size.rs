@@ -1,6 +1,6 @@
 //! How much memory a review may take. The texts of objects say how much it will be, before they are built.
 
-use poolgate_core::json::{MOST_PER_BYTE, weight};
+use poolgate_core::json::{MOST_PER_BYTE, parsed_size};
 
 /// How much the objects of one review may take. The largest NodePools in use take a hundredth of it.
 pub const LIMIT: usize = 24 * 1024 * 1024;
@@ -22,7 +22,7 @@ pub fn fits(body: &[u8]) -> bool {
 }
 
 fn at_most(limit: usize, text: &[u8]) -> bool {
-    text.len() <= limit / MOST_PER_BYTE || weight(text) <= limit
+    text.len() <= limit / MOST_PER_BYTE || parsed_size(text) <= limit
 }
 
 #[cfg(test)]
