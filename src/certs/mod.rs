@@ -17,5 +17,5 @@ pub use files::CertificateFiles;
 pub use metrics::{CertificateMetrics, CertificateTimes};
 pub use pair::{Current, Pair, PairError, unix_seconds};
 pub use pem::{read_certificates, write_certificates};
-pub use self_signed::SelfSignedSource;
+pub use self_signed::self_signed;
 pub use trust::verify;

@@ -1,33 +1,22 @@
 //! A certificate for a laptop: a CA that exists only in this process, and a leaf for this machine.
 
-use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use poolgate_lint::files::replace;
 use rcgen::SanType;
 use rustls::pki_types::PrivateKeyDer;
-use tokio::time::{MissedTickBehavior, interval};
 
 use super::authority::{Authority, AuthorityError};
 use super::metrics::CertificateMetrics;
-use super::pair::{Current, Pair, PairError, unix_seconds};
+use super::pair::{Current, Pair, PairError};
 
-/// How long the CA is valid. It must outlast the process, because a client cannot follow a change. A long time is no risk:
-/// the key is never stored and is lost with the process.
-const AUTHORITY_LIFE: Duration = Duration::from_hours(10 * 365 * 24);
-
-/// How long a leaf is valid; less than the 398 days that the strictest clients accept.
-const LEAF_LIFE: Duration = Duration::from_hours(30 * 24);
-
-/// A leaf is renewed when less than this is left of it.
-const RENEW_BEFORE: Duration = Duration::from_hours(10 * 24);
-
-/// How often the wall clock is compared with the end of the leaf. A timer for the end itself would stop while a laptop
-/// sleeps.
-const CHECK: Duration = Duration::from_mins(1);
+/// How long CA and leaf are valid: longer than any process runs, so that nothing has to be renewed. A long time is no risk:
+/// the keys are never stored and are lost with the process.
+const LIFE: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// Why there is no self-signed certificate.
 #[derive(Debug, thiserror::Error)]
@@ -60,145 +49,55 @@ impl From<PairError> for SelfSignedError {
     }
 }
 
-/// The CA and its present leaf.
-pub struct SelfSignedSource {
-    authority: Authority,
-    names: Vec<SanType>,
-    current: Arc<Current>,
-    metrics: CertificateMetrics,
-}
-
-impl SelfSignedSource {
-    /// Makes a CA and a leaf for `localhost`, the loopback addresses and `address`.
-    pub fn create(
-        address: Option<IpAddr>,
-        now: SystemTime,
-        metrics: CertificateMetrics,
-    ) -> Result<Self, SelfSignedError> {
-        let authority = Authority::create("poolgate of this process", now, AUTHORITY_LIFE)?;
-
-        let mut names = vec![SanType::DnsName("localhost".try_into()?)];
-        let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        names.extend(loopback.map(SanType::IpAddress));
-        names.extend(
-            address
-                .filter(|address| !loopback.contains(address))
-                .map(SanType::IpAddress),
-        );
-
-        let source = Self {
-            authority,
-            names,
-            current: Arc::default(),
-            metrics,
-        };
-        let leaf = source.issue(now)?;
-        source.metrics.times.authority(source.authority.validity().1);
-        source.put_in_force(leaf);
-        Ok(source)
-    }
-
-    /// The certificate in force, now and after each renewal.
-    pub fn current(&self) -> Arc<Current> {
-        Arc::clone(&self.current)
-    }
-
-    /// Writes the certificate that a client must trust, as PEM: whole, or not at all.
-    pub fn write_authority(&self, path: &Path) -> Result<(), SelfSignedError> {
-        write_whole(path, self.authority.pem().as_bytes()).map_err(|cause| SelfSignedError::Write {
+/// Makes a CA and a leaf for `localhost`, the loopback addresses and `address`, and writes the CA's certificate, which a
+/// client must trust, to `ca_out` as PEM.
+pub fn self_signed(
+    address: Option<IpAddr>,
+    ca_out: Option<&Path>,
+    now: SystemTime,
+    metrics: &CertificateMetrics,
+) -> Result<Arc<Current>, SelfSignedError> {
+    let authority = Authority::create("poolgate of this process", now, LIFE)?;
+    let mut names = vec![SanType::DnsName("localhost".try_into()?)];
+    let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+    let address = address.filter(|address| !loopback.contains(address));
+    names.extend(loopback.into_iter().chain(address).map(SanType::IpAddress));
+    let issued = authority.issue(&names, now, LIFE)?;
+    let key = PrivateKeyDer::Pkcs8(issued.key.serialize_der().into());
+    let leaf = Pair::from_der(vec![issued.certificate], key)?;
+    metrics.times.authority(authority.validity().1);
+    metrics.times.leaf(leaf.not_before, leaf.not_after);
+    metrics.loads.loaded();
+    if let Some(path) = ca_out {
+        replace(path, &authority.pem()).map_err(|cause| SelfSignedError::Write {
             path: path.to_owned(),
             cause,
-        })
+        })?;
     }
-
-    /// Renews the leaf before it expires, until the process stops.
-    pub async fn watch(self) {
-        let mut ticks = interval(CHECK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            self.poll(SystemTime::now());
-        }
-    }
-
-    fn poll(&self, now: SystemTime) {
-        let due = unix_seconds(now + RENEW_BEFORE);
-        if self.current.not_after().is_some_and(|end| due < end) {
-            return;
-        }
-        match self.issue(now) {
-            Ok(leaf) => {
-                tracing::info!(serial = leaf.serial, "certificate renewed");
-                self.put_in_force(leaf);
-            }
-            Err(error) => {
-                self.metrics.loads.failed();
-                tracing::error!(%error, "the certificate cannot be renewed; the previous one stays in force");
-            }
-        }
-    }
-
-    fn issue(&self, now: SystemTime) -> Result<Pair, SelfSignedError> {
-        let issued = self.authority.issue(&self.names, now, LEAF_LIFE)?;
-        let key = PrivateKeyDer::Pkcs8(issued.key.serialize_der().into());
-        Ok(Pair::from_der(vec![issued.certificate], key)?)
-    }
-
-    fn put_in_force(&self, leaf: Pair) {
-        self.metrics.times.leaf(leaf.not_before, leaf.not_after);
-        self.metrics.loads.loaded();
-        self.current.replace(leaf);
-    }
-}
-
-/// Writes a file beside `path` and renames it, so that no reader of `path` sees half of it.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = PathBuf::from(beside);
-    fs::write(&beside, bytes)
-        .and_then(|()| fs::rename(&beside, path))
-        .inspect_err(|_| {
-            // It may not exist; the first error is the one to report.
-            let _ = fs::remove_file(&beside);
-        })
+    let current = Arc::<Current>::default();
+    current.replace(leaf);
+    Ok(current)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
-
-    const DAY: Duration = Duration::from_hours(24);
-
-    #[test]
-    fn the_leaf_is_renewed_by_the_wall_clock() {
-        let now = SystemTime::UNIX_EPOCH + 20_000 * DAY;
-        let metrics = CertificateMetrics::default();
-        let source = SelfSignedSource::create(None, now, metrics.clone()).expect("a source");
-        let first = source.current.leaf();
-        source.poll(now + LEAF_LIFE - RENEW_BEFORE - DAY);
-        assert_eq!(source.current.leaf(), first);
-        source.poll(now + LEAF_LIFE - RENEW_BEFORE);
-        assert_ne!(source.current.leaf(), first);
-        assert_eq!(
-            source.current.not_after(),
-            Some(unix_seconds(now + LEAF_LIFE + LEAF_LIFE - RENEW_BEFORE))
-        );
-        assert_eq!(metrics.loads.counts(), (2, 0, 0));
-    }
+    use crate::certs::pair::unix_seconds;
 
     #[test]
-    fn the_authority_is_written_whole_or_not_at_all() {
+    fn the_authority_is_written_and_the_leaf_lives_as_long() {
         let directory = tempfile::tempdir().expect("a directory");
-        let source = SelfSignedSource::create(None, SystemTime::now(), CertificateMetrics::default());
-        let source = source.expect("a source");
         let path = directory.path().join("ca.crt");
-        source.write_authority(&path).expect("written");
-        assert_eq!(fs::read_to_string(&path).expect("read"), source.authority.pem());
-        assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
-        let error = source
-            .write_authority(&directory.path().join("no/ca.crt"))
-            .expect_err("an error");
+        let now = SystemTime::UNIX_EPOCH + Duration::from_hours(20_000 * 24);
+        let metrics = CertificateMetrics::default();
+        let made = |path: &Path| self_signed(None, Some(path), now, &metrics);
+        let current = made(&path).expect("a certificate");
+        assert_eq!(current.not_after(), Some(unix_seconds(now + LIFE)));
+        let pem = fs::read_to_string(&path).expect("read");
+        assert!(pem.starts_with("-----BEGIN CERTIFICATE-----"), "{pem}");
+        let error = made(&directory.path().join("no/ca.crt")).expect_err("an error");
         assert!(error.to_string().contains("no/ca.crt"), "{error}");
     }
 }

@@ -14,7 +14,7 @@ use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{About, ClusterView, Reviewer};
 use crate::certs::{
-    CertificateFiles, CertificateMetrics, ClientAuthorityFile, Current, SelfSignedSource, client_names,
+    CertificateFiles, CertificateMetrics, ClientAuthorityFile, Current, client_names, self_signed,
 };
 use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::Cluster;
@@ -151,13 +151,13 @@ async fn start_certificates(
             Ok(current)
         }
         CertificateChoice::SelfSigned { ca_out } => {
-            let source = SelfSignedSource::create(args.listen.named_ip(), SystemTime::now(), metrics)?;
-            if let Some(path) = &ca_out {
-                source.write_authority(path)?;
-            }
-            let current = source.current();
-            process.tasks.spawn("certificate renewal", source.watch());
-            Ok(current)
+            let address = args.listen.named_ip();
+            Ok(self_signed(
+                address,
+                ca_out.as_deref(),
+                SystemTime::now(),
+                &metrics,
+            )?)
         }
     }
 }

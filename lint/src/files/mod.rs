@@ -26,6 +26,6 @@ pub use printable::clean;
 pub(crate) use printable::{name, xml};
 pub use read::read_bytes;
 pub(crate) use read::read_text;
-pub(crate) use replace::replace;
+pub use replace::replace;
 pub(crate) use streams::with_causes;
 pub use streams::{print, remark, stdin};
