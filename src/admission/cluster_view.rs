@@ -8,6 +8,7 @@ use arc_swap::{ArcSwap, Guard};
 use poolgate_core::karpenter::{Installed, TargetKarpenter};
 use poolgate_core::nodelimit::ClaimCounts;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::pools::{CachedPool, Pools};
 
@@ -17,6 +18,7 @@ pub struct ClusterView {
     /// The Karpenter release while no definition is known.
     without_definition: TargetKarpenter,
     karpenter: ArcSwap<TargetKarpenter>,
+    definition_set: watch::Sender<()>,
     /// None while the pools are not watched. Read only when a pool is scaled or makes a node, which is rare: a lock is good
     /// enough.
     pools: RwLock<Option<Pools>>,
@@ -46,6 +48,7 @@ impl ClusterView {
     pub fn new(karpenter: TargetKarpenter) -> Self {
         Self {
             karpenter: ArcSwap::from_pointee(karpenter.clone()),
+            definition_set: watch::Sender::new(()),
             without_definition: karpenter,
             pools: RwLock::default(),
             claims: RwLock::default(),
@@ -64,6 +67,12 @@ impl ClusterView {
             None => self.without_definition.clone(),
         };
         self.karpenter.store(Arc::new(karpenter));
+        self.definition_set.send_replace(());
+    }
+
+    /// Tells of each definition that is set from now on.
+    pub fn definition_changes(&self) -> watch::Receiver<()> {
+        self.definition_set.subscribe()
     }
 
     /// What is known of a static pool.

@@ -29,8 +29,8 @@ pub struct About {
 impl About {
     /// The warning of the webhook at a path, with its decision.
     pub fn warning(&self, webhook: &str, decision: &str) -> String {
-        let policy = self.policy.sha256();
-        let policy = policy.as_ref().map_or("built-in", |sha256| sha256);
+        let policy = self.policy.load();
+        let policy = policy.sha256.as_deref().unwrap_or("built-in");
         let mut text = format!(
             "{BEGINNING}path=/{webhook} decision={decision} version={} karpenter={} policy={policy}",
             env!("CARGO_PKG_VERSION"),

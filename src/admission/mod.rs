@@ -146,7 +146,7 @@ impl Reviewer {
             old,
             claims: old.and_then(|_| self.view.claims_of(&request.name)),
         };
-        review(&request, &self.policy.load(), &self.view.karpenter())
+        review(&request, &self.policy.load().policy, &self.view.karpenter())
     }
 
     fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use poolgate_core::diagnostic::Severity;
@@ -11,14 +10,10 @@ use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
-use tokio::time::sleep;
 
 use super::metrics::ClusterMetrics;
 use crate::admission::ClusterView;
 use crate::policy_watch::PolicyInForce;
-
-/// How often to look whether the policy or the definition has changed.
-const LOOK: Duration = Duration::from_secs(5);
 
 /// The rules that deny a pool, each once.
 type Rules = Vec<&'static str>;
@@ -100,9 +95,17 @@ impl StoredVerdicts {
     pub fn outdated(&self) -> LocalBoxFuture<'static, ()> {
         let (view, policy) = (Arc::clone(&self.view), self.policy.clone());
         let (by_policy, by_karpenter) = self.reviewed_with.clone();
+        let (mut policies, mut definitions) = (policy.changes(), view.definition_changes());
         Box::pin(async move {
-            while Arc::ptr_eq(&by_policy, &policy.load()) && Arc::ptr_eq(&by_karpenter, &view.karpenter()) {
-                sleep(LOOK).await;
+            loop {
+                let (policy, karpenter) = in_force(&policy, &view);
+                if !Arc::ptr_eq(&by_policy, &policy) || !Arc::ptr_eq(&by_karpenter, &karpenter) {
+                    return;
+                }
+                tokio::select! {
+                    _ = policies.changed() => {}
+                    _ = definitions.changed() => {}
+                }
             }
         })
     }
@@ -126,32 +129,30 @@ impl StoredVerdicts {
 }
 
 fn in_force(policy: &PolicyInForce, view: &ClusterView) -> (Arc<Policy>, Arc<TargetKarpenter>) {
-    (Arc::clone(&policy.load()), Arc::clone(&view.karpenter()))
+    (Arc::clone(&policy.load().policy), Arc::clone(&view.karpenter()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll, Waker};
+
     use poolgate_core::policy::Policy;
-    use tokio::time::{Instant, timeout};
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn another_definition_is_a_reason_to_review_everything_again() {
+    #[test]
+    fn another_definition_is_a_reason_to_review_everything_again() {
         let view = Arc::new(ClusterView::default());
-        let mut verdicts = StoredVerdicts::new(
-            Arc::clone(&view),
-            Policy::default().into(),
-            ClusterMetrics::default(),
-        );
-        let long = LOOK * 100;
-        assert!(timeout(long, verdicts.outdated()).await.is_err());
-        let begun = Instant::now();
-        let outdated = verdicts.outdated();
+        let policy = Policy::default().into();
+        let mut verdicts = StoredVerdicts::new(Arc::clone(&view), policy, ClusterMetrics::default());
+        let poll = |outdated: &mut LocalBoxFuture<'static, ()>| {
+            outdated.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        };
+        let mut outdated = verdicts.outdated();
+        assert_eq!(poll(&mut outdated), Poll::Pending);
         view.set_definition(None);
-        outdated.await;
-        assert!(begun.elapsed() <= LOOK);
+        assert_eq!(poll(&mut outdated), Poll::Ready(()));
         verdicts.list_begins();
-        assert!(timeout(long, verdicts.outdated()).await.is_err());
+        assert_eq!(poll(&mut verdicts.outdated()), Poll::Pending);
     }
 }

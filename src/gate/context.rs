@@ -81,8 +81,9 @@ impl GateContext {
         let object: &Value = pool.object.as_deref()?;
         let object = Json::from(object);
         let view = NodePool::view(ApiVersion::V1, &object);
-        let mut limit = NodeLimit::of(&view, &self.shared.policy.load())?;
-        if self.shared.policy.is_stand_in() && view.node_limit_mode().is_none() {
+        let loaded = self.shared.policy.load();
+        let mut limit = NodeLimit::of(&view, &loaded.policy)?;
+        if loaded.is_stand_in && view.node_limit_mode().is_none() {
             let stored = self.ledgers.borrow().get(name);
             let before = stored.as_ref().and_then(|stored| stored.ledger.limit());
             limit.mode = before.map_or(limit.mode, |before| before.mode);

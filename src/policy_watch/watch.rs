@@ -2,56 +2,62 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use arc_swap::{ArcSwap, Guard};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file::Mistake;
 use poolgate_lint::policy_file::{self, LoadError, placed};
+use tokio::sync::watch;
 
 use super::metrics::PolicyMetrics;
 use crate::polled_file::{Load, read_in_time};
 use poolgate_core::sha256::sha256;
 
+/// A policy, and what is known of its file.
+#[derive(Debug)]
+pub struct LoadedPolicy {
+    /// The policy.
+    pub policy: Arc<Policy>,
+    /// Whether it is the built-in policy, used in place of a file that could not be used at the start.
+    pub is_stand_in: bool,
+    /// The SHA-256 of the file in hexadecimal, as `sha256sum` prints it; none for the built-in policy.
+    pub sha256: Option<String>,
+}
+
 /// The policy of the next request; clones share it. A request reads it without a lock.
 #[derive(Debug, Clone)]
 pub struct PolicyInForce {
-    policy: Arc<ArcSwap<Policy>>,
-    /// Whether it is used in place of one that cannot be used.
-    is_stand_in: Arc<AtomicBool>,
-    /// The SHA-256 of the file that it comes from in hexadecimal, as `sha256sum` prints it.
-    sha256: Arc<ArcSwapOption<String>>,
+    loaded: Arc<ArcSwap<LoadedPolicy>>,
+    stored: watch::Sender<()>,
 }
 
 impl PolicyInForce {
     /// The policy as it is now.
-    pub fn load(&self) -> Guard<Arc<Policy>> {
-        self.policy.load()
+    pub fn load(&self) -> Guard<Arc<LoadedPolicy>> {
+        self.loaded.load()
     }
 
-    /// Whether the built-in policy is used in place of a file that could not be used at the start.
-    pub fn is_stand_in(&self) -> bool {
-        self.is_stand_in.load(Ordering::Relaxed)
+    /// Tells of each policy that is stored from now on.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.stored.subscribe()
     }
 
-    /// The SHA-256 of the file that it comes from; none for the built-in policy.
-    pub fn sha256(&self) -> Option<Arc<String>> {
-        self.sha256.load_full()
-    }
-
-    fn store(&self, policy: Policy, sha256: Option<String>, is_stand_in: bool) {
-        self.policy.store(Arc::new(policy));
-        self.sha256.store(sha256.map(Arc::new));
-        self.is_stand_in.store(is_stand_in, Ordering::Relaxed);
+    fn store(&self, loaded: LoadedPolicy) {
+        self.loaded.store(Arc::new(loaded));
+        self.stored.send_replace(());
     }
 }
 
 impl From<Policy> for PolicyInForce {
     fn from(policy: Policy) -> Self {
+        let loaded = LoadedPolicy {
+            policy: Arc::new(policy),
+            is_stand_in: false,
+            sha256: None,
+        };
         Self {
-            policy: Arc::new(ArcSwap::from_pointee(policy)),
-            is_stand_in: Arc::default(),
-            sha256: Arc::default(),
+            loaded: Arc::new(ArcSwap::from_pointee(loaded)),
+            stored: watch::Sender::new(()),
         }
     }
 }
@@ -149,7 +155,11 @@ impl Load for PolicyFile {
             }
         };
         self.metrics.in_force(sha256.as_deref());
-        self.in_force.store(policy, sha256, is_stand_in);
+        self.in_force.store(LoadedPolicy {
+            policy: Arc::new(policy),
+            is_stand_in,
+            sha256,
+        });
         self.unchanged();
         Ok(())
     }
@@ -161,7 +171,7 @@ impl Load for PolicyFile {
     }
 
     fn is_stand_in(&self) -> bool {
-        self.in_force.is_stand_in()
+        self.in_force.load().is_stand_in
     }
 
     fn unchanged(&self) {
@@ -194,7 +204,7 @@ mod tests {
 
     impl Seen {
         fn enforcement(&self) -> Enforcement {
-            self.0.load().enforcement
+            self.0.load().policy.enforcement
         }
 
         fn line(&self) -> String {
@@ -276,13 +286,13 @@ mod tests {
         assert!(matches!(error, LoadError::Missing(_)), "{error:?}");
 
         let (seen, mut polled) = file.open_or(IfUnusable::Fail, true).await.expect("a policy");
-        assert_eq!(**seen.0.load(), Policy::default());
+        assert_eq!(*seen.0.load().policy, Policy::default());
         file.write(WARN);
         polled.poll().await;
         assert_eq!(seen.enforcement(), Enforcement::Warn);
         fs::remove_file(file.path()).expect("removed");
         polled.poll().await;
-        assert_eq!(**seen.0.load(), Policy::default(), "as after a restart");
+        assert_eq!(*seen.0.load().policy, Policy::default(), "as after a restart");
     }
 
     #[tokio::test]
@@ -292,10 +302,10 @@ mod tests {
             .open_or(IfUnusable::StandIn, false)
             .await
             .expect("a stand-in");
-        assert!(seen.0.is_stand_in());
+        assert!(seen.0.load().is_stand_in);
         polled.poll().await;
         assert_eq!(polled.metrics().counts(), (0, 1, 1), "told as long as it lasts");
-        assert_eq!(**seen.0.load(), Policy::default());
+        assert_eq!(*seen.0.load().policy, Policy::default());
         assert!(
             seen.line().starts_with("the built-in policy ("),
             "{}",
@@ -303,7 +313,7 @@ mod tests {
         );
         file.write(WARN);
         polled.poll().await;
-        assert!(!seen.0.is_stand_in());
+        assert!(!seen.0.load().is_stand_in);
         assert_eq!(seen.enforcement(), Enforcement::Warn);
         file.write("kind: [");
         polled.poll().await;
@@ -311,7 +321,7 @@ mod tests {
 
         fs::remove_file(file.path()).expect("removed");
         let missing = file.open_or(IfUnusable::StandIn, false).await;
-        assert!(missing.expect("a stand-in").0.0.is_stand_in());
+        assert!(missing.expect("a stand-in").0.0.load().is_stand_in);
         let missing = file.open_or(IfUnusable::StandInIfThere, false).await;
         assert!(matches!(missing, Err(LoadError::Missing(_))));
     }

@@ -22,8 +22,8 @@ use super::step::Step;
 use crate::cluster::PoolLedgers;
 use crate::policy_watch::PolicyInForce;
 
-/// How often the policy is compared with the one that pools were read under.
-const POLICY_POLL: Duration = Duration::from_secs(1);
+/// How often to look at what time alone changes: the end of a term, and whether to ask for rights again.
+const TICK: Duration = Duration::from_secs(1);
 
 /// How soon a pool is reconciled again of which a replacement was not carried on.
 const NEXT_STEP: Duration = Duration::from_secs(1);
@@ -90,6 +90,7 @@ impl Controller {
 
     /// Reconciles pools until `end`. A pool in progress is finished first.
     pub async fn run(mut self, end: CancellationToken, known: impl Fn()) {
+        let mut policies = self.policy.changes();
         while !end.is_cancelled() {
             self.follow_policy();
             self.follow_leadership();
@@ -105,13 +106,14 @@ impl Controller {
                 self.look_at(pool).await;
                 continue;
             }
-            let poll = Instant::now() + POLICY_POLL;
+            let tick = Instant::now() + TICK;
             let due = self.queue.next_at().filter(|_| self.may_act());
-            let next = due.map_or(poll, |at| at.min(poll));
+            let next = due.map_or(tick, |at| at.min(tick));
             tokio::select! {
                 () = end.cancelled() => {}
                 () = self.seen.changed() => {}
                 () = self.writer.leadership.changed() => {}
+                _ = policies.changed() => {}
                 () = sleep_until(next) => {}
             }
         }
@@ -138,7 +140,7 @@ impl Controller {
     }
 
     fn follow_policy(&mut self) {
-        let policy = Arc::clone(&self.policy.load());
+        let policy = Arc::clone(&self.policy.load().policy);
         let known = self.in_force.as_ref();
         if known.is_some_and(|known| Arc::ptr_eq(known, &policy)) {
             return;

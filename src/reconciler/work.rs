@@ -90,7 +90,7 @@ impl Work {
             client = client_for_watches(&self.cluster, lines, MEANWHILE, failed) => client,
             () = self.end.cancelled() => return,
         };
-        let seen = Seen::new(Index::new(Arc::clone(&self.policy.load()), BOUNDS));
+        let seen = Seen::new(Index::new(Arc::clone(&self.policy.load().policy), BOUNDS));
         let elected = CancellationToken::new();
         let (candidate, leadership) = self.candidate(&client);
         let election = candidate.map(|candidate| candidate.run(elected.clone()));
