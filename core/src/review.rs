@@ -3,6 +3,7 @@
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::json::{FieldMask, Json};
+use crate::karpenter::shape::{nodeclaim, nodepool};
 use crate::karpenter::{ApiVersion, GROUP, NodeClaim, NodePool, Stored, TargetKarpenter};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
@@ -81,6 +82,10 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
         policy,
         karpenter,
         release: karpenter.release(),
+        shape: match request.subject {
+            Subject::NodePool(version) => nodepool(version),
+            Subject::NodeClaim(version) => nodeclaim(version),
+        },
         labels: &policy.labels,
     };
     match request.subject {

@@ -191,6 +191,10 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
             )),
         ),
         (
+            KarpenterVersion::NODE_CLASS_NOT_EMPTY,
+            Box::new(mentions("/properties/template", "group may not be empty")),
+        ),
+        (
             KarpenterVersion::NODE_CLASS_FIXED,
             Box::new(mentions(
                 "/properties/template",

@@ -64,6 +64,8 @@ impl KarpenterVersion {
     pub const V1_ALONE: Self = Self::new(1, 1, 0);
     /// Group, kind and name of the node class form a label of every NodeClaim.
     pub(crate) const NODE_CLASS_LABELLED: Self = Self::new(1, 1, 0);
+    /// Group, kind and name in `nodeClassRef` cannot be empty.
+    pub const NODE_CLASS_NOT_EMPTY: Self = Self::new(1, 1, 0);
     /// Group and kind of `nodeClassRef` cannot change.
     pub const NODE_CLASS_FIXED: Self = Self::new(1, 1, 0);
     /// The patterns of `consolidateAfter` and `expireAfter` are anchored; before, anything could follow a duration

@@ -1,5 +1,7 @@
 //! What a verdict depends on besides the object itself.
 
+use crate::diagnostic::FieldPath;
+use crate::karpenter::shape::Shape;
 use crate::karpenter::{KarpenterVersion, LabelSets, TargetKarpenter};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
@@ -15,6 +17,15 @@ pub(crate) struct Context<'a> {
     pub karpenter: &'a TargetKarpenter,
     /// Its release.
     pub release: KarpenterVersion,
+    /// The fields of the object's kind and version, with their constraints.
+    pub shape: &'static Shape,
     /// The labels that Karpenter and its provider know.
     pub labels: &'a LabelSets,
+}
+
+impl Context<'_> {
+    /// Whether the definition of the release rejects a text at this path: its pattern, format, length or enumeration.
+    pub fn crd_rejects(&self, path: &FieldPath, text: &str) -> bool {
+        self.shape.rejects(path, text, self.release)
+    }
 }

@@ -53,6 +53,21 @@ impl<'a> Findings<'a> {
         &mut self.last.insert((rule, rule.finding(path, error_type, reason))).1
     }
 
+    /// Reports a mistake in a text. The API server notices it if the definition of the release rejects the text;
+    /// `otherwise` says who does if not.
+    pub fn report_text(
+        &mut self,
+        rule: &'static Rule,
+        path: FieldPath,
+        text: &str,
+        otherwise: Origin,
+        reason: impl Into<String>,
+    ) -> &mut Diagnostic {
+        let is_rejected = self.context.crd_rejects(&path, text);
+        let origin = if is_rejected { Origin::Schema } else { otherwise };
+        self.report(rule, path, text, reason).origin(origin)
+    }
+
     /// Reports a word that is not in an enumeration, with the word that was probably intended.
     pub fn unsupported(
         &mut self,
@@ -186,7 +201,8 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::RuleId;
-    use crate::karpenter::TargetKarpenter;
+    use crate::karpenter::shape::nodepool;
+    use crate::karpenter::{ApiVersion, TargetKarpenter};
     use crate::policy::Policy;
     use crate::rules::limits::amount::{LIMIT_UNQUOTED, LIMIT_ZERO};
 
@@ -286,6 +302,7 @@ mod tests {
                 policy,
                 karpenter: &karpenter,
                 release: karpenter.release(),
+                shape: nodepool(ApiVersion::V1),
                 labels: &policy.labels,
             };
             let object = Json::from(&object);

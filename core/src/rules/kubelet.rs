@@ -280,6 +280,21 @@ mod tests {
         }
     }
 
+    /// Until 0.35 a reserved amount may be a number by its type, but a CEL rule calls `startsWith` on it: the API server
+    /// answers `no such overload`.
+    #[test]
+    fn a_reserved_amount_is_a_string_in_all_releases() {
+        let object = json!({"spec": {"template": {"spec": {"kubelet": {"kubeReserved": {"cpu": 1}}}}}});
+        for release in [KarpenterVersion::OLDEST, KarpenterVersion::new(0, 36, 0)] {
+            let denied = errors_for(ApiVersion::V1Beta1, release, &object, None);
+            assert_eq!(denied.len(), 1, "{denied:?}");
+            assert!(
+                denied[0].ends_with("write it in quotes: \"1\" [field-type]"),
+                "{denied:?}"
+            );
+        }
+    }
+
     #[test]
     fn a_grace_period_that_karpenter_cannot_read_is_denied() {
         let kubelet = json!({

@@ -1,7 +1,6 @@
 //! The labels that a template gives its nodes.
 
 use super::findings::Findings;
-use super::origins::by_crd_or;
 use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
 use crate::diagnostic::Origin;
@@ -29,13 +28,19 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
     let path = || template.labels_path().key(key.to_owned());
     match qualified_name(key) {
         Err(error) => {
-            // The labels of a NodeClaim are its metadata, which the API server checks.
+            // Not in the table: the definition has CEL rules about keys, and the labels of a NodeClaim are its metadata,
+            // which the API server checks by itself.
             let release = findings.context.release;
-            let is_let_through = template.owner == TemplateOwner::Pool
-                && Reserved::of(key, template.version, release).is_none();
+            let is_rejected = template.owner == TemplateOwner::Claim
+                || Reserved::of(key, template.version, release).is_some();
+            let origin = if is_rejected {
+                Origin::Schema
+            } else {
+                Origin::Runtime
+            };
             findings
                 .report(&LABEL_KEY, path(), key, error.to_string())
-                .origin(by_crd_or(Origin::Runtime, is_let_through))
+                .origin(origin)
                 .suggest_if_known(
                     corrected_key(key)
                         .filter(|key| Reserved::of(key, template.version, release).is_none())

@@ -12,11 +12,6 @@ pub const fn by_runtime(owner: TemplateOwner) -> Origin {
     }
 }
 
-/// Who else notices a mistake that the CRD rejects, unless it lets it through.
-pub const fn by_crd_or(otherwise: Origin, is_let_through: bool) -> Origin {
-    if is_let_through { otherwise } else { Origin::Schema }
-}
-
 /// Who else notices a string that is not a quantity.
 pub fn by_quantity(error: &QuantityError) -> Origin {
     match error {

@@ -101,7 +101,8 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::ErrorType;
-    use crate::karpenter::{LabelSets, TargetKarpenter};
+    use crate::karpenter::shape::nodepool;
+    use crate::karpenter::{ApiVersion, LabelSets, TargetKarpenter};
     use crate::policy::Policy;
     use crate::rules::context::Context;
     use crate::rules::findings::Findings;
@@ -115,6 +116,7 @@ mod tests {
             policy: &policy,
             karpenter: &karpenter,
             release: karpenter.release(),
+            shape: nodepool(ApiVersion::V1),
             labels: LabelSets::BUILT_IN,
         };
         let (object, old) = (Json::from(object), old.map(Json::from));

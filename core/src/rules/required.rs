@@ -25,6 +25,29 @@ mod tests {
     use crate::rules::testing::errors_for;
 
     #[test]
+    fn a_pool_of_v1_is_asked_for_what_v1_requires_even_by_a_release_that_does_not_serve_it() {
+        let missing =
+            json!({"spec": {"template": {"spec": {"requirements": null, "nodeClassRef": {"name": "a"}}}}});
+        for release in [KarpenterVersion::OLDEST, KarpenterVersion::NEWEST] {
+            let denied = errors_for(ApiVersion::V1, release, &missing, None);
+            let paths: Vec<_> = denied
+                .iter()
+                .filter_map(|line| line.split_once(": Required"))
+                .map(|(path, _)| path)
+                .collect();
+            assert_eq!(
+                paths,
+                [
+                    "spec.template.spec.requirements",
+                    "spec.template.spec.nodeClassRef.group",
+                    "spec.template.spec.nodeClassRef.kind"
+                ],
+                "{release}"
+            );
+        }
+    }
+
+    #[test]
     fn what_must_be_present_is_what_the_definition_of_the_release_requires() {
         let missed = |minor: u16, object: &Value| -> Vec<String> {
             let release = KarpenterVersion::new(0, minor, 0);

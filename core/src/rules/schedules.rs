@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use super::findings::Findings;
-use super::origins::by_crd_or;
 use crate::budget::{Parsed, ParsedBudget, TextError};
 use crate::diagnostic::Origin;
 use crate::rules::rule::Rule;
-use crate::value::cron::{Schedule, crd_accepts};
+use crate::value::cron::Schedule;
 
 pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Poolgate, Schema], Shown);
 pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, [Silent], Shown);
@@ -24,26 +23,30 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
     let schedule = match value.as_ref().map_err(AsRef::as_ref) {
         Ok(schedule) => schedule,
         Err(error @ TextError::TooLong { .. }) => {
-            findings
-                .report(&SCHEDULE_SYNTAX, path(), *text, error.to_string())
-                .origin(by_crd_or(Origin::Poolgate, crd_accepts(text)));
+            findings.report_text(
+                &SCHEDULE_SYNTAX,
+                path(),
+                text,
+                Origin::Poolgate,
+                error.to_string(),
+            );
             return false;
         }
         Err(TextError::Wrong(error)) => {
-            let is_let_through = crd_accepts(text);
-            let consequence = if is_let_through {
-                ", so Karpenter would stop all voluntary disruption of this pool"
-            } else {
+            let path = path();
+            let consequence = if findings.context.crd_rejects(&path, text) {
                 ""
+            } else {
+                ", so Karpenter would stop all voluntary disruption of this pool"
             };
+            let reason = format!("{error}{consequence}");
             findings
-                .report(&SCHEDULE_SYNTAX, path(), *text, format!("{error}{consequence}"))
-                .origin(by_crd_or(Origin::Silent, is_let_through))
+                .report_text(&SCHEDULE_SYNTAX, path, text, Origin::Silent, reason)
                 .suggest_if_known(error.suggestion_for(text));
             return false;
         }
     };
-    if !crd_accepts(text) {
+    if findings.context.crd_rejects(&path(), text) {
         let reason =
             "Karpenter's CRD accepts five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
         findings

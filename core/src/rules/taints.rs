@@ -1,12 +1,12 @@
 //! Taints and startup taints, each by itself.
 
 use super::findings::Findings;
-use super::origins::{by_crd_or, by_runtime};
+use super::origins::by_runtime;
 use crate::diagnostic::Origin;
 use crate::karpenter::{Taint, Template, TemplateOwner};
 use crate::rules::rule::Rule;
-use crate::value::label::{corrected_key, corrected_value, label_value, matches_crd_key, qualified_name};
-use crate::value::timestamp::{check_timestamp, corrected_timestamp, crd_accepts_timestamp};
+use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
+use crate::value::timestamp::{check_timestamp, corrected_timestamp};
 
 pub static TAINT_KEY: Rule = rule!("taint-key", Error, [Schema, Runtime, Silent], Read);
 pub static TAINT_EFFECT: Rule = rule!("taint-effect", Error, [Schema]);
@@ -24,9 +24,9 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 fn check_key(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
     if let Err(error) = qualified_name(key) {
+        let path = taint.path("key");
         findings
-            .report(&TAINT_KEY, taint.path("key"), key, error.to_string())
-            .origin(by_crd_or(by_runtime(owner), matches_crd_key(key)))
+            .report_text(&TAINT_KEY, path, key, by_runtime(owner), error.to_string())
             .suggest_if_known(corrected_key(key).map(|key| format!("write {key}")));
     }
 }
@@ -35,17 +35,17 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
     let Some(value) = taint.value.present() else {
         return;
     };
-    let is_let_through = matches_crd_key(value);
+    let path = || taint.path("value");
     let (reason, suggestion) = if value.is_empty() {
         (
             "the CRD rejects an empty value".to_owned(),
             Some("leave value out".to_owned()),
         )
     } else if let Err(error) = label_value(value) {
-        let consequence = if is_let_through {
-            ", so no node of this pool could register"
-        } else {
+        let consequence = if findings.context.crd_rejects(&path(), value) {
             ""
+        } else {
+            ", so no node of this pool could register"
         };
         let suggestion = corrected_value(value).map(|value| format!("write {value}"));
         (format!("{error}{consequence}"), suggestion)
@@ -58,8 +58,7 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
         Err(_) => by_runtime(owner),
     };
     findings
-        .report(&TAINT_VALUE, taint.path("value"), value, reason)
-        .origin(by_crd_or(otherwise, is_let_through))
+        .report_text(&TAINT_VALUE, path(), value, otherwise, reason)
         .suggest_if_known(suggestion);
 }
 
@@ -68,15 +67,9 @@ fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         return;
     };
     if let Err(error) = check_timestamp(time) {
-        let suggestion = corrected_timestamp(time);
+        let (path, suggestion) = (taint.path("timeAdded"), corrected_timestamp(time));
         findings
-            .report(
-                &TAINT_TIME_ADDED,
-                taint.path("timeAdded"),
-                time,
-                error.to_string(),
-            )
-            .origin(by_crd_or(Origin::Silent, crd_accepts_timestamp(time)))
+            .report_text(&TAINT_TIME_ADDED, path, time, Origin::Silent, error)
             .suggest(suggestion.map_or_else(
                 || "leave it out".to_owned(),
                 |time| format!("leave it out, or write {time}"),

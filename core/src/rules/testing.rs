@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Stored};
 use crate::policy::Policy;
@@ -67,6 +67,18 @@ fn lines(
     old: Option<&Value>,
     severity: Severity,
 ) -> Vec<String> {
+    let report = report(subject, release, object, old);
+    report.with_severity(severity).map(ToString::to_string).collect()
+}
+
+/// All findings in a NodePool of this version that is being created, read by this Karpenter.
+pub fn findings_for(version: ApiVersion, release: KarpenterVersion, object: &Value) -> Vec<Diagnostic> {
+    report(Subject::NodePool(version), release, object, None)
+        .into_iter()
+        .collect()
+}
+
+fn report(subject: Subject, release: KarpenterVersion, object: &Value, old: Option<&Value>) -> Report {
     let object = completed(subject, object);
     let old = old.map(|old| completed(subject, old));
     let old = old.as_ref().map(Json::from);
@@ -76,8 +88,7 @@ fn lines(
         old: old.as_ref().map(Stored::Whole),
         claims: None,
     };
-    let report = review(&request, &Policy::default(), &release.into()).report;
-    report.with_severity(severity).map(ToString::to_string).collect()
+    review(&request, &Policy::default(), &release.into()).report
 }
 
 /// The object with all required fields of its kind, so that a test contains only what it is about. Fields that are

@@ -20,9 +20,7 @@ pub fn matcher(pattern: &str) -> Option<fn(&str) -> bool> {
             let is_unit = |character| matches!(character, 'm' | 'h');
             units.len() < text.len() && !units.is_empty() && units.chars().all(is_unit)
         },
-        r"^((100|[0-9]{1,2})%|[0-9]+)$" => {
-            |text| BudgetNodes::parse(text).map_or_else(|mistake| mistake.is_let_through, |_| true)
-        }
+        r"^((100|[0-9]{1,2})%|[0-9]+)$" => BudgetNodes::fits_pattern,
         r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$" => {
             crd_accepts
         }

@@ -3,7 +3,6 @@
 use crate::budget::ParsedBudget;
 use crate::diagnostic::Origin;
 use crate::rules::findings::Findings;
-use crate::rules::origins::by_crd_or;
 use crate::rules::rule::Rule;
 
 pub static BUDGET_NODES: Rule = rule!("budget-nodes", Error, [Schema, Silent], Shown);
@@ -12,14 +11,9 @@ pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
     if let Some(nodes) = budget.nodes.as_ref().present()
         && let Err(error) = &nodes.value
     {
+        let path = budget.view.path("nodes");
         findings
-            .report(
-                &BUDGET_NODES,
-                budget.view.path("nodes"),
-                nodes.text,
-                error.to_string(),
-            )
-            .origin(by_crd_or(Origin::Silent, error.is_let_through))
+            .report_text(&BUDGET_NODES, path, nodes.text, Origin::Silent, error.to_string())
             .suggest_if_known(error.suggestion.clone());
     }
 }

@@ -28,7 +28,7 @@ pub fn check(
         TemplateOwner::Pool => NodePool::expire_after_path(version),
         TemplateOwner::Claim => owner.path("expireAfter"),
     };
-    let duration = read(text, &EXPIRE_AFTER, path, owner, version, findings)?;
+    let duration = read(text, &EXPIRE_AFTER, path, owner, findings)?;
     if let NillableDuration::After(length) = duration
         && length < REGISTRATION
     {

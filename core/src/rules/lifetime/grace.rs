@@ -7,7 +7,6 @@ use crate::diagnostic::Origin;
 use crate::karpenter::{ApiVersion, Template};
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
-use crate::rules::origins::by_crd_or;
 use crate::rules::rule::Rule;
 use crate::value::duration::{NillableDuration, NillableDurationError};
 
@@ -32,12 +31,8 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
         .filter(|_| template.version == ApiVersion::V1)?;
     let owner = template.owner;
     let path = || owner.path("terminationGracePeriod");
-    let release = findings.context.release;
-    let is_let_through = || !owner.shape(template.version).rejects(&path(), text, release);
     if let Some(reason) = too_long(text) {
-        findings
-            .report(&TERMINATION_GRACE_PERIOD, path(), text, reason)
-            .origin(by_crd_or(Origin::Poolgate, is_let_through()));
+        findings.report_text(&TERMINATION_GRACE_PERIOD, path(), text, Origin::Poolgate, reason);
         return None;
     }
     let (reason, suggestion) = match NillableDuration::parse(text) {
@@ -63,8 +58,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
         Err(error) => (error.to_string(), error.suggestion()),
     };
     findings
-        .report(&TERMINATION_GRACE_PERIOD, path(), text, reason)
-        .origin(by_crd_or(Origin::Silent, is_let_through()))
+        .report_text(&TERMINATION_GRACE_PERIOD, path(), text, Origin::Silent, reason)
         .suggest_if_known(suggestion);
     None
 }

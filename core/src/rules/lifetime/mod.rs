@@ -7,7 +7,6 @@ pub mod grace;
 use super::findings::Findings;
 use super::length::too_long;
 use super::limits::Limits;
-use super::origins::by_crd_or;
 use crate::diagnostic::{FieldPath, Origin};
 use crate::karpenter::{ApiVersion, NodeClaim, NodePool, TemplateOwner};
 use crate::rules::rule::Rule;
@@ -34,35 +33,28 @@ pub fn read(
     rule: &'static Rule,
     path: impl FnOnce() -> FieldPath,
     owner: TemplateOwner,
-    version: ApiVersion,
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
-    let release = findings.context.release;
-    let is_let_through = |path: &FieldPath| !owner.shape(version).rejects(path, text, release);
     if let Some(reason) = too_long(text) {
-        let path = path();
-        let origin = by_crd_or(Origin::Poolgate, is_let_through(&path));
-        findings.report(rule, path, text, reason).origin(origin);
+        findings.report_text(rule, path(), text, Origin::Poolgate, reason);
         return None;
     }
     if let Ok(duration) = NillableDuration::parse(text) {
         return Some(duration);
     }
     let path = path();
-    let is_let_through = is_let_through(&path);
     // The CRDs of older releases accept more, of which Karpenter can decode some.
-    let parsed = if is_let_through {
-        NillableDuration::decode(text)
+    let (parsed, consequence) = if findings.context.crd_rejects(&path, text) {
+        (NillableDuration::parse(text), "")
     } else {
-        NillableDuration::parse(text)
+        (NillableDuration::decode(text), consequence(owner))
     };
     match parsed {
         Ok(duration) => Some(duration),
         Err(error) => {
-            let consequence = if is_let_through { consequence(owner) } else { "" };
+            let reason = format!("{error}{consequence}");
             findings
-                .report(rule, path, text, format!("{error}{consequence}"))
-                .origin(by_crd_or(Origin::Silent, is_let_through))
+                .report_text(rule, path, text, Origin::Silent, reason)
                 .suggest_if_known(error.suggestion());
             None
         }

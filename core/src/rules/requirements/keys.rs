@@ -1,12 +1,12 @@
 //! The syntax of a requirement's key.
 
 use super::{Scope, restricted};
-use crate::diagnostic::ErrorType;
+use crate::diagnostic::{ErrorType, Origin};
 use crate::karpenter::{Field, Requirement};
 use crate::rules::findings::Findings;
-use crate::rules::origins::{by_crd_or, by_runtime};
+use crate::rules::origins::by_runtime;
 use crate::rules::rule::Rule;
-use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
+use crate::value::label::{corrected_key, qualified_name};
 
 /// Longest key, in bytes, that the CRD accepts. A legal key may be one byte longer.
 pub const LONGEST_KEY: usize = 316;
@@ -36,11 +36,15 @@ pub fn check<'a>(
     };
     let path = || scope.field(requirement.index, "key");
     let finding = match qualified_name(key) {
-        Err(error) if matches_crd_key(key) && key.len() <= LONGEST_KEY => {
-            let is_let_through = restricted::reserved(key, scope).is_none();
+        Err(error) if !findings.context.crd_rejects(&path(), key) => {
+            // CEL rules reject the reserved ones, and they are not in the table.
+            let origin = match restricted::reserved(key, scope) {
+                Some(_) => Origin::Schema,
+                None => by_runtime(scope.template.owner),
+            };
             findings
                 .report(&REQUIREMENT_KEY_LENGTH, path(), key, error.to_string())
-                .origin(by_crd_or(by_runtime(scope.template.owner), is_let_through))
+                .origin(origin)
         }
         Err(error) => findings.report(&REQUIREMENT_KEY, path(), key, error.to_string()),
         Ok(()) if key.len() > LONGEST_KEY => {
