@@ -34,9 +34,9 @@ impl KubeArgs {
 /// The values of the flags that lead to a cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Route<'a> {
-    /// The kubeconfig.
+    /// The value of `--kubeconfig`.
     pub kubeconfig: Option<&'a Path>,
-    /// Its context.
+    /// The value of `--context`.
     pub context: Option<&'a str>,
 }
 

@@ -70,7 +70,7 @@ fn lines() -> impl Iterator<Item = (&'static str, &'static str, String)> {
     text_rules::all().map(|rule| (rule.id.as_str(), severity(rule), rule.page().title))
 }
 
-/// Explains one rule.
+/// Writes the page of a rule, wrapped for a terminal. Writes nothing if there is no such rule.
 fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
     let Some(rule) = text_rules::find_any(id) else {
         return Ok(());

@@ -23,7 +23,7 @@ use super::finding::Finding;
 use super::tally::Tally;
 use crate::files;
 
-/// The formats.
+/// The formats that findings are printed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// With the lines at fault, for people
@@ -53,9 +53,9 @@ pub enum Format {
 /// One file as it is printed.
 #[derive(Debug, Clone, Copy)]
 pub struct FileReport<'a> {
-    /// Its name.
+    /// The name of the file as it is printed.
     pub name: &'a str,
-    /// Its text.
+    /// The whole text of the file, to quote from.
     pub text: &'a str,
     /// How many NodePools and NodeClaims it holds.
     pub objects: usize,
