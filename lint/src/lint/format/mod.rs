@@ -26,9 +26,9 @@ use crate::files;
 /// The formats that findings are printed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// With the lines at fault, for people
+    /// For people, with the lines at fault
     Human,
-    /// A line each: file, line, column, severity, rule, message
+    /// One line per finding: file, line, column, severity, rule, message
     Concise,
     /// One JSON object, for programs
     Json,
@@ -40,7 +40,7 @@ pub enum Format {
     Junit,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Reviewdog Diagnostic Format
+    /// Reviewdog Diagnostic Format, for reviewdog
     Rdjson,
     /// What fixes would change
     #[value(skip)]
