@@ -37,10 +37,10 @@ pub enum Command {
     /// Answer the API server's admission reviews over HTTPS
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
-    /// Keep Karpenter within node limits: hold nodes that cannot be replaced, terminate what is above a limit if asked to
+    /// Keep Karpenter within node limits: hold nodes that cannot be replaced, terminate nodes above a limit if asked to
     #[command(after_help = examples::RECONCILE)]
     Reconcile(Box<ReconcileArgs>),
-    /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the webhooks
+    /// Issue and renew the webhooks' CA, certificate and caBundle without cert-manager
     #[command(after_help = examples::CERTIFICATES)]
     Certificates(Box<CertificatesArgs>),
     /// Show the state of poolgate in a cluster: which webhooks answer, which policy is in force, how full the NodePools are
@@ -48,22 +48,22 @@ pub enum Command {
     /// Exits with 0 if all is well, 1 if something is wrong, 2 if something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Check manifests: mistakes at their line and column, as the webhook would report them for a new object
+    /// Check manifests: what the webhook would report for a new object, with line and column
     ///
     /// Exits with 0 if there is nothing to report, 1 for findings, 2 if something could not be read.
     #[command(after_help = poolgate_lint::cli::LINT_EXAMPLES)]
     Lint(Box<LintArgs>),
     #[command(flatten)]
     Files(FileCommand),
-    /// Answer one AdmissionReview from standard input: the webhook without the network
+    /// Answer one AdmissionReview from standard input, as the webhook would
     ///
     /// Exits with 0 if the object is admitted, 1 if it is denied, 2 if there is no answer.
     #[command(after_help = examples::ADMIT)]
     Admit(AdmitArgs),
-    /// Print a script that completes commands and flags in a shell
+    /// Print a script for shell completion of commands and flags
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
-    /// Print a page of the manual, as `man -l -` reads it
+    /// Print a manual page, for `man -l -`
     #[command(after_help = examples::MAN)]
     Man(ManArgs),
 }

@@ -216,7 +216,7 @@ fn in_releases(constraint: &str, since: Option<&String>, until: Option<&String>)
     text
 }
 
-/// What a schema constraints beyond a type. `words` are those that releases before this one had in its enumeration: new
+/// What a schema demands beyond a type. `words` are those that releases before this one had in its enumeration: new
 /// words come last.
 fn constraints(schema: &Value, is_required: bool, words: &mut Vec<String>) -> Vec<String> {
     let number = |keyword: &str| schema[keyword].as_i64();

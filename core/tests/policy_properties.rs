@@ -216,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn bounds_take_no_finding_away(object in any_pool()) {
+    fn bounds_remove_no_finding(object in any_pool()) {
         let policy = Policy { bounds: strict(), ..Policy::default() };
         let (with, without) = (review_of(&object, None, &policy).report, review_of(&object, None, &Policy::default()).report);
         for finding in without.diagnostics() {

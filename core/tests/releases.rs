@@ -338,7 +338,7 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
     assert_eq!(
         reported.keeps_node_limit_mode(ApiVersion::V1),
         Some(false),
-        "pruning is no matter of opinion"
+        "pruning is not a matter of opinion"
     );
 }
 
@@ -374,7 +374,7 @@ fn a_definition_tells_whether_it_keeps_the_node_limit_mode() {
 }
 
 #[test]
-fn what_is_no_definition_of_nodepools_is_denied_and_never_a_panic() {
+fn anything_but_a_definition_of_nodepools_is_denied_and_never_panics() {
     let other = json!({"metadata": {"name": "nodeclaims.karpenter.sh"}});
     assert_eq!(
         Installed::read(&other).map_err(|error| error.to_string()),

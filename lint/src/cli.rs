@@ -30,16 +30,16 @@ pub enum FileCommand {
     /// Exits with 0, with --diff as kubectl diff does: 0 if nothing would change, 1 if something would, 2 for trouble.
     #[command(after_help = examples::DEFAULT)]
     Default(DefaultArgs),
-    /// Explain which budgets hold, how many nodes may be disrupted, and when that changes
+    /// Explain which budgets are active, how many nodes may be disrupted, and when that changes
     #[command(after_help = examples::BUDGETS)]
     Budgets(Box<BudgetsArgs>),
     /// List the rules, or explain one
     #[command(after_help = examples::RULES)]
     Rules(RulesArgs),
-    /// Check policy files
+    /// Check policy files, or print their JSON Schema
     #[command(after_help = examples::POLICY)]
     Policy(PolicyArgs),
-    /// Extend the NodePool definition
+    /// Add nodeLimitMode, or defaults, to the NodePool definition
     #[command(after_help = examples::CRD)]
     Crd(CrdArgs),
 }
@@ -91,9 +91,9 @@ const PROGRAM: &str = "poolgate-lint";
 enum OtherCommand {
     #[command(flatten)]
     Files(FileCommand),
-    /// Print a script that completes commands and flags in a shell
+    /// Print a script for shell completion of commands and flags
     Completions(CompletionsArgs),
-    /// Print a page of the manual, as `man -l -` reads it
+    /// Print a manual page, for `man -l -`
     Man(ManArgs),
 }
 

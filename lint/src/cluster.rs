@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 #[derive(Debug, Args)]
 pub struct KubeArgs {
     /// The kubeconfig of the cluster
-    /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    /// [default: as kubectl: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
@@ -34,9 +34,9 @@ impl KubeArgs {
 /// The values of the flags that lead to a cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Route<'a> {
-    /// The kubeconfig.
+    /// The value of `--kubeconfig`.
     pub kubeconfig: Option<&'a Path>,
-    /// Its context.
+    /// The value of `--context`.
     pub context: Option<&'a str>,
 }
 
@@ -57,7 +57,7 @@ impl Route<'_> {
 /// Whether a command reads a cluster instead of files.
 #[derive(Debug, Args)]
 pub(crate) struct StoredArgs {
-    /// Read the objects of the cluster, instead of files
+    /// Read the objects of a cluster instead of files
     #[arg(long, conflicts_with = "paths")]
     cluster: bool,
 

@@ -11,7 +11,7 @@ use crate::files;
 /// The flags of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// For which shell
+    /// The shell to print the script for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -19,7 +19,7 @@ pub struct CompletionsArgs {
 /// The flags of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The command that the page is about; the program, if none is named
+    /// The command to describe; without it, the whole program
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! The examples at the end of each `--help`. A test runs every line.
 
-/// Of `lint`.
+/// The examples that `lint --help` ends with.
 pub const LINT: &str = "\
 Examples:
   poolgate lint pools/

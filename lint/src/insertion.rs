@@ -48,9 +48,7 @@ pub enum Order {
 /// An entry that a mapping does not have.
 #[derive(Debug)]
 pub struct Entry<'e> {
-    /// Its key.
     pub key: &'e str,
-    /// Its value.
     pub value: &'e Value,
     /// Key and value as YAML in block style.
     pub yaml: &'e str,

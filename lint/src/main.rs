@@ -1,4 +1,4 @@
-//! The `poolgate-lint` command.
+//! `poolgate-lint`: the commands of `poolgate` that work without a cluster.
 
 use std::process::ExitCode;
 

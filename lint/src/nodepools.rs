@@ -11,9 +11,9 @@ use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};
 pub struct Found {
     /// The line at which it begins, from 1.
     pub line: usize,
-    /// Its version.
+    /// The version of the API that it is written in.
     pub version: ApiVersion,
-    /// The object.
+    /// The NodePool itself.
     pub object: Value,
 }
 

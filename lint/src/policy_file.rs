@@ -17,17 +17,17 @@ pub enum LoadError {
     /// It cannot be read.
     #[error("cannot read the policy file {}: {cause}", path.display())]
     Read {
-        /// Which one.
+        /// The file as the user or the search named it.
         path: PathBuf,
-        /// Why.
+        /// What the operating system says.
         cause: io::Error,
     },
     /// It can be read, and is wrong. One line for each mistake.
     #[error("{mistakes}{}", lines(path, mistakes))]
     Wrong {
-        /// Which one.
+        /// The file as the user or the search named it.
         path: PathBuf,
-        /// What is wrong.
+        /// The mistakes, with their lines and columns.
         mistakes: Mistakes,
     },
 }

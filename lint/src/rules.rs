@@ -19,11 +19,11 @@ const SHOWN_OF_RUN: usize = 3;
 /// The flags of `rules`.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
-    /// The rule to explain; without one all are listed
+    /// The rule to explain; without it, all are listed
     #[arg(value_parser = text_rules::on_command_line(), hide_possible_values = true)]
     rule: Option<&'static str>,
 
-    /// How the list is printed
+    /// How to print the list
     #[arg(long, value_enum, default_value = "text", conflicts_with = "rule")]
     format: Format,
 }
@@ -34,9 +34,9 @@ const LINE: usize = 100;
 /// How the catalogue is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// One line a rule
+    /// One line per rule
     Text,
-    /// The page docs/rules.md
+    /// All pages in one document, which is docs/rules.md
     Markdown,
 }
 
@@ -70,7 +70,7 @@ fn lines() -> impl Iterator<Item = (&'static str, &'static str, String)> {
     text_rules::all().map(|rule| (rule.id.as_str(), severity(rule), rule.page().title))
 }
 
-/// Explains one rule.
+/// Writes the page of a rule, wrapped for a terminal. Writes nothing if there is no such rule.
 fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
     let Some(rule) = text_rules::find_any(id) else {
         return Ok(());

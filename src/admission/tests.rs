@@ -222,7 +222,7 @@ fn without_a_verdict_the_mutating_endpoint_only_completes() {
 }
 
 #[test]
-fn an_object_that_is_none_is_denied_with_its_uid() {
+fn anything_but_an_object_is_denied_with_its_uid() {
     for object in [Value::Null, json!([]), json!("text")] {
         let response = create(Endpoint::Mutate, &object);
         assert_eq!(response["allowed"], false);
@@ -345,7 +345,7 @@ fn a_node_claim_that_is_sent_is_checked_and_never_written_to() {
 }
 
 #[test]
-fn a_body_that_is_no_review_gets_a_sentence() {
+fn a_body_that_is_not_a_review_gets_a_sentence() {
     let sentence = |body: &str| {
         REVIEWER()
             .respond(Endpoint::Validate, body.as_bytes())

@@ -28,21 +28,21 @@ pub struct CertificatesArgs {
         value_parser = flags::interval)]
     leaf_life: Duration,
 
-    /// How long to wait between a new CA in every caBundle and its first certificate: API servers see a caBundle late
+    /// How long to wait between a new CA in every caBundle and its first certificate: API servers notice a new caBundle late
     #[arg(long, env = "POOLGATE_TRUST_WAIT", default_value = "1m", value_name = "TIME", value_parser = flags::time)]
     trust_wait: Duration,
 
-    /// How long the old CA stays in every caBundle after a certificate of the new CA is stored: a kubelet updates the
-    /// Secret of its pods late
+    /// How long the old CA stays in every caBundle after a certificate of the new CA is stored: kubelets update a
+    /// mounted Secret late
     #[arg(long, env = "POOLGATE_SERVE_WAIT", default_value = "10m", value_name = "TIME", value_parser = flags::time)]
     serve_wait: Duration,
 
-    /// How often Secrets and webhook configurations are read
+    /// How often to read Secrets and webhook configurations
     #[arg(long, env = "POOLGATE_LOOK_INTERVAL", default_value = "10s", value_name = "TIME",
         value_parser = flags::interval)]
     pub look_interval: Duration,
 
-    /// One more DNS name or IP address of the serving certificate, in addition to those of the Services; may be repeated
+    /// Another DNS name or IP address for the serving certificate, besides those of the Services; may be repeated
     #[arg(long, env = "POOLGATE_NAME", value_name = "NAME", value_delimiter = ',',
         value_parser = NonEmptyStringValueParser::new())]
     pub name: Vec<String>,

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_was_stored_goes_on_signing() {
+    fn an_authority_that_was_stored_continues_to_sign() {
         let made = authority();
         let read = Authority::from_pem(made.pem().as_bytes(), made.key_pem().as_bytes()).expect("read");
         assert_eq!(

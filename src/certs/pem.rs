@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again_and_what_is_no_certificate_is_left_out() {
+    fn what_is_written_is_read_again_and_what_is_not_a_certificate_is_left_out() {
         let [one, other] = ["one", "other"].map(|name| {
             let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
             made.cert.der().clone()

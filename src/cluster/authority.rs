@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_of_no_use_is_counted_once_and_a_new_one_of_use_as_well() {
+    async fn an_unusable_file_is_counted_once_and_so_is_a_usable_new_one() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("ca.crt");
         let (first, second) = (authority(), authority());

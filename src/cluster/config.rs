@@ -24,7 +24,7 @@ const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
     /// The kubeconfig of the cluster
-    /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    /// [default: as kubectl: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
@@ -32,12 +32,12 @@ pub struct ClusterArgs {
     #[arg(long, env = "POOLGATE_CONTEXT", value_name = "NAME")]
     context: Option<String>,
 
-    /// The namespace of what poolgate stores, such as the ledgers of node limits
+    /// The namespace for what poolgate stores, such as the ledgers of node limits
     /// [default: the pod's namespace, else that of the context, else `default`]
     #[arg(long, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
     namespace: Option<String>,
 
-    /// Watch no cluster, even if there is one
+    /// Watch no cluster, even if one is configured
     #[arg(long, env = "POOLGATE_NO_CLUSTER", value_parser = BoolishValueParser::new())]
     no_cluster: bool,
 }

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_open_connections_are_silent_a_round_goes_on_by_new_ones() {
+    async fn where_open_connections_are_silent_a_round_continues_on_new_ones() {
         let context = GateContext::of_clients(silent(), empty());
         let mut reads = Reads::new(&context, "general");
         assert!(ptr::eq(reads.way(), &raw const context.usual));

@@ -18,15 +18,15 @@ use crate::telemetry::Registry;
 /// The flags about the policy.
 #[derive(Debug, Args)]
 pub struct WatchedPolicyArgs {
-    /// The organisation's policy; read again while poolgate runs
+    /// The organisation's policy file; reloaded
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// Use the built-in policy while the file of --policy does not exist
+    /// Use the built-in policy as long as the file of --policy does not exist
     #[arg(long, env = "POOLGATE_POLICY_OPTIONAL", value_parser = BoolishValueParser::new())]
     policy_optional: bool,
 
-    /// How often the policy file is read again
+    /// How often to check the policy file for changes
     #[arg(long, env = "POOLGATE_POLICY_POLL_INTERVAL", default_value = "2s", value_name = "TIME",
         value_parser = flags::interval)]
     policy_poll_interval: Duration,

@@ -26,7 +26,7 @@ pub struct ReconcileArgs {
     #[arg(long, env = "POOLGATE_OVER_LIMIT", value_enum, value_name = "WHAT")]
     over_limit: Option<OverLimitChoice>,
 
-    /// How many nodes above their limit are terminated in a minute, at most, in all pools together
+    /// The most nodes to terminate in a minute, in all pools together
     #[arg(
         long,
         env = "POOLGATE_MAX_TERMINATIONS_PER_MINUTE",
@@ -35,8 +35,7 @@ pub struct ReconcileArgs {
     )]
     pub max_terminations_per_minute: u32,
 
-    /// How long everything must have been steady before a node is terminated: counted from the start, from a gap in a
-    /// watch, from a change of the NodePool definition
+    /// Terminate only after this long without a restart, watch gap or definition change
     #[arg(long, env = "POOLGATE_SETTLE", default_value = "3m", value_name = "TIME",
         value_parser = flags::time)]
     pub settle: Duration,
@@ -46,7 +45,7 @@ pub struct ReconcileArgs {
         value_parser = lease_duration)]
     pub lease_duration: Duration,
 
-    /// Write nothing: show in logs and metrics what would be written
+    /// Write nothing; show in logs and metrics what would be written
     #[arg(long, env = "POOLGATE_OBSERVE", value_parser = BoolishValueParser::new())]
     pub observe: bool,
 
@@ -55,7 +54,7 @@ pub struct ReconcileArgs {
         value_parser = BoolishValueParser::new())]
     pub unhold_all: bool,
 
-    /// Do so only if no reconciler has renewed its Lease for so long, or the Lease is gone
+    /// With --unhold-all: only if no reconciler has renewed its Lease for this long, or the Lease is gone
     #[arg(long, env = "POOLGATE_IF_LEASE_OLDER_THAN", value_name = "TIME", value_parser = flags::interval,
         requires = "unhold_all")]
     pub if_lease_older_than: Option<Duration>,
@@ -69,7 +68,7 @@ pub struct ReconcileArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OverLimitChoice {
-    /// Show them in events and metrics, and keep them
+    /// Keep them, and show them in events and metrics
     Report,
     /// Delete them, the cheapest first
     Terminate,

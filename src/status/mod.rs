@@ -39,11 +39,11 @@ pub struct StatusArgs {
     cluster: KubeArgs,
 
     /// The namespace of poolgate
-    /// [default: that of the Service which the webhooks call, else poolgate-system]
+    /// [default: that of the Service that the webhooks call, else poolgate-system]
     #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
     namespace: Option<String>,
 
-    /// The namespace in which gate and reconciler write
+    /// The namespace of the ledgers and the Lease
     #[arg(
         long,
         env = "POOLGATE_LEDGER_NAMESPACE",
@@ -52,11 +52,11 @@ pub struct StatusArgs {
     )]
     ledger_namespace: String,
 
-    /// Only read: send no dry run to the webhooks
+    /// Only read; send no dry run to the webhooks
     #[arg(long)]
     no_dry_run: bool,
 
-    /// Print JSON, with --watch one line each time
+    /// Print JSON; with --watch, one line each time
     #[arg(long)]
     json: bool,
 

@@ -35,7 +35,7 @@ impl Seen<'_> {
         let since = since.map(|at| format!(" since {at:.0}")).unwrap_or_default();
         Some(format!(
             "no node is terminated to be replaced{since}, because no new node came for the last one. Karpenter's log and \
-             the NodePool's conditions say why. It goes on when spec.template changes, or NodeClassReady turns true anew"
+             the NodePool's conditions say why. Replacing resumes when spec.template changes, or NodeClassReady becomes true again"
         ))
     }
 

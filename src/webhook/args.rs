@@ -23,22 +23,22 @@ const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Where admission reviews are answered: a port, or an address with a port.
-    /// With --self-signed, a port alone is one of 127.0.0.1
+    /// With --self-signed, a port alone means 127.0.0.1
     #[arg(long, env = "POOLGATE_LISTEN", default_value = "8443", value_name = "ADDR")]
     pub listen: ListenAddr,
 
     #[command(flatten)]
     pub probes: ProbeArgs,
 
-    /// The serving certificate with its chain, as PEM; read again while the server runs
+    /// The serving certificate with its chain (PEM); reloaded
     #[arg(long, env = "POOLGATE_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
-    /// Its key, as PEM (PKCS#8, SEC1 or PKCS#1)
+    /// The key of the serving certificate, PEM (PKCS#8, SEC1 or PKCS#1)
     #[arg(long, env = "POOLGATE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
-    /// Make a certificate for this machine instead, for trying things out
+    /// Make a certificate for this machine instead, to try things out
     #[arg(long, env = "POOLGATE_SELF_SIGNED", value_parser = BoolishValueParser::new())]
     self_signed: bool,
 
@@ -46,18 +46,17 @@ pub struct ServeArgs {
     #[arg(long, env = "POOLGATE_CA_OUT", value_name = "FILE")]
     ca_out: Option<PathBuf>,
 
-    /// The CA of the clients' certificates, as PEM, one or more; without such a certificate a client gets no answer. Read
-    /// again while the server runs. /livez, /readyz and /metrics need no certificate
+    /// CAs (PEM) that may sign client certificates; reloaded. Probes and metrics are exempt
     #[arg(long, env = "POOLGATE_CLIENT_CA", value_name = "FILE")]
     pub client_ca: Option<PathBuf>,
 
-    /// With --client-ca: a name that the client's certificate may have, as its common name or a DNS name; may be repeated
-    /// [default: any name]
+    /// With --client-ca: a common name or DNS name that a client certificate may have; may be repeated [default: any
+    /// name]
     #[arg(long, env = "POOLGATE_CLIENT_NAME", value_name = "NAME", value_delimiter = ',',
         value_parser = NonEmptyStringValueParser::new(), requires = "client_ca")]
     pub client_name: Vec<String>,
 
-    /// How often the certificate files are read again
+    /// How often to check the certificate files for changes
     #[arg(long, env = "POOLGATE_CERT_POLL_INTERVAL", default_value = "10s", value_name = "TIME",
         value_parser = flags::interval)]
     pub cert_poll_interval: Duration,
@@ -70,7 +69,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub policy: WatchedPolicyArgs,
 
-    /// Do not start while the file of --policy cannot be used. Without this flag the built-in policy is used in place of a
+    /// Refuse to start if the file of --policy cannot be used. Without this flag the built-in policy is used in place of a
     /// file with mistakes
     #[arg(
         long,
@@ -91,7 +90,7 @@ pub struct ServeArgs {
     )]
     mutate_verdict: Switch,
 
-    /// How long to go on answering after SIGTERM, until no request is sent here any more
+    /// How long to keep answering after SIGTERM, until no more requests arrive
     /// [default: 10s, with --self-signed 0s]
     #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = flags::time)]
     shutdown_delay: Option<Duration>,
@@ -212,17 +211,17 @@ impl ServeArgs {
 /// The flags of the gate.
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// Answer at /gate and /gate/strict whether a NodeClaim may be created, by the spec.limits.nodes of its NodePool; what
-    /// cannot be decided, the first admits and the second denies. Needs a cluster
+    /// Answer at /gate and /gate/strict whether a NodeClaim may be created within spec.limits.nodes of its NodePool. If that
+    /// cannot be decided, /gate admits and /gate/strict denies. Needs a cluster
     #[arg(long, env = "POOLGATE_GATE", value_parser = BoolishValueParser::new())]
     gate: bool,
 
-    /// Serve the gate alone: nothing at /mutate and /validate. A gate that is not ready then stops no review. It also starts
-    /// with a policy that cannot be read
+    /// Serve only the gate, not /mutate and /validate, so that a gate that is not ready blocks no reviews. It starts even
+    /// if the policy cannot be read
     #[arg(long, env = "POOLGATE_GATE_ONLY", value_parser = BoolishValueParser::new())]
     gate_only: bool,
 
-    /// Admit NodeClaims above the limit, too, and only count them
+    /// Admit NodeClaims above the limit, and only count them
     #[arg(long, env = "POOLGATE_GATE_OBSERVE", value_parser = BoolishValueParser::new())]
     gate_observe: bool,
 }

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_that_panics_is_a_500_and_the_connection_goes_on() {
+    fn a_review_that_panics_is_a_500_and_the_connection_stays_open() {
         let reviewer = Reviewer::new(
             Policy::default(),
             Arc::new(ClusterView::default()),

@@ -126,7 +126,7 @@ fn compile(schema: &Value) -> Option<JSONSchema> {
 }
 
 #[test]
-fn what_is_no_schema_is_noticed() {
+fn anything_but_a_schema_is_noticed() {
     assert!(compile(&serde_json::json!({"properties": {"a": {"minItems": "two"}}})).is_none());
 }
 

@@ -13,7 +13,7 @@ pub enum Allowance {
     Unlimited,
     /// Up to a number at once.
     Limited {
-        /// How many nodes.
+        /// The most nodes that may be disrupted at a time.
         nodes: u32,
         /// The budget with the lowest number, by its index in the list: the first of several.
         budget: usize,

@@ -17,11 +17,11 @@ const HORIZON: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);
 /// When the number of nodes that may be disrupted for a reason changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Never.
+    /// The number stays what it is for ever.
     Never,
-    /// At an instant.
+    /// The number changes at a known instant.
     At {
-        /// When.
+        /// The instant of the change.
         at: Timestamp,
         /// What is allowed from then on.
         to: Allowance,

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hours_is_rejected_with_a_reason() {
+    fn text_that_is_not_hours_is_rejected_with_a_reason() {
         for (text, why) in [
             ("", "begins with neither days nor hours"),
             ("Europe/Berlin", "begins with neither days nor hours"),

@@ -18,28 +18,28 @@ pub struct Budgets {
     written: bool,
 }
 
-/// One budget.
+/// One budget of a pool, parsed.
 #[derive(Debug)]
 pub struct Entry {
     /// Its index in the list, from 0.
     pub index: usize,
     /// How many nodes may be disrupted.
     pub nodes: BudgetNodes,
-    /// For which reasons.
+    /// The reasons for disruption that it applies to.
     pub reasons: Reasons,
-    /// When it applies.
+    /// When it applies: at any time, in windows, or never.
     pub timing: Timing,
 }
 
 /// When a budget applies, parsed.
 #[derive(Debug)]
 pub enum Timing {
-    /// At any time.
+    /// At any time, because it has no schedule.
     Always,
     /// Never: its window has no length, or its interval (`@every`) never ends, because Karpenter starts it again at
     /// each check.
     Never,
-    /// In windows.
+    /// For its duration after each fire of its schedule.
     Windows(Windows),
     /// Unknown: the CRD accepts the schedule, but Karpenter cannot read it.
     Broken(ScheduleError),
@@ -61,7 +61,7 @@ impl Budgets {
         Self::of_parsed(pool, &ParsedBudget::all(pool, usize::MAX))
     }
 
-    /// The same, if the budgets of the pool are parsed already.
+    /// Like [`Self::of`], for a pool whose budgets are parsed already.
     pub(crate) fn of_parsed(
         pool: &NodePool<'_>,
         budgets: &[ParsedBudget<'_>],
@@ -99,7 +99,7 @@ impl Budgets {
         }
     }
 
-    /// Each budget.
+    /// The budgets in the order of the list; just the CRD's default if the object has none.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }

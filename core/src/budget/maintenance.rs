@@ -17,9 +17,9 @@ const MINUTES_OF_WEEK: i32 = 7 * 24 * 60;
 /// Hours in a time zone.
 #[derive(Debug, Clone)]
 pub struct LocalHours {
-    /// The hours.
+    /// The hours of each week, by the clock of the zone.
     pub hours: WeeklyHours,
-    /// The time zone.
+    /// The time zone, whose UTC offset may change with the seasons.
     pub zone: TimeZone,
 }
 
@@ -28,7 +28,7 @@ pub struct LocalHours {
 pub struct MaintenanceHours {
     /// Only in these hours; at any time, if there are none.
     pub allowed: Vec<LocalHours>,
-    /// Never in these.
+    /// Never in these hours, even if they are in `allowed`.
     pub frozen: Vec<LocalHours>,
 }
 
@@ -46,11 +46,11 @@ pub struct SeasonalBudgets {
 /// A time in which no node may be disrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closed {
-    /// All of it.
+    /// At any time.
     Always,
     /// Windows of a budget.
     Window {
-        /// When they open.
+        /// When the windows open: a cron expression in UTC.
         schedule: String,
         /// How long they stay open.
         duration: String,

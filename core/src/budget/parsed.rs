@@ -19,13 +19,13 @@ pub const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
 pub(crate) struct ParsedBudget<'a> {
     /// The budget as it is in the object.
     pub view: &'a Budget<'a>,
-    /// `nodes`.
+    /// `nodes`: a number of nodes, or a percentage.
     pub nodes: Field<Parsed<'a, BudgetNodes, Mistake>>,
     /// For which reasons; `None` if one of them cannot be read.
     pub reasons: Option<Reasons>,
-    /// `schedule`.
+    /// `schedule`: when the budget starts to apply.
     pub schedule: Field<Parsed<'a, Schedule, TextError<ScheduleError>>>,
-    /// `duration`.
+    /// `duration`: how long the budget applies each time.
     pub duration: Field<Parsed<'a, BudgetDuration, TextError<Mistake>>>,
     /// When it holds; `None` if its schedule or duration cannot be read, or if only one of them is there.
     pub window: Option<Window>,
@@ -48,10 +48,10 @@ pub(crate) enum TextError<E> {
     TooLong {
         /// Its length in bytes.
         length: usize,
-        /// The limit.
+        /// The most bytes that are parsed.
         longest: usize,
     },
-    /// It is wrong.
+    /// It was parsed, and is not valid.
     #[error(transparent)]
     Wrong(E),
 }

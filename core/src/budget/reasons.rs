@@ -4,7 +4,7 @@ use crate::json::Json;
 use crate::karpenter::{ApiVersion, Budget, Field};
 use crate::value::words;
 
-/// One reason.
+/// Why Karpenter disrupts a node, in the words of a budget's `reasons`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// Consolidation of nodes that are not fully used.
@@ -25,7 +25,7 @@ words!(Reason {
 });
 
 impl Reason {
-    /// Every reason.
+    /// Every reason, in the order in which they are shown.
     pub const ALL: [Self; 4] = [Self::Underutilized, Self::Empty, Self::Drifted, Self::Unhealthy];
 }
 
@@ -34,9 +34,9 @@ impl Reason {
 pub struct Reasons(u8);
 
 impl Reasons {
-    /// No reasons.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// Every reason.
+    /// The set of all four reasons.
     pub const ALL: Self = Self(0b1111);
 
     /// The set of this reason alone.

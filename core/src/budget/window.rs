@@ -8,17 +8,17 @@ use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 
 /// 1990-01-01 and 2090-01-01, in seconds since 1970. Five years and the longest window that closes fit between
 /// these and the limits of known fire times.
-const RECKONED: std::ops::Range<i64> = 631_152_000..3_786_912_000;
+const SUPPORTED: std::ops::Range<i64> = 631_152_000..3_786_912_000;
 
 /// Whether budgets can be computed at an instant: from 1990 up to 2090.
 pub fn is_supported(at: Timestamp) -> bool {
-    RECKONED.contains(&at.as_second())
+    SUPPORTED.contains(&at.as_second())
 }
 
 /// When a budget applies, by its `schedule` and `duration`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
-    /// At any time.
+    /// At any time, because there is no schedule, or because the windows leave no gap.
     Always,
     /// For some time after each fire, but not always.
     Sometimes {
@@ -52,7 +52,7 @@ pub struct Windows {
 /// How long something stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateEnd {
-    /// Forever.
+    /// It never changes.
     Always,
     /// Up to this instant, when it changes.
     At(Timestamp),

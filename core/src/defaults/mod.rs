@@ -22,9 +22,9 @@ const V1BETA1_CONSOLIDATION_POLICY: &str = "WhenUnderutilized";
 /// node limit mode that must agree with the other place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultValue {
-    /// The field.
+    /// The field to write.
     pub path: FieldPath,
-    /// What it becomes.
+    /// The value that the field gets.
     pub value: Value,
 }
 

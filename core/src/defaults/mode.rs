@@ -117,7 +117,7 @@ mod tests {
     use crate::karpenter::ApiVersion::V1;
     use crate::policy::DefaultValues;
 
-    /// Field and annotation.
+    /// The mode in the field, and the mode in the annotation.
     type Modes = (Option<&'static str>, Option<&'static str>);
 
     const ALL: [Option<&str>; 3] = [None, Some("Hard"), Some("Soft")];

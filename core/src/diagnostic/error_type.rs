@@ -30,7 +30,7 @@ pub enum ErrorType {
     Unsupported {
         /// The value as the message shows it; see [`quoted`].
         value: String,
-        /// The supported values.
+        /// The words that are supported there.
         supported: &'static [&'static str],
     },
     /// The API has no such field.
@@ -70,14 +70,14 @@ impl ErrorType {
     }
 }
 
-/// An illegal text.
+/// A text that is not legal here, shown in quotes.
 impl From<&str> for ErrorType {
     fn from(text: &str) -> Self {
         Self::showing(quoted(text))
     }
 }
 
-/// An illegal number.
+/// A number that is not legal here, shown as it is.
 impl From<i64> for ErrorType {
     fn from(number: i64) -> Self {
         Self::showing(number.to_string())
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_of_something_is_no_plural() {
+    fn only_one_of_something_is_not_a_plural() {
         assert_eq!(counted(1, "patch"), "1 patch");
         assert_eq!(counted(0, "patch"), "0 patches");
         assert_eq!(counted(2, "NodePool or NodeClaim"), "2 NodePools or NodeClaims");

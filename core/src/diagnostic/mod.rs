@@ -22,7 +22,7 @@ pub use suggestion::{Edit, Suggestion, nearest, nearest_within};
 pub struct RuleId(&'static str);
 
 impl RuleId {
-    /// Names a rule.
+    /// The name of a rule: kebab-case, and different from all others.
     pub const fn new(id: &'static str) -> Self {
         Self(id)
     }

@@ -24,7 +24,7 @@ pub struct FieldPath(Vec<Segment>);
 const USUAL_LENGTH: usize = 64;
 
 impl FieldPath {
-    /// The object itself.
+    /// The path of the object itself, which has no segments.
     pub const fn root() -> Self {
         Self(Vec::new())
     }

@@ -52,7 +52,7 @@ impl Suggestion {
         Self::from(format!("did you mean {word}?"))
     }
 
-    /// The word of a list that equals a text except for case and blanks around it, or else the nearest one.
+    /// The word of a list that equals a text except for case and spaces around it, or else the nearest one.
     pub fn spelling(text: &str, words: &[&str]) -> Option<Self> {
         let same = words.iter().find(|word| word.eq_ignore_ascii_case(text.trim()));
         same.map(|word| Self::write(*word))
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_in_case_and_blanks_is_written_and_what_is_near_is_asked() {
+    fn what_differs_in_case_and_spaces_is_written_and_what_is_near_is_asked() {
         let words = ["Hard", "Soft"];
         assert_eq!(
             Suggestion::spelling(" soft", &words),

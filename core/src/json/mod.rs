@@ -21,18 +21,18 @@ pub use read::{FieldMask, Fields, read};
 /// A JSON value that borrows what it can.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Json<'a> {
-    /// `null`.
+    /// `null`; the default.
     #[default]
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number.
+    /// A number, whole or not.
     Number(Number),
     /// A string. Owned only if it was written with escapes.
     String(Cow<'a, str>),
-    /// A list.
+    /// A list, with its elements in order.
     Array(Vec<Self>),
-    /// An object.
+    /// An object, with its entries sorted by key.
     Object(Object<'a>),
 }
 
@@ -72,7 +72,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The number.
+    /// The number; `None` if this is not one.
     pub(crate) const fn as_number(&self) -> Option<&Number> {
         match self {
             Self::Number(number) => Some(number),
@@ -98,7 +98,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The object.
+    /// The object; `None` if this is not one.
     pub const fn as_object(&self) -> Option<&Object<'a>> {
         match self {
             Self::Object(object) => Some(object),

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_a_string_weighs_its_length_and_no_more() {
+    fn what_is_inside_a_string_counts_only_by_its_length() {
         let plain = parsed_size(br#"["xxxx"]"#);
         assert_eq!(parsed_size(br#"["{[:,"]"#), plain);
         assert_eq!(parsed_size(br#"["\"{\\"]"#), plain + 1);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_weighs_more_than_its_length_allows() {
+    fn no_text_counts_more_than_its_length_allows() {
         for piece in ["{},", "[],", r#"{"":0},"#, "0,", r#""","#, r#"{"":["#] {
             let text = piece.repeat(1000);
             let size = parsed_size(text.as_bytes());

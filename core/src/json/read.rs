@@ -14,7 +14,7 @@ pub type Fields<'p> = &'p [(&'p str, FieldMask<'p>)];
 /// How much of a value is read.
 #[derive(Debug, Clone, Copy)]
 pub enum FieldMask<'p> {
-    /// All of it.
+    /// The whole value, with everything nested in it.
     All,
     /// Nothing: it is left out.
     Nothing,

@@ -4,16 +4,16 @@ use super::Field;
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 
-/// `spec.disruption`.
+/// `spec.disruption`: which nodes Karpenter may disrupt, how soon, and how many at once.
 #[derive(Debug)]
 pub struct Disruption<'a> {
     /// `budgets`: those elements that are objects.
     pub budgets: Field<Vec<Budget<'a>>>,
-    /// `consolidationPolicy`.
+    /// `consolidationPolicy`: which nodes Karpenter consolidates.
     pub consolidation_policy: Field<&'a str>,
-    /// `consolidateAfter`.
+    /// `consolidateAfter`: how long a node must be unchanged before it is consolidated, or `Never`.
     pub consolidate_after: Field<&'a str>,
-    /// `nodeLimitMode`.
+    /// `nodeLimitMode`: `Hard` or `Soft`, see [`NodeLimitMode`](super::NodeLimitMode).
     pub node_limit_mode: Field<&'a str>,
 }
 
@@ -22,13 +22,13 @@ pub struct Disruption<'a> {
 pub struct Budget<'a> {
     /// Its index in the list, from 0.
     pub index: usize,
-    /// `nodes`.
+    /// `nodes`: a number or a percentage such as `10%`.
     pub nodes: Field<&'a str>,
     /// `reasons`. Only v1 knows them.
     pub reasons: Field<&'a [Json<'a>]>,
-    /// `schedule`.
+    /// `schedule`: when the budget starts to apply; a cron expression or a macro, in UTC.
     pub schedule: Field<&'a str>,
-    /// `duration`.
+    /// `duration`: how long the budget applies each time.
     pub duration: Field<&'a str>,
 }
 

@@ -8,7 +8,7 @@ use super::{ApiVersion, KarpenterVersion};
 /// A set of words that a field may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EnumValues {
-    /// `spec.disruption.consolidationPolicy`.
+    /// `spec.disruption.consolidationPolicy`; v1beta1 and v1 have different words.
     ConsolidationPolicy,
     /// `operator` of a requirement.
     Operator,

@@ -7,7 +7,7 @@ use serde_json::Number;
 /// because the API server prunes it before any other check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field<T> {
-    /// Missing.
+    /// The object does not have the field, or has an explicit `null` there.
     Absent,
     /// Present, but not of the type that the API requires; the shape check reports it.
     Mistyped,

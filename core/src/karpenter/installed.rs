@@ -30,7 +30,7 @@ pub struct Installed {
 /// One version of the API in a definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstalledVersion {
-    /// The version.
+    /// The version of the API, such as v1.
     pub version: ApiVersion,
     /// Whether `spec.disruption.nodeLimitMode` is kept; if not, the API server prunes it.
     pub keeps_node_limit_mode: bool,
@@ -58,7 +58,7 @@ pub enum UnreadableDefinition {
 }
 
 impl Installed {
-    /// Reads a `CustomResourceDefinition`.
+    /// Reads the definition of NodePools: a whole `CustomResourceDefinition`.
     pub fn read(definition: &Value) -> Result<Self, UnreadableDefinition> {
         let name = definition.pointer("/metadata/name").and_then(Value::as_str);
         if name != Some(NODEPOOL_DEFINITION) {

@@ -26,7 +26,7 @@ pub enum LabelKind<'a> {
     WellKnown(LabelValues),
     /// It is in a domain in which the provider rejects every label that it does not know.
     Unknown {
-        /// The domain.
+        /// The domain, which the label is in or below.
         domain: &'a str,
         /// The label that was probably intended.
         likely: Option<String>,

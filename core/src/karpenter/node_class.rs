@@ -7,9 +7,9 @@ use crate::json::Json;
 /// A kind of node class.
 #[derive(Debug)]
 pub struct NodeClassKind {
-    /// The API group.
+    /// The API group without version, such as `karpenter.k8s.aws`.
     pub group: &'static str,
-    /// The kind.
+    /// The kind, such as `EC2NodeClass`.
     pub kind: &'static str,
     /// Whether only this group has the kind: no fork or second provider uses the name.
     pub(crate) is_sole: bool,
@@ -31,7 +31,7 @@ const fn shared(group: &'static str, kind: &'static str) -> NodeClassKind {
     }
 }
 
-/// Every kind that poolgate knows. An unknown kind is no mistake by itself: anyone can write a provider.
+/// Every kind that poolgate knows. An unknown kind is not a mistake by itself: anyone can write a provider.
 const KNOWN: &[NodeClassKind] = &[
     sole("karpenter.k8s.aws", "EC2NodeClass"),
     shared("eks.amazonaws.com", "NodeClass"),

@@ -12,7 +12,7 @@ pub struct NodeClaim<'a> {
     pub(crate) object: &'a Json<'a>,
     /// The version it is written in.
     pub version: ApiVersion,
-    /// `spec`.
+    /// `spec` as it is in the object.
     pub spec: Field<&'a Object<'a>>,
     /// `spec.expireAfter`. Only v1 knows it.
     pub expire_after: Field<&'a str>,

@@ -18,19 +18,19 @@ pub struct NodePool<'a> {
     pub version: ApiVersion,
     /// Whether there is `metadata`, so that something can be written into it.
     pub(crate) has_metadata: bool,
-    /// `metadata.name`.
+    /// `metadata.name`; absent if the API server will generate it.
     pub name: Field<&'a str>,
-    /// `metadata.labels`.
+    /// `metadata.labels` of the NodePool itself, not those that its nodes get.
     pub labels: Field<&'a Object<'a>>,
-    /// `metadata.annotations`.
+    /// `metadata.annotations` of the NodePool itself, not those that its nodes get.
     pub annotations: Field<&'a Object<'a>>,
-    /// `spec`.
+    /// `spec` as it is in the object.
     pub spec: Field<&'a Object<'a>>,
-    /// `spec.disruption`.
+    /// `spec.disruption`, split into its fields.
     pub disruption: Field<Disruption<'a>>,
-    /// `spec.limits`.
+    /// `spec.limits`: quantities by the name of a resource.
     pub limits: Field<&'a Object<'a>>,
-    /// `spec.weight`.
+    /// `spec.weight`: Karpenter prefers pools with a higher one.
     pub weight: Field<i64>,
     /// `spec.replicas`. If it is present, the pool is a static one. Only v1 knows it.
     pub replicas: Field<i64>,

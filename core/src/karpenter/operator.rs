@@ -9,9 +9,9 @@ pub enum Operator {
     In,
     /// None of the values.
     NotIn,
-    /// Any value.
+    /// The label must be there, with any value.
     Exists,
-    /// No such label.
+    /// The label must not be there.
     DoesNotExist,
     /// An integer greater than the value.
     Gt,

@@ -8,7 +8,7 @@ use crate::value::label::is_within;
 pub enum LabelValues {
     /// Words, none of them an integer.
     Text,
-    /// Integers.
+    /// Whole numbers, so that `Gt` and `Lt` make sense.
     Number,
     /// Either, or not known.
     Any,
@@ -19,7 +19,7 @@ use LabelValues::{Any, Number, Text};
 /// A provider of machines.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Provider {
-    /// Its usual name.
+    /// The name by which messages call it, such as `AWS`.
     pub name: &'static str,
     /// The API group of its node class.
     pub group: &'static str,

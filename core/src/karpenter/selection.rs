@@ -65,7 +65,7 @@ impl<'a> Selection<'a> {
         lists.into_iter().fold(together, Self::and)
     }
 
-    /// What both allow.
+    /// The values that both selections allow.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let at_least = self.at_least.max(other.at_least);

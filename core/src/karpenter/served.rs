@@ -5,7 +5,7 @@ use super::KarpenterVersion;
 /// A kind of the group `karpenter.sh` in one version, and the releases that serve it.
 #[derive(Debug)]
 pub struct ServedKind {
-    /// The kind.
+    /// The kind, such as `NodePool`.
     pub kind: &'static str,
     /// The version after the slash of `apiVersion`.
     pub version: &'static str,

@@ -48,11 +48,11 @@ pub const STORED_OUTLINE: FieldMask<'_> = FieldMask::Only(&[
 /// The stored object that an update replaces.
 #[derive(Debug, Clone, Copy)]
 pub enum Stored<'a> {
-    /// All of it.
+    /// The whole object.
     Whole(&'a Json<'a>),
     /// Its [`STORED_OUTLINE`], and how to read the rest, which only a new object with an error is compared with.
     Outlined {
-        /// The outline.
+        /// The part of the object that [`STORED_OUTLINE`] keeps.
         outline: &'a Json<'a>,
         /// A text that holds the whole object.
         text: &'a [u8],

@@ -14,20 +14,20 @@ pub enum TaintList {
     StartupTaints,
 }
 
-/// One taint.
+/// A taint that nodes get from the template.
 #[derive(Debug)]
 pub struct Taint<'a> {
     owner: TemplateOwner,
     /// The list that it is in.
     pub list: TaintList,
     index: usize,
-    /// `key`.
+    /// `key`: what tolerations refer to.
     pub key: Field<&'a str>,
-    /// `value`.
+    /// `value`; a taint need not have one.
     pub value: Field<&'a str>,
-    /// `effect`.
+    /// `effect`: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: Field<&'a str>,
-    /// `timeAdded`.
+    /// `timeAdded`: a time in RFC 3339.
     pub(crate) time_added: Field<&'a str>,
 }
 

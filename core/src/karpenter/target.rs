@@ -11,7 +11,7 @@ pub enum ReleaseSource {
     Newest,
     /// The user. NodePools are checked for that release alone, whatever is installed.
     User,
-    /// The installed definition.
+    /// The definition that is installed in the cluster.
     Definition,
 }
 

@@ -17,19 +17,19 @@ pub struct Template<'a> {
     pub owner: TemplateOwner,
     /// The version that object is written in.
     pub version: ApiVersion,
-    /// `metadata.labels`.
+    /// `metadata.labels`: labels of the nodes, not of the pool.
     pub labels: Field<&'a Object<'a>>,
-    /// `metadata.annotations`.
+    /// `metadata.annotations`: annotations of the nodes, not of the pool.
     pub annotations: Field<&'a Object<'a>>,
     /// `spec.requirements`: those elements that are objects.
     pub requirements: Field<Vec<Requirement<'a>>>,
-    /// `spec.nodeClassRef`.
+    /// `spec.nodeClassRef`: the provider's object with images, networks and the like.
     pub(crate) node_class_ref: Field<&'a Object<'a>>,
     /// `spec.taints`: those elements that are objects.
     pub taints: Field<Vec<Taint<'a>>>,
     /// `spec.startupTaints`: those elements that are objects.
     pub(crate) startup_taints: Field<Vec<Taint<'a>>>,
-    /// `spec.terminationGracePeriod`.
+    /// `spec.terminationGracePeriod`: how long a node may take to drain.
     pub termination_grace_period: Field<&'a str>,
     /// `spec.kubelet`. Only v1beta1 knows it.
     pub kubelet: Field<&'a Object<'a>>,
@@ -42,13 +42,13 @@ pub struct Template<'a> {
 pub struct Requirement<'a> {
     /// Its index in the list.
     pub index: usize,
-    /// `key`.
+    /// `key`: the label that is required.
     pub key: Field<&'a str>,
-    /// `operator`.
+    /// `operator`: one of [`Operator`](super::Operator) as a word.
     pub operator: Field<&'a str>,
-    /// `values`.
+    /// `values`: what the operator compares the label with.
     pub values: Field<&'a [Json<'a>]>,
-    /// `minValues`.
+    /// `minValues`: of how many different values Karpenter must find instance types.
     pub(crate) min_values: Field<&'a Number>,
 }
 

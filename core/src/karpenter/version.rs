@@ -46,7 +46,7 @@ impl KarpenterVersion {
 
 /// What changed for authors of NodePools, and in which release. The names say what is true from then on.
 impl KarpenterVersion {
-    /// `spec.disruption.budgets`.
+    /// NodePools have `spec.disruption.budgets`.
     pub const BUDGETS: Self = Self::new(0, 34, 0);
     /// `minValues` of a requirement.
     pub const MIN_VALUES: Self = Self::new(0, 35, 0);

@@ -18,7 +18,7 @@ pub struct Comment<'t> {
     pub span: Span,
 }
 
-/// One document.
+/// One YAML document of a file.
 #[derive(Debug)]
 pub struct Document<'t> {
     pub(crate) tree: Tree<'t>,

@@ -8,7 +8,7 @@ use super::{ProblemKind, float};
 
 /// A key as the API server sees it.
 pub enum Key<'a> {
-    /// Text, as written.
+    /// Text, which kubectl does not convert.
     Text(Cow<'a, str>),
     /// Converted to text by kubectl.
     Other(String),

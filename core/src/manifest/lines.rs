@@ -9,7 +9,7 @@ const STRIDE: usize = 4096;
 /// A position as editors count it: both numbers from 1, columns in characters. Printed as `line:column`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// The line.
+    /// The line, from 1.
     pub line: usize,
     /// The column, in characters (Unicode scalar values). A tab is one character.
     pub column: usize,

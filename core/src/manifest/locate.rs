@@ -28,7 +28,7 @@ pub struct Location {
 /// What may be written in place of a key or value, in its span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Any scalar.
+    /// Any scalar, in any notation.
     Open,
     /// Any scalar, which a tag makes a text.
     Text,

@@ -8,11 +8,11 @@ use crate::json::Json;
 pub struct ManifestObject<'d> {
     /// Its path from the root of the document.
     pub path: FieldPath,
-    /// Its `apiVersion`.
+    /// Its `apiVersion`; `None` if that is missing or not a text.
     pub version: Option<&'d str>,
-    /// Its `kind`.
+    /// Its `kind`; `None` if that is missing or not a text.
     pub kind: Option<&'d str>,
-    /// The object.
+    /// The object itself, with all its fields.
     pub value: &'d Json<'d>,
 }
 

@@ -8,11 +8,11 @@ use super::{Span, SyntaxError};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct ManifestProblem {
-    /// Its position.
+    /// The bytes to point at.
     pub span: Span,
     /// A related position: the first of two equal keys, the bracket that is still open.
     pub related: Option<Span>,
-    /// What is wrong.
+    /// What is wrong there.
     pub kind: ProblemKind,
 }
 
@@ -49,7 +49,7 @@ pub enum ProblemKind {
         /// The key as the API server sees it.
         becomes: String,
     },
-    /// A null key.
+    /// A key that is null or empty.
     #[error("a key must not be null or empty: kubectl rejects the file")]
     NullKey,
     /// A key that is a list or a mapping.
@@ -58,7 +58,7 @@ pub enum ProblemKind {
     /// A number as a key that kubectl cannot convert to text.
     #[error("a number of this size cannot be a key: kubectl rejects the file; quote it")]
     HugeKey,
-    /// `.inf` or `.nan`.
+    /// `.inf` or `.nan`, which YAML has and JSON does not.
     #[error(
         "infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if it should be text"
     )]
@@ -66,7 +66,7 @@ pub enum ProblemKind {
     /// A value that is not what its tag says.
     #[error("{} is not a valid {tag}: kubectl rejects the file", quoted(.text))]
     WrongTag {
-        /// The tag.
+        /// What the tag asks for, as the message calls it.
         tag: &'static str,
         /// The value as written.
         text: String,
@@ -83,25 +83,25 @@ pub enum ProblemKind {
     /// More nesting than [`super::Limits::depth`].
     #[error("nested deeper than {limit} levels")]
     TooDeep {
-        /// The bound.
+        /// The most levels that are read.
         limit: usize,
     },
     /// More nodes than [`super::Limits::nodes`].
     #[error("more than {limit} keys and values in one document; the rest of the file is not read")]
     TooManyNodes {
-        /// The bound.
+        /// The most keys and values that are read of a document.
         limit: usize,
     },
     /// More comments than [`super::Limits::comments`].
     #[error("more than {limit} comments in one document")]
     TooManyComments {
-        /// The bound.
+        /// The most comments that are read of a document.
         limit: usize,
     },
     /// More documents than [`super::Limits::documents`].
     #[error("more than {limit} documents in one file; the rest is not read")]
     TooManyDocuments {
-        /// The bound.
+        /// The most documents that are read of a file.
         limit: usize,
     },
     /// Aliases add more than [`super::Limits::alias_nodes`] or [`super::Limits::alias_bytes`].
@@ -110,7 +110,7 @@ pub enum ProblemKind {
     /// A longer text than [`super::Limits::bytes`].
     #[error("larger than {limit} bytes; nothing is read")]
     TooLarge {
-        /// The bound.
+        /// The largest file that is read, in bytes.
         limit: usize,
     },
 }

@@ -15,7 +15,7 @@ use crate::json::Json;
 pub enum Notation {
     /// Without quotes: may be a number, a boolean or null.
     Plain,
-    /// In quotes: text.
+    /// In single or double quotes: always a text.
     Quoted,
     /// As a block, with `|` or `>`: text.
     Block,

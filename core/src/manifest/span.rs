@@ -22,7 +22,7 @@ impl Span {
         }
     }
 
-    /// Where it begins.
+    /// The offset of its first byte in the text.
     pub fn start(self) -> usize {
         self.start as usize
     }

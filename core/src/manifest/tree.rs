@@ -140,11 +140,11 @@ pub struct NodeRef<'d, 't> {
 pub enum NodeKind {
     /// A text, number, boolean or null.
     Scalar,
-    /// A mapping.
+    /// Keys with values, in block or flow style.
     Mapping(Style),
-    /// A sequence.
+    /// A list of values, in block or flow style.
     Sequence(Style),
-    /// An alias, `*name`.
+    /// An alias, `*name`: the node that has the anchor `&name` stands here once more.
     Alias,
 }
 
@@ -163,7 +163,7 @@ impl<'d, 't> NodeRef<'d, 't> {
         }
     }
 
-    /// Its position.
+    /// The bytes of the text that it takes up.
     pub fn span(self) -> Span {
         self.tree.get(self.id).map_or(Span::new(0, 0), |node| node.span)
     }

@@ -5,7 +5,7 @@ use crate::karpenter::NodeLimitMode;
 /// The NodeClaims of a pool, counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClaimCounts {
-    /// That exist.
+    /// All NodeClaims that exist, whatever happens to them.
     pub existing: usize,
     /// Of those, without deletion timestamp.
     pub undeleted: usize,

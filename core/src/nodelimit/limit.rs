@@ -25,7 +25,7 @@ impl NodeLimit {
         Some(Self::parsed(&pool.node_limit()?, pool, policy))
     }
 
-    /// The same for a pool whose limit is parsed already.
+    /// Like [`Self::of`], for a pool whose limit is parsed already.
     pub(crate) fn parsed(nodes: &Quantity, pool: &NodePool<'_>, policy: &Policy) -> Self {
         Self {
             nodes: u32::try_from(nodes.rounded_down().max(0)).unwrap_or(u32::MAX),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_nodes_are_none_and_numbers_of_any_size_are_read() {
+    fn fractions_of_nodes_are_dropped_and_numbers_of_any_size_are_read() {
         let nodes = |nodes: Value| limit(&json!({"spec": {"limits": {"nodes": nodes}}})).unwrap().0;
         assert_eq!(nodes(json!(5)), 5);
         assert_eq!(nodes(json!("1.5")), 1);

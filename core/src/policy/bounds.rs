@@ -14,22 +14,22 @@ use super::Glob;
 pub struct Written<T> {
     /// The text in the policy.
     pub text: String,
-    /// The parsed value.
+    /// What the text was parsed to.
     pub value: T,
 }
 
 /// The bounds of a policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// On `spec.limits`.
+    /// Bounds on `spec.limits`: which limits a pool must have, and the largest of each.
     pub limits: LimitBounds,
-    /// On `spec.disruption.budgets`.
+    /// Bounds on `spec.disruption.budgets`: how many nodes may be disrupted, and when none.
     pub budgets: BudgetBounds,
-    /// On `spec.template`.
+    /// Bounds on `spec.template`: labels, capacity types, node classes and durations.
     pub template: TemplateBounds,
 }
 
-/// Bounds on `spec.limits`.
+/// Which limits a pool must have in `spec.limits`, and the largest that each may be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LimitBounds {
     /// Resources that must have a limit.
@@ -38,7 +38,7 @@ pub struct LimitBounds {
     pub max: BTreeMap<String, Written<Quantity>>,
 }
 
-/// Bounds on `spec.disruption.budgets`.
+/// How many nodes the budgets of a pool may let Karpenter disrupt, and when none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BudgetBounds {
     /// The largest percentage in a budget, 0 to 100.
@@ -56,13 +56,13 @@ pub struct BudgetBounds {
 /// A recurring time in which no node may be disrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreezeWindow {
-    /// When it begins.
+    /// When it begins: a cron expression in UTC, as in a budget.
     pub schedule: Written<Schedule>,
     /// How long it is.
     pub duration: Written<BudgetDuration>,
 }
 
-/// Bounds on `spec.template`.
+/// What the template of a pool must contain, and what it may.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TemplateBounds {
     /// Labels that every node must get.
@@ -80,9 +80,9 @@ pub struct TemplateBounds {
 /// Bounds on a duration. If the object sets none, or `Never`, it is unlimited: that is longer than any maximum.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DurationBounds {
-    /// The shortest.
+    /// The shortest duration allowed; `None` if there is no minimum.
     pub min: Option<Written<GoDuration>>,
-    /// The longest.
+    /// The longest duration allowed; `None` if there is no maximum.
     pub max: Option<Written<GoDuration>>,
 }
 
@@ -91,9 +91,9 @@ pub struct DurationBounds {
 pub struct NodeClassPattern {
     /// The API group, without version.
     pub group: Option<Glob>,
-    /// The kind.
+    /// A pattern for the kind.
     pub kind: Option<Glob>,
-    /// The name.
+    /// A pattern for the name of the node class.
     pub name: Option<Glob>,
 }
 

@@ -16,7 +16,7 @@ pub struct Exemption {
     pub labels: BTreeMap<String, String>,
     /// Why, for readers of the finding.
     pub reason: Option<String>,
-    /// The rules.
+    /// The rules that do not apply to these NodePools.
     pub rules: HashSet<RuleId>,
 }
 

@@ -11,15 +11,15 @@ use super::grammar::{self, Grammar};
 pub enum FieldType {
     /// One of these words.
     Word(&'static [&'static str]),
-    /// A text.
+    /// A string that this grammar accepts.
     Text(&'static Grammar),
-    /// How much a rule weighs. YAML reads the word `off` as false.
+    /// The severity of a rule, or off. YAML reads the word `off` as false.
     Level,
     /// A whole number within these bounds.
     Whole(i64, i64),
     /// A quantity, as a text or as a whole number.
     Quantity,
-    /// True or false.
+    /// A boolean: `true` or `false`.
     Switch,
     /// A list with at least so many elements.
     List(usize, &'static Self),
@@ -32,7 +32,7 @@ pub enum FieldType {
 /// A field of an object.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name.
+    /// The key of the field in the file.
     pub name: &'static str,
     /// What it is for: a sentence for the author of a file.
     pub about: &'static str,

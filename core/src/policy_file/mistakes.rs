@@ -10,7 +10,7 @@ const MAX_SHOWN: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{position}: {message}")]
 pub struct Mistake {
-    /// Where it is.
+    /// The line and column of the key or value at fault.
     pub position: Position,
     /// What is wrong and, behind a semicolon, how to fix it if that is known. One line.
     pub message: String,
@@ -29,9 +29,9 @@ pub struct Mistakes {
 /// What to point at for a mistake in a field.
 #[derive(Debug, Clone, Copy)]
 pub enum At {
-    /// Its name.
+    /// The key of the field.
     Key,
-    /// What it holds.
+    /// The value of the field.
     Value,
 }
 

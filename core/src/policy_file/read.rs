@@ -17,7 +17,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// What a policy file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadPolicy {
-    /// The policy.
+    /// The policy that the file describes.
     pub policy: Policy,
     /// The fields without effect, in their order; each on one line.
     pub notes: Vec<Mistake>,

@@ -11,11 +11,11 @@ use crate::policy::Policy;
 pub(crate) struct Context<'a> {
     /// The NodeClaims of the pool, if they are counted.
     pub claims: Option<ClaimCounts>,
-    /// The organisation's policy.
+    /// The policy of the organisation that runs the cluster.
     pub policy: &'a Policy,
     /// The Karpenter that will read the object.
     pub karpenter: &'a TargetKarpenter,
-    /// Its release.
+    /// The release of that Karpenter, which the rules check against.
     pub release: KarpenterVersion,
     /// The fields of the object's kind and version, with their constraints.
     pub shape: &'static Shape,

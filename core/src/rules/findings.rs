@@ -97,7 +97,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// All findings.
+    /// The report with all findings, the last one included.
     pub(crate) fn into_report(mut self) -> Report {
         self.keep_last();
         self.report

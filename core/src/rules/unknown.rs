@@ -1,4 +1,4 @@
-//! Unknown fields.
+//! Reports fields that the API does not know, and suggests what was probably meant.
 
 use super::findings::Findings;
 use super::moved;

@@ -1,4 +1,4 @@
-//! `spec.weight`.
+//! Suggests what to write instead of a `spec.weight` outside of 1 to 100.
 
 use crate::json::Json;
 use crate::rules::rule::Rule;

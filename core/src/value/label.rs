@@ -156,7 +156,7 @@ fn check_word(text: &str) -> Result<(), Cow<'static, str>> {
     Err(format!("contains {culprit}; only letters, digits, `-`, `_` and `.` are allowed").into())
 }
 
-/// `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`
+/// Whether the text matches `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`.
 fn is_word(text: &str) -> bool {
     let bytes = text.as_bytes();
     let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);

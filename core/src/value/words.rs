@@ -15,7 +15,7 @@ macro_rules! words {
                 }
             }
 
-            /// The word.
+            /// The word as users write it.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+

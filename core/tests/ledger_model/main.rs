@@ -59,7 +59,7 @@ fn the_limit_holds_and_no_place_is_lost_in_any_order_of_events() {
 }
 
 #[test]
-fn each_guard_is_missed_when_it_is_taken_away() {
+fn each_guard_is_missed_when_it_is_removed() {
     let mut steps = Vec::new();
     for (guard, scenario, expected) in MISSED {
         let explored = explore(scenario, Some(*guard), MOST);

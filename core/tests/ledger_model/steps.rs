@@ -111,7 +111,7 @@ impl Steps {
 }
 
 impl Steps {
-    /// The same for a step that sends answers, one of which may be wrong.
+    /// Like `take`, for a step that sends answers, one of which may be wrong.
     pub(crate) fn take_answered(
         &mut self,
         action: Action,

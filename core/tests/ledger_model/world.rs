@@ -90,7 +90,7 @@ const NEVER: u8 = u8::MAX;
 /// The content of a ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Book {
-    /// Allowed calls of each reservation; 0 is no reservation.
+    /// Allowed calls of each reservation; 0 means no reservation.
     pub(crate) calls: [u8; CREATES],
     pub(crate) seen: u8,
     pub(crate) closed: bool,

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_a_pool_whose_limit_keeps_no_replacement_away() {
+    fn nothing_is_said_of_a_pool_whose_limit_prevents_no_replacement() {
         let (hard, none) = (json!({"poolgate.dev/node-limit-mode": "Hard"}), json!({}));
         let soft = json!({"poolgate.dev/node-limit-mode": "Soft"});
         assert_eq!(said(&none, &none, None), None, "there may be no gate");

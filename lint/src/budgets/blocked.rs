@@ -18,7 +18,7 @@ pub const REPAIR: &str = "NodeRepairBlocked";
 /// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// The whole pool.
+    /// A pool as a whole.
     Pool,
     /// A node of it.
     Node,
@@ -110,7 +110,7 @@ impl Blocked {
         }
     }
 
-    /// Adds an event.
+    /// Counts an event, and keeps its message if it is the latest.
     pub fn add(&mut self, message: String, at: Option<Timestamp>) {
         self.count += 1;
         if self.message.is_empty() || at > self.last {

@@ -18,9 +18,9 @@ const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 /// How many nodes may be disrupted at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Amount {
-    /// This many.
+    /// At most this many nodes.
     Nodes(u32),
-    /// No limit.
+    /// Every node: no budget limits it.
     All,
 }
 
@@ -34,12 +34,12 @@ pub struct Row {
     pub days: [Hours; DAYS],
 }
 
-/// A week.
+/// A week, hour by hour, in one time zone.
 #[derive(Debug)]
 pub struct Grid {
-    /// When it begins.
+    /// The instant at which the week begins.
     pub from: Timestamp,
-    /// The first day.
+    /// The date of the first day in the zone.
     first: Date,
     zone: TimeZone,
     pub rows: Vec<Row>,

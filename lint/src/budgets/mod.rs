@@ -57,31 +57,31 @@ pub struct BudgetsArgs {
     #[command(flatten)]
     stored: StoredArgs,
 
-    /// Only the NodePool of this name. May be given again
+    /// Only the NodePool of this name. May be repeated
     #[arg(long, value_name = "NAME")]
     pool: Vec<String>,
 
-    /// The moment: 2026-01-05T10:00:00Z, or by the clock of --tz 2026-01-05T10:00; now, if not given
+    /// The time to explain: 2026-01-05T10:00:00Z, or 2026-01-05T10:00 in the zone of --tz [default: now]
     #[arg(long, value_name = "TIME", conflicts_with = "cluster")]
     at: Option<Moment>,
 
-    /// How many nodes each pool has; those of its status, its replicas, or 10, if not given
+    /// How many nodes each pool has [default: those of its status, else its replicas, else 10]
     #[arg(long, value_name = "N", conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     nodes: Option<u32>,
 
-    /// Only this reason
+    /// Only this reason for disruption
     #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
     reason: Option<Reason>,
 
-    /// Show every hour of the seven days from the day of the moment on
+    /// Show every hour of seven days, from the day of --at on
     #[arg(long)]
     week: bool,
 
-    /// Draw the week into a file as well, as SVG
+    /// Also draw the week, as SVG, into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Print JSON, the week in UTC included
+    /// Print JSON, including the week in UTC
     #[arg(long)]
     json: bool,
 
@@ -96,7 +96,7 @@ pub struct BudgetsArgs {
 /// What else there is to do with budgets.
 #[derive(Debug, Subcommand)]
 enum BudgetsCommand {
-    /// Write the budgets that let nodes go in these hours only, or not in those
+    /// Write budgets that allow disruption only in some hours, or not in others
     #[command(after_help = plan::EXAMPLES)]
     Plan(PlanArgs),
 }

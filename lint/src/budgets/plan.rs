@@ -1,4 +1,4 @@
-//! `poolgate budgets plan`: the budgets that let nodes go in some hours only, to be pasted into a NodePool.
+//! `poolgate budgets plan`: budgets that allow disruption only in some hours, to paste into a NodePool.
 
 use std::fmt::Write as _;
 
@@ -26,27 +26,27 @@ Examples:
 /// The flags of `budgets plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// Let nodes go in these hours and in no others, such as "sat 02:00-06:00 Europe/Berlin". May be given again
+    /// Allow disruption only in these hours, such as "sat 02:00-06:00 Europe/Berlin". May be repeated
     #[arg(long, value_name = "HOURS", required_unless_present = "freeze")]
     allow: Vec<String>,
 
-    /// Let no node go in these hours, such as "mon-fri 09:00-17:00 Asia/Tokyo". May be given again
+    /// Allow no disruption in these hours, such as "mon-fri 09:00-17:00 Asia/Tokyo". May be repeated
     #[arg(long, value_name = "HOURS")]
     freeze: Vec<String>,
 
-    /// How many nodes may be disrupted at once where some may: a number or a percentage
+    /// How many nodes may be disrupted at once in the open hours: a number or a percentage
     #[arg(long, value_name = "NODES", default_value = "10%", value_parser = nodes)]
     nodes: BudgetNodes,
 
-    /// Only for this reason; others may be disrupted at any time. May be given again
+    /// Only for this reason; disruption for others is always allowed. May be repeated
     #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
     reason: Vec<Reason>,
 
-    /// The zone of hours without one
+    /// The time zone of hours that name none
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
 
-    /// The moment from which the budgets are needed, for a year; now, if not given
+    /// When the budgets begin; they hold for a year [default: now]
     #[arg(long, value_name = "TIME")]
     at: Option<Moment>,
 }

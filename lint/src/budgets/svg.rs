@@ -12,7 +12,7 @@ use super::subject::Subject;
 use super::week::label;
 use crate::files;
 
-/// Measures, in pixels.
+/// Sizes of the parts of the picture, in pixels.
 const CELL: usize = 24;
 const ROW: usize = 22;
 const DAYS_WIDTH: usize = 84;

@@ -58,7 +58,7 @@ pub fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
     names.join(", ")
 }
 
-/// How wide each hour is drawn: one character if all numbers have one digit, else as wide as the longest, with blanks
+/// How wide each hour is drawn: one character if all numbers have one digit, else as wide as the longest, with spaces
 /// between.
 struct Columns {
     width: usize,

@@ -10,13 +10,13 @@ use super::subject;
 /// A default of a definition that is not the policy's.
 #[derive(Debug)]
 pub struct Overruled {
-    /// The version's name.
+    /// The version of the API, such as `v1`.
     pub version: String,
     /// The field under `defaults` of the policy.
     pub field: &'static str,
     /// Where the definition's default is.
     pub path: FieldPath,
-    /// Its value.
+    /// The default that the definition has.
     pub present: Value,
     /// What the policy wants.
     pub wanted: Value,

@@ -42,7 +42,7 @@ fn extended(definition: &Value) -> Value {
     definition
 }
 
-/// A minimal definition.
+/// A definition with just enough to be extended.
 fn small() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -27,11 +27,11 @@ pub struct DefaultArgs {
     #[arg(default_value = "-", value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Show what would change instead
+    /// Show what would change, instead of the manifest
     #[arg(long, conflicts_with = "write")]
     diff: bool,
 
-    /// Write it into the files; comments and layout stay
+    /// Write the defaults into the files; comments and layout stay
     #[arg(long)]
     write: bool,
 

@@ -1,4 +1,4 @@
-//! Text in columns.
+//! Prints rows of text in aligned columns.
 
 /// Rows with their cells aligned in columns, each on a line that begins with an indent.
 pub fn columns<R: AsRef<[String]>>(indent: &str, rows: &[R]) -> String {

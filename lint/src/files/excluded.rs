@@ -10,7 +10,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 pub struct Excluded(Gitignore);
 
 impl Excluded {
-    /// Nothing is skipped.
+    /// No patterns: every file is read.
     pub fn nothing() -> Self {
         Self(Gitignore::empty())
     }

@@ -67,7 +67,7 @@ impl Input {
         Self { source, ..self }
     }
 
-    /// Its whole text.
+    /// Reads its whole text. Standard input can be read only once, unless it is [held](Self::held).
     pub fn read(&self) -> Result<String, ReadError> {
         let text = match &self.source {
             Source::Stdin => read_text(stdin("manifests")),

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_language_is_known_by_its_files_or_its_first_line_and_yaml_is_none() {
+    fn a_language_is_known_by_its_files_or_its_first_line_and_yaml_is_not_one() {
         let pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\n";
         let resource = "# nodes\nresource \"kubernetes_manifest\" \"a\" {\n  manifest = { apiVersion = \"karpenter.sh/v1\" }\n}\n";
         let jsonnet = "// nodes\nlocal k = import 'k.libsonnet';\n{ apiVersion: 'karpenter.sh/v1' }\n";

@@ -11,13 +11,13 @@ use super::language::Language;
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The source failed.
+    /// The file or stream could not be read.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// There is more than [`Limits::bytes`].
     #[error("is larger than {limit} bytes")]
     TooLarge {
-        /// The bound.
+        /// The most bytes that are read.
         limit: usize,
     },
     /// It is not text.

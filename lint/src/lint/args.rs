@@ -24,20 +24,20 @@ pub struct LintArgs {
     #[command(flatten)]
     pub(crate) stored: StoredArgs,
 
-    /// How findings are printed: human, concise, json, github, gitlab, junit, sarif or rdjson. Given again with
-    /// =FILE, also into files [default: human]
+    /// How to print findings: human, concise, json, github, gitlab, junit, sarif or rdjson. Repeat it with =FILE to
+    /// write files as well [default: human]
     #[arg(long, value_name = "NAME[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
     format: Vec<Wanted>,
 
-    /// Change the files where a suggestion is certain; comments and layout stay
+    /// Fix files where only one fix is possible; comments and layout stay
     #[arg(long, conflicts_with = "cluster")]
     pub(crate) fix: bool,
 
-    /// Skip what this pattern matches, as in a .gitignore, even if it is named. May be given again
+    /// Skip what this pattern matches, as in a .gitignore, even if it is named. May be repeated
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 
-    /// All objects of the cluster are given: also report findings that need all of them. Always so with --cluster
+    /// The input has all objects of a cluster: also report findings that need all of them. Implied by --cluster
     #[arg(long)]
     pub(crate) together: bool,
 
@@ -47,7 +47,7 @@ pub struct LintArgs {
     #[command(flatten)]
     pub(crate) instead: Instead,
 
-    /// What standard input is called in the output
+    /// The name of standard input in the output
     #[arg(long, value_name = "NAME")]
     pub(crate) stdin_filename: Option<String>,
 
@@ -59,18 +59,18 @@ pub struct LintArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub(crate) write_baseline: Option<PathBuf>,
 
-    /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be given again
+    /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be repeated
     #[arg(long, value_name = "FILE")]
     envsubst: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) failure: Failure,
 
-    /// When the human format is coloured
+    /// When to colour the human format
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     pub(crate) color: Colour,
 
-    /// Where docs/rules.md is published: findings link to it, in human, sarif and rdjson
+    /// The URL where docs/rules.md is published; findings link to it in human, sarif and rdjson
     #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL")]
     pub(crate) rules_url: Option<String>,
 
@@ -110,7 +110,7 @@ impl LintArgs {
 /// What is printed instead of findings.
 #[derive(Debug, Args)]
 pub struct Instead {
-    /// Show what --fix would change, and change nothing; exits with 1 if it would change something
+    /// Show what --fix would change, without changing it; exits with 1 if there is anything to change
     #[arg(long, requires = "fix")]
     pub(crate) diff: bool,
 
@@ -122,15 +122,15 @@ pub struct Instead {
 /// What makes a run fail.
 #[derive(Debug, Args)]
 pub struct Failure {
-    /// From which severity on findings make the exit code 1
+    /// Exit with 1 for findings of this severity or higher
     #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,
 
-    /// Exit with 0 whatever the findings are; with 2 still where something could not be read
+    /// Exit with 0 whatever the findings are, but still with 2 if something could not be read
     #[arg(long)]
     pub(crate) exit_zero: bool,
 
-    /// Exit with 1 where no NodePool or NodeClaim was found
+    /// Exit with 1 if no NodePool or NodeClaim was found
     #[arg(long)]
     pub(crate) fail_if_empty: bool,
 }

@@ -115,7 +115,7 @@ impl Baseline {
     }
 }
 
-/// A new baseline.
+/// The baseline that `--write-baseline` writes.
 #[derive(Debug, Default)]
 pub struct NewBaseline(BTreeMap<BaselineEntry, usize>);
 

@@ -13,7 +13,7 @@ pub enum Colour {
     Auto,
     /// Also into files and pipes.
     Always,
-    /// Not at all.
+    /// Plain text, even on a terminal.
     Never,
 }
 

@@ -14,7 +14,7 @@ use crate::files;
 pub struct Finding {
     /// The range of the text to show.
     pub place: SourceRange,
-    /// Its severity.
+    /// How serious it is, after policy, ratchet and comments.
     pub severity: Severity,
     /// Who else would notice.
     pub origin: Origin,
@@ -64,7 +64,7 @@ const MOST_NAMED: usize = 5;
 /// Which object of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Object {
-    /// `NodePool` or `NodeClaim`.
+    /// The kind as it is in the object, `NodePool` or `NodeClaim`.
     pub kind: &'static str,
     /// Its name; `None` if the API server will generate it, or if it is not a text.
     #[serde(skip_serializing_if = "Option::is_none")]

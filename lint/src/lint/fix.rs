@@ -21,7 +21,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Changes the value.
+    /// A change of the field's value.
     pub fn write(value: Value) -> Self {
         Self {
             write: Some(value),
@@ -29,7 +29,7 @@ impl Change {
         }
     }
 
-    /// Changes the name.
+    /// A change of the field's name; it keeps its value.
     pub fn rename(name: &str) -> Self {
         Self {
             rename: Some(name.to_owned()),
@@ -62,7 +62,7 @@ pub struct TextEdit {
     pub text: String,
     /// Which document of the text.
     document: usize,
-    /// The changed field.
+    /// The field that it changes, from the root of the document.
     field: FieldPath,
     change: Change,
 }

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_json_is_found_where_it_begins() {
+    fn invalid_json_is_found_where_it_begins() {
         for (text, expected) in [
             ("{\"a\": [1, 2]}\n{\"b\": null}\n", None),
             ("\u{feff}{}", None),

@@ -166,7 +166,7 @@ impl<'a> Outputs<'a> {
         Ok(())
     }
 
-    /// Ends every output.
+    /// Writes what comes after the last file, such as the totals, to every output.
     pub fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
         for output in &mut self.outputs {
             output.write(&output.printer.closing(tally))?;

@@ -7,9 +7,9 @@ use poolgate_core::manifest::{Document, Lines, Position, Span};
 /// A range of the text, as bytes and as editors count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceRange {
-    /// Its bytes.
+    /// The range in bytes.
     pub span: Span,
-    /// Where it begins.
+    /// Line and column of its first character.
     pub start: Position,
     /// The first character after it.
     pub end: Position,

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_business_of_karpenters_is_another_object() {
+    fn what_karpenter_does_not_care_about_is_another_object() {
         for value in [
             json!({"apiVersion": "example.com/v1", "kind": "NodePool"}),
             json!({"kind": "NodePool"}),

@@ -42,7 +42,7 @@ pub enum Fate {
     Reported,
     /// It is ignored, but Karpenter would reject the object: it is reported as a warning.
     Weakened,
-    /// It is ignored.
+    /// It is ignored, and not reported at all.
     Silent,
 }
 

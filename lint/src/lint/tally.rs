@@ -17,7 +17,7 @@ pub struct Tally {
     pub files: usize,
     /// The cluster that has stored them; `None` for files.
     pub cluster: Option<String>,
-    /// NodePools and NodeClaims.
+    /// How many NodePools and NodeClaims were checked.
     pub objects: usize,
     /// Objects of other kinds in files with NodePools.
     pub others: usize,

@@ -29,18 +29,18 @@ pub struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 enum PolicyCommand {
-    /// Check policy files: every mistake with its place
+    /// Check policy files: every mistake with its line and column
     ///
     /// Exits with 0 if all is well, 1 if there is a mistake, 2 if a file cannot be read.
     #[command(
         after_help = "Examples:\n  poolgate policy check policy.yaml\n  poolgate policy check --crd crd.yaml policy.yaml"
     )]
     Check {
-        /// The files
+        /// The policy files to check
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
 
-        /// The installed NodePool definition: say which defaults have no effect with it
+        /// The installed NodePool definition, to report defaults that have no effect with it
         /// (`kubectl get crd nodepools.karpenter.sh -o yaml`)
         #[arg(long, value_name = "FILE")]
         crd: Option<PathBuf>,

@@ -138,7 +138,7 @@ fn an_authority_of_somebody_else_stays_until_nobody_can_need_it() {
 }
 
 #[test]
-fn what_is_no_certificate_is_taken_out_of_a_bundle() {
+fn what_is_not_a_certificate_is_removed_from_a_bundle() {
     let mut world = World::new();
     world.settle();
     let mut seen = world.seen();

@@ -87,7 +87,7 @@ fn what_is_stored_is_understood_again() {
 }
 
 #[test]
-fn a_leaf_that_no_api_server_would_take_is_none() {
+fn a_leaf_that_no_api_server_would_accept_does_not_count() {
     let (authority, other) = (authority(), authority());
     let (empty, all) = (secret(&[]), names(&["10.0.0.1"]));
     let stored = patched(&empty, &empty.with_authority(&authority, &[]));

@@ -101,7 +101,7 @@ async fn a_watch_of_which_nothing_comes_is_down() {
 }
 
 #[test]
-fn a_version_that_is_too_old_is_no_failure_of_the_watch() {
+fn a_version_that_is_too_old_is_not_a_failure_of_the_watch() {
     let api = |code| {
         let status = Status::failure("too old", "Expired").with_code(code);
         Failure::Client(kube::Error::Api(Box::new(status)))

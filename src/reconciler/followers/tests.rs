@@ -58,7 +58,7 @@ fn a_list_says_what_is_gone() {
 }
 
 #[test]
-fn a_list_that_breaks_off_takes_nothing_away() {
+fn a_list_that_breaks_off_removes_nothing() {
     let seen = nothing_seen();
     let mut claims = KindFollower::<Claims>::new(&seen);
     list(&mut claims, ["a", "b"].map(of_pool));

@@ -265,7 +265,7 @@ fn a_file_keeps_its_rights_and_its_link() {
 }
 
 #[test]
-fn standard_input_is_no_file() {
+fn standard_input_is_not_a_file() {
     let outcome = lint_in(std::path::Path::new("."), &["--fix", "-"], BROKEN);
     assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
 }

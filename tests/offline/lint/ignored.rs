@@ -168,7 +168,7 @@ fn a_baseline_holds_what_was_there_and_lets_new_findings_through() {
 }
 
 #[test]
-fn a_baseline_that_cannot_be_read_is_no_verdict() {
+fn a_baseline_that_cannot_be_read_is_not_a_verdict() {
     let directory = directory(&[("a.yaml", SOUND), ("wrong.json", "{\"findings\": []}")]);
     for name in ["none.json", "wrong.json", "a.yaml"] {
         let outcome = lint_in(directory.path(), &["--baseline", name, "a.yaml"], "");

@@ -264,7 +264,7 @@ fn a_file_that_left_its_defaults_out_is_checked_with_them() {
 }
 
 #[test]
-fn a_reader_who_goes_early_is_no_failure() {
+fn a_reader_who_leaves_early_is_not_a_failure() {
     let many = vec![wrong(); 1000].join("---\n");
     let directory = directory(&[("pools.yaml", &many), ("more.yaml", &many)]);
     let mut child = poolgate(&["lint", "--format", "concise", "."])

@@ -185,7 +185,7 @@ fn what_could_not_be_read_may_hold_what_is_missing() {
 }
 
 #[test]
-fn a_patch_is_no_second_pool() {
+fn a_patch_is_not_a_second_pool() {
     let kustomization = "resources: [pool.yaml, class.yaml]\npatches: [{path: patch.yaml}]\n";
     let patch = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\nspec: {weight: 5}\n";
     let files = [

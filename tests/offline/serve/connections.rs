@@ -43,7 +43,7 @@ fn a_connection_that_never_speaks_is_closed_by_the_handshake_limit() {
 }
 
 #[test]
-fn a_client_that_leaves_during_the_handshake_is_no_more_than_a_number() {
+fn a_client_that_leaves_during_the_handshake_is_only_counted() {
     let server = Poolgate::serve();
     drop(dial(server.admission()).expect("a connection"));
     assert_works(&server);

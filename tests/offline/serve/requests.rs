@@ -49,7 +49,7 @@ fn a_wrong_content_type_is_reported_the_right_one() {
 }
 
 #[test]
-fn what_is_no_http_gets_its_answer() {
+fn anything_but_http_gets_an_answer() {
     let server = Poolgate::serve();
     let answer = ask(&mut Connection::to(&server), "what is this\r\n\r\n");
     assert_eq!(answer.status, 400);
@@ -60,7 +60,7 @@ fn what_is_no_http_gets_its_answer() {
 }
 
 #[test]
-fn a_review_without_a_request_is_a_400_and_the_connection_goes_on() {
+fn a_review_without_a_request_is_a_400_and_the_connection_stays_open() {
     let server = Poolgate::serve();
     let mut connection = Connection::to(&server);
     let review = br#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#;

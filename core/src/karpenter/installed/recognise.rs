@@ -8,7 +8,7 @@ use crate::karpenter::{ApiVersion, KarpenterVersion};
 /// The releases that ship a definition like the one that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReleaseRange {
-    /// The first.
+    /// The first release that ships it.
     pub oldest: KarpenterVersion,
     /// The last that poolgate knows of; patch releases of the same minor release may follow. The cluster is checked
     /// against it: what it has beyond `oldest` does not show in a definition, and an unjustified warning is worse

@@ -10,13 +10,13 @@ use crate::value::timestamp::crd_accepts_timestamp;
 /// One constraint on a value, and the releases with it.
 #[derive(Debug)]
 pub struct Constraint {
-    /// What is kind.
+    /// What the value must be like.
     pub kind: ConstraintKind,
     since: KarpenterVersion,
     until: Option<KarpenterVersion>,
 }
 
-/// Which values of the right type are kind.
+/// Which values of the right type the definition allows.
 #[derive(Debug)]
 pub enum ConstraintKind {
     /// Any value, but it must be present.
@@ -27,7 +27,7 @@ pub enum ConstraintKind {
     AtMost(usize),
     /// Strings with at least this many characters.
     AtLeast(usize),
-    /// These words.
+    /// Strings that are one of these words.
     OneOf(&'static [&'static str]),
     /// Strings in which this pattern is found.
     Matches(&'static str),
@@ -47,13 +47,13 @@ pub(crate) const fn constraint(kind: ConstraintKind) -> Constraint {
 }
 
 impl Constraint {
-    /// The same, in no release before this one.
+    /// The constraint, limited to this release and later ones.
     pub(crate) const fn since(self, major: u16, minor: u16, patch: u16) -> Self {
         let since = KarpenterVersion::new(major, minor, patch);
         Self { since, ..self }
     }
 
-    /// The same, in no release from this one on.
+    /// The constraint, limited to releases before this one.
     pub(crate) const fn until(self, major: u16, minor: u16, patch: u16) -> Self {
         let until = Some(KarpenterVersion::new(major, minor, patch));
         Self { until, ..self }
@@ -71,7 +71,7 @@ impl Constraint {
 }
 
 impl ConstraintKind {
-    /// Whether the value of a field is kind, apart from its type. What a string must look like is left to the rules
+    /// Whether the value of a field meets the constraint, apart from its type. What a string must look like is left to the rules
     /// that read it: they know why.
     #[inline]
     pub(crate) fn allows(&self, value: &Json<'_>) -> bool {

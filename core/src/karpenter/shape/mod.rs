@@ -45,12 +45,12 @@ pub type Fields = &'static [(&'static str, Shape)];
 /// The shape of a value.
 #[derive(Debug)]
 pub enum Shape {
-    /// A string.
+    /// A string without a `format`.
     Text,
     /// A string with a `format`. Because of the format the API server also accepts a list in its place
     /// (`typeValidator.Validate` of `k8s.io/kube-openapi`).
     FormattedText,
-    /// A whole number.
+    /// A whole number of up to 64 bits.
     Integer,
     /// A whole number or a string.
     IntegerOrText,
@@ -92,7 +92,7 @@ pub(crate) enum SchemaViolation<'a> {
     Mistyped {
         /// The path of the value.
         path: FieldPath,
-        /// The value.
+        /// The value as it is in the object.
         value: &'a Json<'a>,
         /// What is expected there.
         expected: &'static Shape,
@@ -101,7 +101,7 @@ pub(crate) enum SchemaViolation<'a> {
     Unknown {
         /// The path of the field.
         path: FieldPath,
-        /// Its name.
+        /// The name of the field as it is written.
         name: &'a str,
         /// The fields that the API knows there.
         known: Fields,
@@ -110,9 +110,9 @@ pub(crate) enum SchemaViolation<'a> {
     Unmet {
         /// The path of the field.
         path: FieldPath,
-        /// Its value.
+        /// The value of the field; null if it is missing.
         value: &'a Json<'a>,
-        /// The constraint.
+        /// The constraint that it violates.
         constraint: &'static Constraint,
     },
 }
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_none_is_one_mismatch_at_the_root() {
+    fn anything_but_an_object_is_one_mismatch_at_the_root() {
         for object in [json!(null), json!("text"), json!([{}])] {
             assert_eq!(found(&object), ["<object> must be an object"]);
         }
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_64_bits_is_no_whole_number() {
+    fn a_number_beyond_64_bits_is_not_a_whole_number() {
         assert_eq!(
             found(&json!({"spec": {"replicas": 1e300, "weight": i64::MAX, "limits": {"cpu": u64::MAX}}})),
             [

@@ -10,7 +10,7 @@ use crate::nodelimit::ClaimCounts;
 /// The fields of a NodeClaim that counting needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Claim {
-    /// The object's resourceVersion.
+    /// The `resourceVersion` of the object, to tell older states from newer ones.
     pub version: u64,
     /// Whether it has a deletion timestamp.
     pub deleting: bool,

@@ -13,12 +13,12 @@ use super::uid::Uid;
 pub struct Facts<'a> {
     /// The pool's ledger; `None` if it does not exist yet.
     pub ledger: Observed<Option<&'a Ledger>>,
-    /// Its claims.
+    /// The NodeClaims of the pool.
     pub claims: Observed<&'a ClaimView>,
     /// Whether a LIST of the claims was requested and is late: nothing newer than what is known will arrive in
     /// time.
     pub claims_late: bool,
-    /// Its limit.
+    /// The limit of the pool.
     pub limit: Observed<LimitInForce>,
     /// When this replica first saw each reservation.
     pub first_seen: &'a FirstSeen,
@@ -31,9 +31,9 @@ pub struct Facts<'a> {
 /// A request to create a NodeClaim.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Its UID.
+    /// The UID of the NodeClaim, under which a place is reserved.
     pub uid: &'a Uid,
-    /// Its name.
+    /// The name of the NodeClaim that is to be created.
     pub name: &'a str,
     /// When the call arrived: a limit read before that decides nothing, and nothing read before that may deny it.
     pub arrived: Moment,

@@ -2,7 +2,7 @@
 
 use super::state::{Ledger, LimitInForce};
 
-/// The next step.
+/// What to do next: read something, or answer.
 #[allow(
     clippy::large_enum_variant,
     reason = "there is one at a time, and it is not kept"
@@ -18,11 +18,11 @@ pub enum Step {
 /// What must be read from the API server itself, now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Needs {
-    /// The ledger: GET.
+    /// The ledger, by a GET.
     pub ledger: bool,
     /// The pool's claims: a consistent LIST.
     pub claims: bool,
-    /// The NodePool: GET.
+    /// The NodePool with its limit, by a GET.
     pub limit: bool,
 }
 
@@ -42,7 +42,7 @@ impl Needs {
 /// The answers, and what must be stored for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// The resulting ledger.
+    /// Which ledger to store, if any.
     pub write: Write,
     /// One answer per request, in their order.
     pub answers: Vec<RequestVerdict>,
@@ -51,7 +51,7 @@ pub struct Decision {
 /// What must be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
-    /// Nothing has changed.
+    /// Nothing: the ledger stays as it is.
     Nothing,
     /// The answers hold without it; if it conflicts, drop it.
     Useful(Ledger),
@@ -86,7 +86,7 @@ pub enum Denial {
 /// The count that left no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Full {
-    /// The limit.
+    /// The limit that was reached.
     pub limit: LimitInForce,
     /// Places taken: claims that count, and outstanding reservations.
     pub occupied: usize,

@@ -12,7 +12,7 @@ use super::state::Ledger;
 /// - **The claim has been in view and is gone.** It no longer counts. Older views need not be excluded: at worst
 ///   they still show the claim.
 /// - **The create is over and created nothing**: this replica saw the reservation at least one lifetime ago, and a
-///   consistent LIST begun after that lacks the claim. A watch is no evidence here: it may be silent.
+///   consistent LIST begun after that lacks the claim. A watch does not prove it: it may be silent.
 ///
 /// A closed ledger has lost reservations. It opens as if they were all known: this replica saw that it is closed at
 /// least one lifetime ago, and a consistent LIST begun after that shows their outcome. `seen` was lost with them,

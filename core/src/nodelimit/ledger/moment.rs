@@ -44,7 +44,7 @@ pub struct ReadSpan {
 /// What is known of the cluster, and when it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observed<T> {
-    /// What was found.
+    /// What was read or watched.
     pub value: T,
     /// The consistent read that returned it (a GET, or a LIST without resourceVersion, which the API server answers
     /// from a quorum); `None` if it is from a watch, or from what this replica wrote last.

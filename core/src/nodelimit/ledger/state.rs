@@ -44,7 +44,7 @@ pub struct Ledger {
     pub(crate) unknown: Map<String, Value>,
 }
 
-/// A field that is there: an explicit `null` is no absent field, but a mistake.
+/// A field that is present: an explicit `null` is a mistake, not a missing field.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
     T::deserialize(field).map(Some)
 }
@@ -53,14 +53,14 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<O
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitInForce {
-    /// The most nodes.
+    /// The most nodes that the pool may have.
     pub nodes: u32,
-    /// What counts.
+    /// Which NodeClaims count against it.
     pub mode: NodeLimitMode,
     /// How many more there may be while Karpenter replaces nodes.
     #[serde(default)]
     pub surge: u32,
-    /// The NodePool's resourceVersion.
+    /// The `resourceVersion` of the NodePool, to tell older limits from newer ones.
     pub pool_version: u64,
 }
 
@@ -97,9 +97,9 @@ pub struct Termination {
 /// The one claim of a full pool that is deleted so that there is a place for its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
-    /// Its UID.
+    /// The UID of the claim that is deleted.
     pub uid: Uid,
-    /// Its name.
+    /// The name of the claim that is deleted.
     pub claim: Box<str>,
     /// The name of its node.
     pub node: Box<str>,
@@ -135,10 +135,10 @@ impl ReplacedFor {
 pub struct Stopped {
     /// When, in seconds since 1970, by the clock of the replica that stopped. For display, not for computing.
     pub at: i64,
-    /// A hash of the NodePool's `spec.template`: with another template it goes on.
+    /// A hash of the NodePool's `spec.template`: when the template changes, nodes are replaced again.
     pub template: u64,
-    /// Since when the NodePool's condition `NodeClassReady` was true, in seconds since 1970: if it turns true anew, it
-    /// goes on.
+    /// Since when the NodePool's condition `NodeClassReady` was true, in seconds since 1970: if it turns true again,
+    /// nodes are replaced again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) class_ready_since: Option<i64>,
 }

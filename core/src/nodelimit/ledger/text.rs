@@ -17,7 +17,7 @@ pub(crate) const MAX_TEXT: usize = 1 << 20;
 /// Why a text is not a ledger. Nothing may be admitted by it: its reservations are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnreadableLedger {
-    /// Longer than [`MAX_TEXT`].
+    /// It is longer than [`MAX_TEXT`]; it is not parsed.
     #[error("the ledger is {0} bytes long, more than the {MAX_TEXT} that are read")]
     TooLong(usize),
     /// Not JSON, or not that of a ledger: what is wrong, and where.

@@ -20,7 +20,7 @@ pub enum UnusableUid {
     /// The text is empty. At the mutating step of a creation the UID is not set yet.
     #[error("the uid is empty")]
     Empty,
-    /// Longer than [`MAX_UID`].
+    /// The text is longer than [`MAX_UID`].
     #[error("the uid is longer than {MAX_UID} bytes")]
     TooLong,
     /// A character that a UID cannot have.
@@ -29,7 +29,7 @@ pub enum UnusableUid {
 }
 
 impl Uid {
-    /// Parses a UID.
+    /// Checks that a text can be a UID.
     pub fn new(text: &str) -> Result<Self, UnusableUid> {
         if text.is_empty() {
             return Err(UnusableUid::Empty);

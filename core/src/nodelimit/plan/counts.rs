@@ -16,7 +16,7 @@ use crate::nodelimit::{ClaimCounts, NodeLimit};
 /// The counts of a pool at one moment.
 #[derive(Debug)]
 pub struct Counts {
-    /// NodeClaims.
+    /// How many NodeClaims there are, and how many of them a limit counts.
     pub claims: ClaimCounts,
     /// UIDs that were admitted and have no claim in view.
     pub unseen: usize,

@@ -55,7 +55,7 @@ struct PodKind<'p> {
 }
 
 struct Packing<'p> {
-    /// The fullest first.
+    /// The nodes that pods are placed on, the fullest first.
     places: Vec<Candidate<'p>>,
     kinds: Vec<PodKind<'p>>,
     looks_left: usize,

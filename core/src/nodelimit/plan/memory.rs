@@ -69,7 +69,7 @@ pub enum Topic {
 pub struct LastEvent {
     /// Identifies what was reported: the same text is not reported again.
     pub(crate) what: String,
-    /// Since when it is no longer so.
+    /// Since when it is no longer true; `None` while it is.
     pub(crate) over_since: Option<Moment>,
 }
 

@@ -24,18 +24,18 @@ pub const HELD_ANNOTATION: &str = "poolgate.dev/held-for";
 /// The label or annotation by which a user keeps poolgate from unholding a node that it holds.
 pub(crate) const KEEP_MARK: &str = "poolgate.dev/keep";
 
-/// A node.
+/// A node, as far as the plan depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// `metadata.name`.
+    /// `metadata.name`, by which events and the log name it.
     pub name: Arc<str>,
-    /// `metadata.uid`.
+    /// `metadata.uid`, for the precondition of a write.
     pub uid: Arc<str>,
     /// `metadata.labels`, or at least those that pods select by. Nodes of one kind may share them.
     pub labels: Arc<BTreeMap<String, String>>,
     /// `spec.taints`. Nodes may share them.
     pub taints: Arc<[Taint]>,
-    /// `spec.unschedulable`.
+    /// `spec.unschedulable`: no new pods are scheduled here.
     pub is_cordoned: bool,
     /// Whether its condition `Ready` is true.
     pub is_ready: bool,
@@ -51,13 +51,13 @@ pub struct Node {
 #[allow(clippy::struct_excessive_bools, reason = "each is a mark of its own")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// `karpenter.sh/do-not-disrupt: "true"`.
+    /// Whether it has the annotation `karpenter.sh/do-not-disrupt: "true"`, whoever set it.
     pub do_not_disrupt: bool,
-    /// The label [`HELD_LABEL`].
+    /// Whether it has the label [`HELD_LABEL`].
     pub(crate) held_label: bool,
-    /// `karpenter.sh/do-not-repair: "true"`.
+    /// Whether it has the annotation `karpenter.sh/do-not-repair: "true"`, whoever set it.
     pub do_not_repair: bool,
-    /// The annotation [`HELD_ANNOTATION`].
+    /// What the annotation [`HELD_ANNOTATION`] says; `None` if it is missing.
     pub(crate) held_annotation: Option<HeldFor>,
     /// A label or annotation [`KEEP_MARK`].
     pub keep: bool,

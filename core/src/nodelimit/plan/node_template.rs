@@ -25,11 +25,11 @@ pub struct NodeTemplate {
 /// What a template or a selector requires of a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
-    /// The label.
+    /// The key of the label.
     pub key: String,
     /// How it relates to the values.
     pub operator: Operator,
-    /// The values.
+    /// The values that the operator compares the label with; empty for `Exists` and `DoesNotExist`.
     pub values: Vec<String>,
 }
 

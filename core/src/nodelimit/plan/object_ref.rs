@@ -8,14 +8,14 @@ use super::node::Node;
 /// A node to write to, or a claim to delete.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
-    /// Its name.
+    /// The name of the object; neither kind has a namespace.
     pub name: Arc<str>,
     /// Its UID, for the precondition.
     pub uid: Arc<str>,
 }
 
 impl ObjectRef {
-    /// To this node.
+    /// A reference to this node.
     pub fn to_node(node: &Node) -> Self {
         Self {
             name: Arc::clone(&node.name),

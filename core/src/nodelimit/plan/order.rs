@@ -11,10 +11,10 @@ use super::pod::{DeletionCost, DoNotDisrupt, Pod};
 /// The cost of one pod is clamped to the range from minus this to this.
 const DEAREST: f64 = 10.0;
 
-/// The deletion cost that weighs as much as one pod.
+/// The deletion cost that counts as much as one pod.
 const DELETION_COST_OF_A_POD: f64 = 134_217_728.0;
 
-/// The priority that weighs as much as one pod.
+/// The priority that counts as much as one pod.
 const PRIORITY_OF_A_POD: f64 = 33_554_432.0;
 
 /// How costly it is to delete a claim, the cheapest kind first.

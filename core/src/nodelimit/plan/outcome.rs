@@ -13,7 +13,7 @@ use crate::nodelimit::ledger::Moment;
 /// What to do for a pool now, in the order of the fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Nodes to hold.
+    /// The nodes to hold, and why.
     pub hold: Vec<Hold>,
     /// Nodes to unhold, by name.
     pub unhold: Vec<Unhold>,
@@ -49,16 +49,16 @@ pub struct Plan {
 /// the reasons need, all in one write. Marks of ours for other reasons are removed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hold {
-    /// The node.
+    /// The node to write to.
     pub node: ObjectRef,
-    /// Why.
+    /// Why it is held: the value of the annotation.
     pub reasons: HeldFor,
 }
 
 /// A node to unhold.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unhold {
-    /// The node.
+    /// The node to write to.
     pub node: ObjectRef,
     /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::node::KEEP_MARK`] asks for
     /// it.
@@ -68,9 +68,9 @@ pub struct Unhold {
 /// An event on the NodePool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// `reason`.
+    /// The `reason` of the event, by which users filter.
     pub reason: EventReason,
-    /// `message`.
+    /// The `message` of the event: a sentence for people.
     pub message: String,
 }
 
@@ -118,7 +118,7 @@ impl EventReason {
 pub struct Numbers {
     /// How many NodeClaims count, in the pool's mode; all of them if it has no limit.
     pub nodes: u32,
-    /// The most nodes.
+    /// The most nodes that the pool may have; `None` if it has no limit.
     pub limit: Option<u32>,
     /// How many more are possible, minus reservations that have no claim yet.
     pub remaining: Option<u32>,

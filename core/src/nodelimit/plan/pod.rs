@@ -37,9 +37,9 @@ pub struct Pod {
     pub do_not_disrupt: Option<DoNotDisrupt>,
     /// `status.startTime`; only needed with [`DoNotDisrupt::For`].
     pub started: Option<Timestamp>,
-    /// Its `controller.kubernetes.io/pod-deletion-cost`.
+    /// Its `controller.kubernetes.io/pod-deletion-cost`; `None` if it is missing or not a number.
     pub deletion_cost: Option<DeletionCost>,
-    /// `spec.priority`.
+    /// `spec.priority`, as the API server took it from the pod's priority class.
     pub priority: Option<i32>,
 }
 
@@ -49,9 +49,9 @@ pub struct Needs {
     /// Its resource requests, all containers and the overhead together, without its own entry under the node's
     /// `pods`.
     pub requests: Resources,
-    /// `spec.nodeSelector`.
+    /// `spec.nodeSelector`: labels that the node must have.
     pub node_selector: BTreeMap<String, String>,
-    /// `spec.tolerations`.
+    /// `spec.tolerations`: taints that the node may have.
     pub tolerations: Vec<Toleration>,
     /// Whether more than the fields above decides where it may run: required node affinity or pod (anti-)affinity,
     /// a topology spread with `DoNotSchedule`, volumes bound to a location, host ports, resource claims.
@@ -61,7 +61,7 @@ pub struct Needs {
 /// How long a pod must not be disrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DoNotDisrupt {
-    /// Always.
+    /// For as long as it runs.
     Always,
     /// For this long after its start.
     For(SignedDuration),

@@ -18,15 +18,15 @@ use crate::policy::{AtLimit, Policy};
 /// The consolidation policy under which only empty nodes are removed.
 const WHEN_EMPTY: &str = "WhenEmpty";
 
-/// A NodePool.
+/// A NodePool, as far as the plan depends on it.
 #[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 #[derive(Debug)]
 pub struct Pool {
-    /// `metadata.name`.
+    /// `metadata.name`, which is also the value of the label `karpenter.sh/nodepool`.
     pub name: Arc<str>,
-    /// `metadata.uid`.
+    /// `metadata.uid`: a pool created anew under the same name has another.
     pub uid: Arc<str>,
-    /// Its node limit.
+    /// Its node limit; `None` if it has none that can be read.
     pub limit: Option<NodeLimit>,
     /// Whether poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
     pub(crate) leaves_limit_to_poolgate: bool,

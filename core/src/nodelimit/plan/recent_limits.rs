@@ -24,7 +24,7 @@ impl RecentLimits {
         self.0.push((limit, now));
     }
 
-    /// The most lenient combination of these limits; `None` if one of them is no limit.
+    /// The most lenient combination of these limits; `None` if one of them is missing or not known.
     pub fn most_lenient(&self) -> Option<NodeLimit> {
         let limits = self.0.iter().map(|(limit, _)| *limit);
         limits.reduce(|one, other| Some(joined(one?, other?))).flatten()

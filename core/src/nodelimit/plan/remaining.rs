@@ -22,11 +22,11 @@ const UNSERVED: Duration = Duration::from_mins(2);
 /// How many nodes may be open whose disruption would need a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemainingCapacity {
-    /// All of them.
+    /// All of them: there are enough places.
     Enough,
     /// There have been enough places only for a short time: no further node is held, but only so many are opened.
     Lingering(DisruptableNodes),
-    /// Only so many.
+    /// Only so many: there are too few places for all.
     Short(DisruptableNodes),
 }
 

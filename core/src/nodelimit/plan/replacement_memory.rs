@@ -33,7 +33,7 @@ pub struct ReplacementMemory {
 pub struct Turn {
     /// The UID of its claim.
     pub(crate) uid: Arc<str>,
-    /// When it began.
+    /// When the turn began.
     pub(crate) since: Moment,
 }
 

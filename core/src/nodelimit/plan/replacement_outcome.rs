@@ -19,7 +19,7 @@ pub struct ReplacementState {
 /// A deleted claim whose drain gets a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deadline {
-    /// The claim.
+    /// The claim to annotate.
     pub claim: ObjectRef,
     /// When its machine goes, whatever still runs on it.
     pub at: Timestamp,
@@ -39,7 +39,7 @@ pub enum ReplacementOutcome {
 }
 
 impl ReplacementOutcome {
-    /// All of them.
+    /// Every outcome, for metrics that exist from the start.
     pub const ALL: [Self; 4] = [Self::Replaced, Self::Dropped, Self::Cancelled, Self::Stopped];
 
     /// Its name in metrics.
@@ -60,6 +60,6 @@ pub struct Ended {
     pub node: Arc<str>,
     /// Why it was to be replaced.
     pub reason: ReplacedFor,
-    /// How it ended.
+    /// What became of the replacement.
     pub outcome: ReplacementOutcome,
 }

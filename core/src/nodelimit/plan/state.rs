@@ -20,7 +20,7 @@ pub const SETTLE: Duration = Duration::from_mins(3);
 /// A pool and everything that belongs to it at one moment.
 #[derive(Debug, Clone)]
 pub struct PoolState<'s> {
-    /// The pool.
+    /// The NodePool itself.
     pub pool: &'s Pool,
     /// Its NodeClaims (label `karpenter.sh/nodepool`), in any order.
     pub claims: Vec<ClaimState<'s>>,
@@ -107,7 +107,7 @@ impl Default for Settings {
 }
 
 impl Rights {
-    /// All of them.
+    /// Every right; assumed by default.
     pub const ALL: Self = Self {
         terminate: true,
         delete: true,

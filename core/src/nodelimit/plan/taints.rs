@@ -9,18 +9,18 @@ pub enum Effect {
     NoSchedule,
     /// They are scheduled there only if no other node fits.
     PreferNoSchedule,
-    /// They are evicted.
+    /// They are not scheduled there, and those that run there are evicted.
     NoExecute,
 }
 
 /// A taint of a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Taint {
-    /// Its key.
+    /// The key of the taint.
     pub key: String,
     /// Its value; empty if it has none.
     pub value: String,
-    /// What it does.
+    /// What it does to pods without a toleration.
     pub effect: Effect,
 }
 

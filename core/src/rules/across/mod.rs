@@ -23,7 +23,7 @@ pub use node_classes::{ClassSource, NodeClasses};
 pub struct Together<'a> {
     /// Its NodePools, in the order in which they would be applied.
     pub pools: &'a [NodePool<'a>],
-    /// Its node classes.
+    /// The node classes of the cluster, as far as they are known.
     pub classes: &'a NodeClasses,
     /// Whether it is certain that there are no other NodePools.
     pub is_complete: bool,
@@ -36,7 +36,7 @@ pub struct AcrossFinding {
     pub pool: usize,
     /// The rule that reports it.
     pub rule: &'static Rule,
-    /// The finding itself.
+    /// What is wrong, and at which field of that NodePool.
     pub diagnostic: Diagnostic,
     /// The indexes of the others.
     pub others: Vec<usize>,

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_one_is_no_mistake_because_admission_writes_it() {
+    fn a_missing_one_is_not_a_mistake_because_admission_writes_it() {
         let missing = policy("WhenEmpty");
         for release in [KarpenterVersion::new(1, 0, 0), KarpenterVersion::NEWEST] {
             assert_eq!(errors_for(ApiVersion::V1, release, &missing, None), [""; 0]);

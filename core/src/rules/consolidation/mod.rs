@@ -1,4 +1,4 @@
-//! `spec.disruption.consolidationPolicy` and `consolidateAfter`.
+//! Checks `consolidationPolicy` and `consolidateAfter` of `spec.disruption`, alone and together.
 
 pub mod after;
 pub mod policy;

@@ -1,4 +1,4 @@
-//! `spec.disruption.consolidationPolicy`.
+//! Checks the word in `spec.disruption.consolidationPolicy`.
 
 use crate::diagnostic::Suggestion;
 use crate::karpenter::{ApiVersion, Availability, Disruption, EnumValues};

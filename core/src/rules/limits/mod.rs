@@ -1,4 +1,4 @@
-//! `spec.limits`.
+//! Checks `spec.limits`: names of resources, amounts, and the number of nodes.
 
 pub mod amount;
 pub mod nodes;

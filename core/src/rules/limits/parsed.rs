@@ -18,10 +18,10 @@ pub struct Limits<'a> {
     pub annotated: Option<Limit<'a>>,
 }
 
-/// One limit.
+/// A limit of one resource, with its amount parsed.
 #[derive(Debug)]
 pub struct Limit<'a> {
-    /// What it limits.
+    /// The name of the resource, such as `cpu`.
     pub resource: &'a str,
     /// How much, as it is in the object.
     pub value: &'a Json<'a>,

@@ -15,7 +15,7 @@ pub fn check(budgets: &[ParsedBudget<'_>], windows: &[FreezeWindow], findings: &
     if windows.is_empty() {
         return;
     }
-    // Those that let no node go for any reason.
+    // Those that allow no disruption for any reason.
     let freezes: Vec<_> = budgets
         .iter()
         .filter(|budget| budget.is_zero() && budget.view.reasons.is_absent())

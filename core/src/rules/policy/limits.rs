@@ -1,4 +1,4 @@
-//! Bounds on `spec.limits`.
+//! Checks the policy's bounds on `spec.limits`.
 
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};

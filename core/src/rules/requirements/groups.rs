@@ -13,7 +13,7 @@ const MOST_SHOWN: usize = 5;
 /// One requirement or template label about a label.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a> {
-    /// A requirement.
+    /// An element of `requirements`.
     Entry(&'a Entry<'a>),
     /// A label of the template.
     Label {
@@ -21,7 +21,7 @@ pub enum Source<'a> {
         written: &'a str,
         /// The key that Karpenter uses.
         key: &'a str,
-        /// Its value.
+        /// The value of the label.
         value: &'a str,
     },
 }
@@ -99,7 +99,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Where it is.
+    /// The field to report a finding at.
     pub fn path(&self, scope: &Scope<'_>) -> FieldPath {
         match self {
             Self::Entry(entry) => scope.entry(entry.index),

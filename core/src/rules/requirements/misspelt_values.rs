@@ -42,7 +42,7 @@ pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warnin
 /// Why no node has a value.
 struct Slip {
     reason: &'static str,
-    /// The probable value.
+    /// The value that was probably meant, if there is just one.
     likely: Option<String>,
     /// Whether it holds for every provider and release, so that a list of such values is an error.
     is_certain: bool,

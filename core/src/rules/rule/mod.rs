@@ -20,7 +20,7 @@ pub enum Evidence {
 /// One rule, declared with [`rule!`](crate::rule!) beside its check. Its documentation is on its [`Page`].
 #[derive(Debug)]
 pub struct Rule {
-    /// The stable name.
+    /// The name of the rule, which never changes.
     pub id: RuleId,
     /// The severity of its findings unless the policy changes it. `None` for a rule that is off until the policy
     /// gives it a level.

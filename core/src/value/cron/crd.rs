@@ -13,11 +13,11 @@ pub fn crd_accepts(text: &str) -> bool {
     MACROS.iter().any(|(name, _)| text.starts_with(name)) || ends_in_five_words(text)
 }
 
-/// Whether the text ends with five words, separated by single ASCII blanks. A word is one character or more,
-/// including blanks but not line feeds.
+/// Whether the text ends with five words, separated by one ASCII whitespace character each. A word is one character
+/// or more, including whitespace but not line feeds.
 ///
 /// Read backwards, following all ways to split the words at once: `empty` and `begun` have bit n set if the text
-/// read so far can be n whole words with a blank after each, plus a word that is still empty or has begun.
+/// read so far can be n whole words with whitespace after each, plus a word that is still empty or has begun.
 fn ends_in_five_words(text: &str) -> bool {
     let (mut empty, mut begun) = (1_u8, 0_u8);
     for character in text.chars().rev() {

@@ -10,7 +10,7 @@ const LONGEST_MONTHS: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31
 /// Sunday (bit 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Days {
-    /// All of them.
+    /// Every day of the allowed months.
     Every,
     /// These days of the month.
     Dates(u64),

@@ -7,24 +7,24 @@ use crate::value::duration::GoDurationError;
 /// Karpenter allows no disruption for any reason in the whole NodePool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// Not five fields.
+    /// It has fewer or more than five fields.
     #[error("found {found} field{}, 5 are needed: minute hour day-of-month month day-of-week", plural(*.found))]
     FieldCount {
         /// How many there are.
         found: usize,
-        /// The probable cause.
+        /// Why the number of fields is probably wrong.
         cause: CountCause,
     },
     /// A text with `@` that is not one of the macros.
     #[error("`{name}` is not a macro that Karpenter knows")]
     UnknownMacro {
-        /// The text, shortened.
+        /// The text with its `@`, shortened.
         name: String,
     },
     /// `@every` without a duration that Go can read.
     #[error("the delay `{delay}` of @every cannot be read: {source}")]
     BadEvery {
-        /// The delay, shortened.
+        /// The text after `@every`, shortened.
         delay: String,
         /// What is wrong with it.
         source: GoDurationError,
@@ -56,7 +56,7 @@ pub enum ScheduleError {
     BelowMinimum {
         /// The field at fault.
         field: CronField,
-        /// The value.
+        /// The value as a number.
         value: u64,
     },
     /// A value above the largest of the field.
@@ -86,7 +86,7 @@ pub struct RangeItem {
     pub field: CronField,
     /// The item as written, shortened.
     pub text: String,
-    /// Its first value.
+    /// The first value of the range.
     pub low: u64,
     /// Its last value; the same as `low` for a single number.
     pub high: u64,

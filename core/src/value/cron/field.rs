@@ -5,11 +5,11 @@ use std::fmt;
 /// A field of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CronField {
-    /// 0 to 59.
+    /// Minutes, 0 to 59.
     Minute,
-    /// 0 to 23.
+    /// Hours of the day, 0 to 23.
     Hour,
-    /// 1 to 31.
+    /// Days of the month, 1 to 31.
     DayOfMonth,
     /// 1 to 12, or `jan` to `dec`.
     Month,

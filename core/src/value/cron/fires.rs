@@ -22,7 +22,7 @@ pub struct FireTimes(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    /// A constant delay.
+    /// A constant delay after any given instant.
     Every(Duration),
     /// The earliest fire of any of these; two if day of month *or* day of week decides, none if it never fires.
     Calendar(Vec<cron::Schedule>),

@@ -34,7 +34,7 @@ pub struct Schedule(Kind);
 enum Kind {
     /// A constant delay after any given instant; whole seconds, at least one.
     Every(Duration),
-    /// Calendar times.
+    /// Times by the calendar, in UTC.
     Calendar(Fields),
 }
 

@@ -12,7 +12,7 @@ use super::set::Set;
 use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 
-/// Parses a schedule.
+/// Parses a schedule as Karpenter's cron library does.
 pub fn schedule(text: &str) -> Result<Kind, ScheduleError> {
     let text = text.trim();
     if text.starts_with('@') {

@@ -48,7 +48,7 @@ impl ScheduleError {
         self.suggestion().map(|suggestion| suggestion.with(edit))
     }
 
-    /// The corrected schedule.
+    /// The schedule as it was probably meant; `None` if that is not certain.
     fn corrected(&self, text: &str) -> Option<String> {
         let (old, new) = match self {
             ScheduleError::FieldCount {

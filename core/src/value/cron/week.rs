@@ -20,7 +20,7 @@ const ALL_WEEKDAYS: u64 = 0b111_1111;
 pub struct WeekMinutes([u32; WORDS]);
 
 impl WeekMinutes {
-    /// No minutes.
+    /// The empty set.
     pub const NONE: Self = Self([0; WORDS]);
 
     /// Adds the minutes of another set.

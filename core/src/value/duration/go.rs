@@ -42,7 +42,7 @@ pub enum GoDurationError {
     /// A unit that Go does not know.
     #[error("`{unit}` is not a unit; the units are ns, us, ms, s, m and h")]
     UnknownUnit {
-        /// The unit, shortened.
+        /// The unknown unit, shortened.
         unit: String,
     },
     /// More nanoseconds than an `int64` can hold.

@@ -14,9 +14,9 @@ const NEVER: &str = "Never";
 /// How long to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NillableDuration {
-    /// This long.
+    /// Wait for this long.
     After(Duration),
-    /// Forever: `Never`.
+    /// Wait for ever: the word `Never`.
     Never,
 }
 
@@ -32,16 +32,16 @@ pub enum NillableDurationError {
     /// Two alternatives, copied from documentation.
     #[error("it lists alternatives, of which only one can be set")]
     Alternatives,
-    /// A blank before, after or within it. Holds the text without its blanks.
+    /// A space before, after or within it. Contains the text without its spaces.
     #[error("a duration must not contain spaces")]
     Blank(String),
-    /// A sign.
+    /// It begins with `+` or `-`.
     #[error("a duration must not have a sign")]
     Sign,
-    /// A decimal point.
+    /// It has a decimal point.
     #[error("fractions are not allowed, only whole seconds, minutes and hours")]
     Fraction,
-    /// Digits alone.
+    /// It has only digits, and no unit.
     #[error("a unit is missing: s, m or h")]
     MissingUnit,
     /// A unit other than `s`, `m` and `h`.
@@ -50,7 +50,7 @@ pub enum NillableDurationError {
     /// The CRD accepts it, but Karpenter cannot decode it, and then can decode no NodePool of the cluster.
     #[error("it is longer than 2562047h47m16s, the most that Karpenter can decode")]
     Overflow,
-    /// Anything else.
+    /// Any other text.
     #[error("a duration is written like 30s, 10m or 1h30m, or it is Never")]
     Other,
 }

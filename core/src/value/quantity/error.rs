@@ -10,22 +10,22 @@ pub enum QuantityError {
     /// The text is empty.
     #[error("a quantity is missing")]
     Empty,
-    /// A blank before, after or within it.
+    /// A space before, after or within it.
     #[error("a quantity must not contain spaces")]
     Blank {
-        /// The text without its blanks, shortened.
+        /// The text without its spaces, shortened.
         joined: String,
     },
     /// A longer text than any reasonable quantity needs; the CRD accepts it.
     #[error("it is {length} bytes long; poolgate reads at most {MAX_LENGTH}")]
     TooLong {
-        /// Length in bytes.
+        /// The length of the text, in bytes.
         length: usize,
     },
     /// A number followed by something that is not a suffix.
     #[error("`{suffix}` is not a suffix of a quantity")]
     UnknownSuffix {
-        /// The suffix, shortened.
+        /// What follows the number, shortened.
         suffix: String,
     },
     /// An exponent with a decimal point. The CRD accepts it, but Karpenter cannot decode it, and then can decode no
@@ -35,7 +35,7 @@ pub enum QuantityError {
          object of this kind, not only this one"
     )]
     FractionalExponent {
-        /// The exponent, shortened.
+        /// The exponent with its fraction, shortened.
         exponent: String,
     },
     /// An exponent so large that Karpenter must not read it.
@@ -44,7 +44,7 @@ pub enum QuantityError {
          exponent, and no pool gets nodes until it is restarted without it"
     )]
     ExponentOutOfBounds {
-        /// The exponent, shortened.
+        /// The exponent as written, shortened.
         exponent: String,
     },
     /// There is no number at the beginning.

@@ -23,12 +23,12 @@ use super::finding::Finding;
 use super::tally::Tally;
 use crate::files;
 
-/// The formats.
+/// The formats that findings are printed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// With the lines at fault, for people
+    /// For people, with the lines at fault
     Human,
-    /// A line each: file, line, column, severity, rule, message
+    /// One line per finding: file, line, column, severity, rule, message
     Concise,
     /// One JSON object, for programs
     Json,
@@ -40,7 +40,7 @@ pub enum Format {
     Junit,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Reviewdog Diagnostic Format
+    /// Reviewdog Diagnostic Format, for reviewdog
     Rdjson,
     /// What fixes would change
     #[value(skip)]
@@ -53,9 +53,9 @@ pub enum Format {
 /// One file as it is printed.
 #[derive(Debug, Clone, Copy)]
 pub struct FileReport<'a> {
-    /// Its name.
+    /// The name of the file as it is printed.
     pub name: &'a str,
-    /// Its text.
+    /// The whole text of the file, to quote from.
     pub text: &'a str,
     /// How many NodePools and NodeClaims it holds.
     pub objects: usize,

@@ -24,7 +24,7 @@ fn assert_suggests(api_version: &str, kind: &str, release: &str, expected: Optio
 }
 
 #[test]
-fn what_a_release_serves_is_no_mistake() {
+fn what_a_release_serves_is_not_a_mistake() {
     for (api_version, kind, release) in [
         ("karpenter.sh/v1", "NodePool", "1.15"),
         ("karpenter.sh/v1", "NodeClaimList", "1.15"),

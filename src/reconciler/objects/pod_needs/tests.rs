@@ -16,7 +16,7 @@ fn sidecar(cpu: &str) -> Value {
 }
 
 #[test]
-fn requests_are_reckoned_as_the_scheduler_does() {
+fn requests_are_computed_as_the_scheduler_does() {
     for (spec, millis) in [
         (json!({"containers": [container("1"), container("500m")]}), 1_500),
         // The init container runs alone, and needs more than all the containers after it.

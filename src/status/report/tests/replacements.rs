@@ -109,7 +109,7 @@ fn a_stop_is_wrong_and_says_what_ends_it() {
     };
     assert!(problem.starts_with(begin), "{problem}");
     assert!(
-        problem.ends_with("when spec.template changes, or NodeClassReady turns true anew"),
+        problem.ends_with("when spec.template changes, or NodeClassReady becomes true again"),
         "{problem}"
     );
 }

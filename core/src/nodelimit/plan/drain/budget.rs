@@ -9,16 +9,16 @@ use crate::nodelimit::plan::node_template::Requirement;
 /// A `PodDisruptionBudget`. One that is being deleted counts like any other, as long as it exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodDisruptionBudget {
-    /// Its name.
+    /// Its name and namespace; it selects pods of that namespace only.
     pub name: NamespacedName,
     /// `spec.selector`, `matchLabels` as requirements too. An empty one selects every pod of the namespace, and `None`
     /// selects none.
     pub selector: Option<Vec<Requirement>>,
-    /// `metadata.generation`.
+    /// `metadata.generation`: counts the changes of its `spec`.
     pub generation: i64,
-    /// `status.observedGeneration`.
+    /// `status.observedGeneration`: the generation that its `status` was computed from.
     pub observed_generation: i64,
-    /// `status.disruptionsAllowed`.
+    /// `status.disruptionsAllowed`: how many of its pods may be evicted now.
     pub disruptions_allowed: i64,
 }
 

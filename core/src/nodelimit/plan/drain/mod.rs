@@ -24,18 +24,18 @@ pub const MOST_PODS_ON_NODE: usize = 2_000;
 /// The name of an object, with its namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NamespacedName {
-    /// `metadata.namespace`.
+    /// The namespace of the object.
     pub namespace: Box<str>,
-    /// `metadata.name`.
+    /// The name of the object within its namespace.
     pub name: Box<str>,
 }
 
 /// A pod that is bound to the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodOnNode {
-    /// Its name.
+    /// Its name and namespace.
     pub name: NamespacedName,
-    /// `metadata.labels`.
+    /// `metadata.labels`, by which budgets select it.
     pub labels: BTreeMap<String, String>,
     /// What else is known of it.
     pub pod: Pod,
@@ -55,11 +55,11 @@ pub enum DrainObstacle {
         "PodDisruptionBudgets {first} and {second} both select pod {pod}, which therefore cannot be evicted"
     )]
     SeveralBudgets {
-        /// The pod.
+        /// The pod that cannot be evicted.
         pod: NamespacedName,
         /// One of its budgets.
         first: NamespacedName,
-        /// Another one.
+        /// Another budget that selects the pod.
         second: NamespacedName,
     },
     /// It is not known how many evictions a budget allows.
@@ -70,7 +70,7 @@ pub enum DrainObstacle {
         "PodDisruptionBudget {budget} selects {pods} of the node's pods and allows {allowed} to be evicted"
     )]
     TightBudget {
-        /// The budget.
+        /// The budget that allows too few evictions.
         budget: NamespacedName,
         /// How many evictions it allows.
         allowed: usize,

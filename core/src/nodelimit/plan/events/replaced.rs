@@ -101,7 +101,7 @@ fn stopped(ended: &Ended) -> News {
     let node = &ended.node;
     let message = format!(
         "no new node was initialized within 15 minutes after {node} was gone: no other node of this pool is terminated \
-         to be replaced until spec.template changes or NodeClassReady turns true anew"
+         to be replaced until spec.template changes or NodeClassReady becomes true again"
     );
     News::of(EventReason::ReplacementStopped, message, node.to_string())
 }

@@ -15,7 +15,7 @@ const PACE: Duration = Duration::from_mins(1);
 /// Why no node of a pool is terminated first, before its replacement exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It has no limit, or a Soft one: its limit does not keep a replacement away.
+    /// It has no limit, or a Soft one: its limit does not prevent a replacement.
     NotHard,
     /// It has room: Karpenter may replace it as usual.
     HasRoom,

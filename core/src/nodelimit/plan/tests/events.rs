@@ -87,7 +87,7 @@ fn pods_that_wait_for_a_node_of_a_full_pool_are_reported_once() {
 }
 
 #[test]
-fn a_denied_replacement_is_no_denied_pod() {
+fn a_denied_replacement_is_not_a_denied_pod() {
     let mut world = World::new(2).with_full_nodes(1);
     world.pool.consolidates_underutilized = false;
     let machine = Machine::new(1).with_pod("4").disrupted(noon());

@@ -56,7 +56,7 @@ fn while_a_pod_waits_or_a_node_drains_only_empty_undrifted_nodes_are_open() {
 }
 
 #[test]
-fn a_pod_that_the_pool_cannot_serve_is_no_reason_to_close() {
+fn a_pod_that_the_pool_cannot_serve_is_not_a_reason_to_close() {
     let mut world = World::new(2);
     world.claims.push(Machine::new(0).with_pod("1"));
     world.claims.push(Machine::new(1).with_pod("1"));
@@ -157,7 +157,7 @@ fn what_a_user_keeps_is_not_opened_and_is_theirs_in_the_end() {
 }
 
 #[test]
-fn everything_of_ours_is_taken_back_where_the_pool_is_no_more_ours_to_keep() {
+fn everything_of_ours_is_removed_where_the_pool_is_no_longer_ours_to_keep() {
     let held = || {
         let mut world = World::new(3).with_full_nodes(3);
         world.step(noon());

@@ -91,7 +91,7 @@ fn nodes_that_expire_soon_are_cheap() {
 }
 
 #[test]
-fn a_wish_that_has_run_out_is_none() {
+fn a_wish_that_has_run_out_does_not_count() {
     let until = |length| Pod {
         do_not_disrupt: DoNotDisrupt::parse(length),
         ..pod("1")

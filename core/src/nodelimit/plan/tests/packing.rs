@@ -84,7 +84,7 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
 }
 
 #[test]
-fn nodes_that_may_go_or_take_no_pods_are_no_room_for_others() {
+fn nodes_that_may_be_disrupted_or_take_no_pods_have_no_room_for_others() {
     let mut world = half_empty(1);
     world.claims.push(Machine::new(1));
     world.pool.limit.as_mut().unwrap().nodes = 2;

@@ -52,7 +52,7 @@ proptest! {
                 return Ok(());
             }
         }
-        prop_assert!(false, "it goes on for ever");
+        prop_assert!(false, "it never ends");
     }
 
     #[test]

@@ -405,7 +405,7 @@ fn a_node_that_another_pools_limit_keeps_from_being_replaced_is_left_alone_for_s
 }
 
 #[test]
-fn a_reboot_is_no_replacement() {
+fn a_reboot_is_not_a_replacement() {
     let mut world = full();
     world.begin_to_repair(0, noon());
     world.claims[0].claim.conditions.rebooting = true;

@@ -1,4 +1,4 @@
-//! Findings about `spec.limits.nodes`.
+//! Tests of the findings about `spec.limits.nodes`.
 
 use serde_json::{Value, json};
 

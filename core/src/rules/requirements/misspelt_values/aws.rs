@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_family_is_no_type_and_capitals_are_in_no_value() {
+    fn a_family_is_not_a_type_and_no_value_has_capitals() {
         let likely = |key: &str, value: &str| slip(key, value, "karpenter.k8s.aws").map(|(_, likely)| likely);
         let family = "the label karpenter.k8s.aws/instance-family";
         assert_eq!(likely(INSTANCE_TYPE_LABEL, "m5").as_deref(), Some(family));

@@ -63,7 +63,7 @@ fn what_is_admitted_above_the_limit_is_recorded_and_what_is_below_is_not() {
     let ledger = required(write);
     assert_eq!(ledger.surged(), [uid("d")]);
 
-    // A call that is repeated is no second one, and a dry run is none.
+    // A repeated call does not count twice, and a dry run does not count.
     pool.ledger = Some(ledger);
     let ledger = required(pool.decided(&[("d", false)]).1);
     assert_eq!(ledger.surged(), [uid("d")]);
