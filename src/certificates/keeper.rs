@@ -7,10 +7,11 @@ use arc_swap::ArcSwap;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::decide::{Certificate, Now, Settings, Since, Step, next_step};
+use super::error::KeepError;
 use super::metrics::CertificatesMetrics;
 use super::objects::{AUTHORITY, LEAF, Meaning, Names, Read, trusting};
-use super::store::{Store, StoreError};
-use crate::certs::{Authority, AuthorityError, unix_seconds};
+use super::store::Store;
+use crate::certs::{Authority, unix_seconds};
 use crate::cluster::backoff;
 use crate::lifecycle::Readiness;
 
@@ -23,22 +24,6 @@ const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
 /// The name of a new CA.
 const NAME: &str = "poolgate CA";
-
-/// Why a step is not done.
-#[derive(Debug, thiserror::Error)]
-enum KeepError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("no certificate can be made: {0}")]
-    Issue(#[from] AuthorityError),
-    #[error(
-        "the clock is before the time at which the certificates were made, and nothing is made by it; if they were \
-         made by a clock that was ahead, empty the Secret {AUTHORITY}"
-    )]
-    ClockIsBehind,
-    #[error("reading and writing the certificates took more than {} s", LOOK.as_secs())]
-    TooLong(#[from] tokio::time::error::Elapsed),
-}
 
 /// Keeps certificates.
 pub struct Keeper {
@@ -57,13 +42,13 @@ impl Keeper {
         let (mut since, mut pauses, mut logged) = (Since::default(), backoff(), None);
         loop {
             let done = timeout(LOOK, self.once(&mut since)).await;
-            let pause = match done.map_err(KeepError::from).and_then(|done| done) {
+            let pause = match done.unwrap_or(Err(KeepError::TooLong(LOOK))) {
                 Ok(pause) => {
                     self.metrics.succeeded();
                     (pauses, logged) = (backoff(), None);
                     pause
                 }
-                Err(KeepError::Store(StoreError::Conflict)) => AFTER_CONFLICT,
+                Err(KeepError::Api(error)) if error.is_conflict() => AFTER_CONFLICT,
                 Err(error) => {
                     self.metrics.failed();
                     let text = error.to_string();

@@ -6,6 +6,7 @@
 
 mod args;
 mod decide;
+mod error;
 mod keeper;
 mod metrics;
 mod objects;

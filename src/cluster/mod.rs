@@ -4,6 +4,7 @@
 //! [`ClusterView`](crate::admission::ClusterView), and stays there while the cluster does not answer. Only the gate is
 //! waited for, no longer than the request allows.
 
+mod api;
 pub mod authority;
 pub mod claims;
 pub mod clock;
@@ -23,16 +24,18 @@ pub mod stored;
 pub mod watch;
 pub mod webhooks;
 
-pub use collection::{Collection, RawObject, Versioned, turn_page};
+pub use api::{ApiError, Call, Deadline};
+pub use collection::{Collection, RawObject, Versioned};
 pub use config::ClusterArgs;
 pub use connect::{client, client_for_watches, required_cluster, without_kept_connections};
 pub use definition::FIELDS as DEFINITION_FIELDS;
 pub use gate_metrics::GateMetrics;
 pub use lease::{
     Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder, is_silent as lease_is_silent,
+    path as leases_path,
 };
-pub use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
+pub use ledgers::{LABEL as LEDGER_LABEL, LedgerError, path as ledgers_path};
 pub use metrics::{ClusterMetrics, WatchMetrics};
-pub use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
+pub use pool_ledgers::{PoolLedgers, read_ledger};
 pub use reader::ClusterReader;
-pub use watch::{Follower, Watch, backoff, described};
+pub use watch::{Follower, Watch, backoff};

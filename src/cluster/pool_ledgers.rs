@@ -8,33 +8,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use poolgate_core::nodelimit::ledger::{Ledger, Termination, TooManyVictims, Uid, UnusableUid};
+use poolgate_core::nodelimit::ledger::{Ledger, Termination, Uid};
 use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, ReplacementState};
 
+use super::api::Deadline;
 use super::clock::{Clock, wall_seconds};
 use super::gate_metrics::GateMetrics;
-use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerStore, Owner, StoreError};
-
-/// Why victims were not written into a ledger.
-#[derive(Debug, thiserror::Error)]
-pub enum VictimError {
-    /// The ledger could not be read or written.
-    #[error("ledger: {0}")]
-    Store(#[from] StoreError),
-    /// They are too many.
-    #[error(transparent)]
-    TooMany(#[from] TooManyVictims),
-    /// A UID that a ledger cannot store.
-    #[error(transparent)]
-    Uid(#[from] UnusableUid),
-}
-
-impl VictimError {
-    /// Whether another writer was faster, which is not a failure.
-    pub fn is_conflict(&self) -> bool {
-        matches!(self, Self::Store(StoreError::Conflict))
-    }
-}
+use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerError, LedgerStore, Owner};
 
 /// The ledgers of pools, as the reconciler uses them.
 pub struct PoolLedgers {
@@ -51,8 +31,8 @@ impl PoolLedgers {
     }
 
     /// The ledger of a pool as it is now.
-    pub async fn read(&self, pool: &str) -> Result<LedgerState, VictimError> {
-        let stored = self.store.read(pool).await?;
+    pub async fn read(&self, pool: &str, by: Deadline) -> Result<LedgerState, LedgerError> {
+        let stored = self.store.read(pool, by).await?;
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored.ledger)))
     }
 
@@ -62,20 +42,21 @@ impl PoolLedgers {
         (pool, uid): (&str, &str),
         next: ReplacementState,
         expected: &LedgerState,
-    ) -> Result<(), VictimError> {
-        let (ledger, version) = self.read_for_update(pool).await?;
+        by: Deadline,
+    ) -> Result<(), LedgerError> {
+        let (ledger, version) = self.read_for_update(pool, by).await?;
         let known = state(&ledger);
         if (&known.replacement, known.stopped) != (&expected.replacement, expected.stopped) {
-            return Err(StoreError::Conflict.into());
+            return Err(LedgerError::Conflict);
         }
         let owner = Owner { name: pool, uid };
         let ledger = ledger.with_replacement(next.replacement, next.stopped);
-        self.store.write(owner, &ledger, version).await?;
+        self.store.write(owner, &ledger, version, by).await?;
         Ok(())
     }
 
-    async fn read_for_update(&self, pool: &str) -> Result<(Ledger, Option<u64>), VictimError> {
-        let stored = self.store.read(pool).await?;
+    async fn read_for_update(&self, pool: &str, by: Deadline) -> Result<(Ledger, Option<u64>), LedgerError> {
+        let stored = self.store.read(pool, by).await?;
         Ok(stored.map_or_else(
             || (Ledger::default(), None),
             |stored| ((*stored.ledger).clone(), Some(stored.version)),
@@ -89,10 +70,11 @@ impl PoolLedgers {
         (pool, uid): (&str, &str),
         victims: &[Arc<str>],
         expected: &[Arc<str>],
-    ) -> Result<(), VictimError> {
-        let (ledger, version) = self.read_for_update(pool).await?;
+        by: Deadline,
+    ) -> Result<(), LedgerError> {
+        let (ledger, version) = self.read_for_update(pool, by).await?;
         if state(&ledger).victims != expected {
-            return Err(StoreError::Conflict.into());
+            return Err(LedgerError::Conflict);
         }
         let uids = victims
             .iter()
@@ -105,7 +87,7 @@ impl PoolLedgers {
         };
         let owner = Owner { name: pool, uid };
         self.store
-            .write(owner, &ledger.with_termination(termination), version)
+            .write(owner, &ledger.with_termination(termination), version, by)
             .await?;
         Ok(())
     }

@@ -3,19 +3,18 @@
 
 use std::time::Duration;
 
+use kube::Client;
 use kube::api::ListParams;
 use kube::config::KubeconfigError;
-use kube::{Client, Error};
 use poolgate_lint::cluster::{Cluster, ClusterReadError, KubeArgs, Route, TakeObject};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
-use tokio::time::timeout;
 
-use super::collection::{Collection, RawObject, turn_page};
+use super::api::{ApiError, Asked, Deadline, Fault, resource};
+use super::collection::{Collection, RawObject};
 use super::config::{Found, UnusableConfig, find_at, kubeconfig_of};
 use super::connect;
 use super::kubeconfig::UnusableKubeconfig;
-use super::watch::described;
 
 /// How long the API server may take for a page or an object.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -71,41 +70,27 @@ impl ClusterReader {
         (self.runtime, self.client)
     }
 
-    fn ask<T>(
-        &self,
-        verb: &'static str,
-        path: &str,
-        answer: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, ClusterReadError> {
-        let answer = self.runtime.block_on(async { timeout(ANSWER, answer).await });
-        let (server, resource) = (&self.server, resource(path));
-        let error = match answer {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => error,
-            Err(_) => {
-                let seconds = ANSWER.as_secs();
-                return Err(ClusterReadError(format!(
-                    "{server} has not answered within {seconds} s: {verb} {resource}"
-                )));
-            }
-        };
-        let why = described(&error);
-        Err(ClusterReadError(match &error {
-            Error::Api(status) if status.code == 401 => {
-                format!("{server} rejects these credentials ({why}): log in again")
-            }
-            Error::Api(status) if status.code == 403 => {
-                format!("{server}: {why}; you need the verb {verb} on {resource}")
-            }
-            Error::Api(status) if status.code == 404 => format!(
-                "{server} does not serve {resource}: its CRD is not installed, or not in this version; name another \
-                 cluster with --context, or install Karpenter's CRDs"
-            ),
-            Error::HyperError(_) | Error::Service(_) => format!(
-                "{server} cannot be reached: {why}; check the address in the kubeconfig, and the way there (VPN, proxy)"
-            ),
-            _ => format!("{server}: {verb} {resource}: {why}"),
-        }))
+    fn ask<T>(&self, answer: impl Future<Output = Result<T, ApiError>>) -> Result<T, ClusterReadError> {
+        self.runtime.block_on(answer).map_err(|error| {
+            let (server, Asked { verb, resource, .. }, why) = (&self.server, &error.asked, &error.fault);
+            ClusterReadError(match (error.status(), why) {
+                (_, Fault::NoAnswer(_)) => {
+                    let seconds = ANSWER.as_secs();
+                    format!("{server} has not answered within {seconds} s: {verb} {resource}")
+                }
+                (Some(401), _) => format!("{server} rejects these credentials ({why}): log in again"),
+                (Some(403), _) => format!("{server}: {why}; you need the verb {verb} on {resource}"),
+                (Some(404), _) => format!(
+                    "{server} does not serve {resource}: its CRD is not installed, or not in this version; name \
+                     another cluster with --context, or install Karpenter's CRDs"
+                ),
+                _ if error.is_unreachable() => format!(
+                    "{server} cannot be reached: {why}; check the address in the kubeconfig, and the way there (VPN, \
+                     proxy)"
+                ),
+                _ => format!("{server}: {verb} {resource}: {why}"),
+            })
+        })
     }
 }
 
@@ -116,7 +101,7 @@ impl Cluster for ClusterReader {
 
     fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError> {
         let objects = Collection::<Value>::new(self.client.clone(), path);
-        self.ask("get", path, objects.get_opt(name))
+        self.ask(objects.get_opt(name).within(ANSWER))
     }
 
     fn list(
@@ -128,28 +113,15 @@ impl Cluster for ClusterReader {
         let objects = Collection::<RawObject>::new(self.client.clone(), path);
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = fields.map(Into::into);
-        loop {
-            let page = self.ask("list", path, objects.list(&params))?;
-            for object in page.items {
+        let mut pages = objects.pages(params);
+        while let Some(page) = self.ask(pages.next(Deadline::within(ANSWER)))? {
+            for object in page {
                 take(&object).map_err(|error| {
                     ClusterReadError(format!("{}: list {}: {error}", self.server, resource(path)))
                 })?;
             }
-            if !turn_page(&mut params, page.metadata.continue_) {
-                return Ok(());
-            }
         }
-    }
-}
-
-/// The resource of an API path, as in RBAC rules: `nodepools.karpenter.sh`.
-fn resource(path: &str) -> String {
-    let mut parts = path.rsplit('/');
-    let (resource, _version, group) = (parts.next(), parts.next(), parts.next());
-    let resource = resource.unwrap_or_default();
-    match group {
-        Some(group) if group != "api" => format!("{resource}.{group}"),
-        _ => resource.to_owned(),
+        Ok(())
     }
 }
 
@@ -191,19 +163,4 @@ fn contexts(route: Route<'_>) -> Option<String> {
     let contexts = kubeconfig.contexts.into_iter();
     let names: Vec<String> = contexts.map(|context| context.name).collect();
     (!names.is_empty()).then(|| names.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_named_as_rights_name_it() {
-        for (path, name) in [
-            ("/api/v1/nodes", "nodes"),
-            ("/apis/karpenter.sh/v1/nodepools", "nodepools.karpenter.sh"),
-        ] {
-            assert_eq!(resource(path), name);
-        }
-    }
 }

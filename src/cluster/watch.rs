@@ -18,6 +18,7 @@ use tokio::time::{Instant, error::Elapsed, sleep, timeout};
 
 pub use self::follower::Follower;
 use self::follower::{RawFollower, UnreadableObject};
+use super::api::described;
 use super::collection::{Collection, Source, turn_page};
 use super::metrics::WatchMetrics;
 
@@ -255,23 +256,6 @@ pub fn backoff() -> ExponentialBackoff {
         .with_jitter()
         .without_max_times()
         .build()
-}
-
-/// The client's error and its hidden cause, on one line.
-pub fn described(error: &kube::Error) -> String {
-    let mut text = match error {
-        kube::Error::Api(status) => return status.message.clone(),
-        other => other.to_string(),
-    };
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        let inner_text = inner.to_string();
-        if !text.contains(&inner_text) {
-            text = format!("{text}: {inner_text}");
-        }
-        cause = inner.source();
-    }
-    text
 }
 
 #[cfg(test)]

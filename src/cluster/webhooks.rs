@@ -1,9 +1,14 @@
 //! The webhook configurations of poolgate's manifests, as far as they are read.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kube::Client;
 use serde::Deserialize;
 
+use super::api::ApiError;
+use super::collection::Collection;
 use crate::objects::Metadata;
 
 /// Where mutating configurations are.
@@ -20,6 +25,26 @@ pub const OF_THE_GATE: [(&str, &str); 2] = [
     (VALIDATING, "poolgate-gate"),
     (VALIDATING, "poolgate-gate-strict"),
 ];
+
+/// The configurations for reviews and for the gate.
+pub fn all() -> Vec<(&'static str, &'static str)> {
+    OF_REVIEWS.into_iter().chain(OF_THE_GATE).collect()
+}
+
+/// Reads those of these configurations that exist, each with its path. The API server has `limit` for each of them.
+pub async fn read(
+    client: &Client,
+    names: Vec<(&'static str, &'static str)>,
+    limit: Duration,
+) -> Result<Vec<(&'static str, WebhookConfiguration)>, ApiError> {
+    let mut configurations = Vec::new();
+    for (path, name) in names {
+        let collection = Collection::<WebhookConfiguration>::new(client.clone(), path);
+        let read = collection.get_opt(name).within(limit).await?;
+        configurations.extend(read.map(|configuration| (path, configuration)));
+    }
+    Ok(configurations)
+}
 
 /// A webhook configuration of either kind.
 #[derive(Debug, Clone, Default, Deserialize)]

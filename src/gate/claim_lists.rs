@@ -15,10 +15,10 @@ use tokio::sync::{Notify, watch};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::error::{CallError, GateError, in_time};
+use super::error::{CallError, GateError};
 use crate::cluster::claims::{ClaimViews, Listed, NodeClaim};
 use crate::cluster::clock::Clock;
-use crate::cluster::{Collection, GateMetrics, turn_page};
+use crate::cluster::{Collection, Deadline, GateMetrics};
 
 /// How long the API server may take for a LIST.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -129,20 +129,18 @@ impl ClaimLists {
     async fn list(&self, pool: &str, whole: bool) -> Result<(), CallError> {
         self.metrics.reads.inc("claims");
         let begun = self.clock.now();
-        let list = in_time(DEADLINE, async {
-            let anew = async {
-                tokio::select! {
-                    () = self.silence.notified() => {}
-                    () = sleep(PATIENCE) => {}
-                }
-                of_pool(&self.fresh, pool, whole).await
-            };
+        let by = Deadline::within(DEADLINE);
+        let anew = async {
             tokio::select! {
-                list = of_pool(&self.usual, pool, whole) => list,
-                list = anew => list,
+                () = self.silence.notified() => {}
+                () = sleep(PATIENCE) => {}
             }
-        })
-        .await?;
+            of_pool(&self.fresh, pool, whole, by).await
+        };
+        let list = tokio::select! {
+            list = of_pool(&self.usual, pool, whole, by) => list,
+            list = anew => list,
+        }?;
         let span = ReadSpan {
             begun,
             done: self.clock.now(),
@@ -155,28 +153,29 @@ impl ClaimLists {
 /// Lists the claims of a pool as they are now: whole, or their metadata alone, which does not say which of them are being
 /// disrupted. Without a resourceVersion in the request the API server answers from a quorum; all pages are of the first
 /// one's version.
-async fn of_pool(all: &Collection<NodeClaim>, pool: &str, whole: bool) -> Result<ClaimView, CallError> {
+async fn of_pool(
+    all: &Collection<NodeClaim>,
+    pool: &str,
+    whole: bool,
+    by: Deadline,
+) -> Result<ClaimView, CallError> {
     let params = ListParams::default().labels(&format!("{NODEPOOL_LABEL}={pool}"));
-    let mut params = params.limit(if whole { WHOLE_PAGE } else { METADATA_PAGE });
+    let mut pages = if whole {
+        all.pages(params.limit(WHOLE_PAGE))
+    } else {
+        all.metadata_pages(params.limit(METADATA_PAGE))
+    };
     let mut claims = Vec::new();
-    loop {
-        let page = if whole {
-            all.list(&params).await?
-        } else {
-            all.list_metadata(&params).await?
-        };
-        let parts = page.items.into_iter().filter_map(NodeClaim::into_parts);
+    while let Some(page) = pages.next(by).await? {
+        let parts = page.into_iter().filter_map(NodeClaim::into_parts);
         claims.extend(parts.map(|(_, uid, claim)| (uid, claim)));
-        if !turn_page(&mut params, page.metadata.continue_) {
-            let version = page.metadata.resource_version;
-            let version = version.and_then(|version| version.parse().ok());
-            let version = version.ok_or_else(|| CallError::Failure {
-                error: GateError::ApiServer("the API server's list has no version".into()),
-                is_final: true,
-            })?;
-            return Ok(ClaimView::listed(version, claims));
-        }
     }
+    let version = pages.version().and_then(|version| version.parse().ok());
+    let version = version.ok_or_else(|| CallError::Failure {
+        error: GateError::ApiServer("the API server's list has no version".into()),
+        is_final: true,
+    })?;
+    Ok(ClaimView::listed(version, claims))
 }
 
 /// A LIST that ends, with or without success, makes room for the next one.

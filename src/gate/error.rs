@@ -1,13 +1,10 @@
-//! Why the gate cannot decide: API calls with a deadline, and what a failed call means for its round.
+//! Why the gate cannot decide, and what a failed call means for its round.
 
 use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::UnusableUid;
-use tokio::time::error::Elapsed;
-use tokio::time::timeout;
 
-use crate::cluster::ledgers::StoreError;
-use crate::cluster::watch::described;
+use crate::cluster::{ApiError, LedgerError};
 
 /// HTTP statuses that say that the client is at fault, so that calling again does not help; and the exceptions.
 const FINAL: std::ops::Range<u16> = 400..500;
@@ -80,48 +77,28 @@ pub enum CallError {
     },
 }
 
-/// Makes a call with a deadline of `limit`.
-pub async fn in_time<T>(
-    limit: Duration,
-    call: impl Future<Output = Result<T, impl Into<CallError>>>,
-) -> Result<T, CallError> {
-    match timeout(limit, call).await {
-        Ok(answer) => answer.map_err(Into::into),
-        Err(Elapsed { .. }) => Err(CallError::Failure {
-            error: GateError::ApiServer(format!(
-                "no answer from the API server within {} ms",
-                limit.as_millis()
-            )),
-            is_final: false,
-        }),
-    }
-}
-
-impl From<kube::Error> for CallError {
-    fn from(error: kube::Error) -> Self {
-        let is_final = match &error {
-            kube::Error::Api(status) => {
-                FINAL.contains(&status.code)
-                    && !matches!(status.code, REQUEST_TIMEOUT | CONFLICT | GONE | TOO_MANY_REQUESTS)
-            }
-            _ => false,
-        };
+impl From<ApiError> for CallError {
+    fn from(error: ApiError) -> Self {
+        let is_final = error.status().is_some_and(|status| {
+            FINAL.contains(&status)
+                && !matches!(status, REQUEST_TIMEOUT | CONFLICT | GONE | TOO_MANY_REQUESTS)
+        });
         Self::Failure {
-            error: GateError::ApiServer(described(&error)),
+            error: GateError::ApiServer(error.to_string()),
             is_final,
         }
     }
 }
 
-impl From<StoreError> for CallError {
-    fn from(error: StoreError) -> Self {
+impl From<LedgerError> for CallError {
+    fn from(error: LedgerError) -> Self {
         match error {
-            StoreError::Conflict => Self::Conflict,
-            StoreError::Broken(broken) => Self::Failure {
-                error: GateError::Ledger(broken.to_string()),
+            LedgerError::Conflict => Self::Conflict,
+            LedgerError::Api(error) => error.into(),
+            LedgerError::Broken(_) | LedgerError::TooMany(_) | LedgerError::Uid(_) => Self::Failure {
+                error: GateError::Ledger(error.to_string()),
                 is_final: true,
             },
-            StoreError::Client(error) => error.into(),
         }
     }
 }

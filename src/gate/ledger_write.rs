@@ -7,8 +7,9 @@ use poolgate_core::nodelimit::ledger::Ledger;
 use tokio::task::spawn_local;
 
 use super::context::{GateContext, Way};
-use super::error::{CallError, in_time};
+use super::error::CallError;
 use super::reads::write_limit;
+use crate::cluster::Deadline;
 use crate::cluster::ledgers::Owner;
 
 /// A ledger to be stored.
@@ -35,7 +36,9 @@ impl LedgerWrite {
             uid: &self.uid,
         };
         let metrics = &context.shared.metrics;
-        let written = in_time(limit, way.store.write(owner, &self.ledger, self.over)).await;
+        let by = Deadline::within(limit);
+        let written = way.store.write(owner, &self.ledger, self.over, by).await;
+        let written = written.map_err(CallError::from);
         match &written {
             Ok(_) => {
                 metrics.writes.inc("stored");
@@ -65,7 +68,8 @@ impl LedgerWrite {
         match self.store(context, way, limit).await {
             Err(CallError::Conflict) => {
                 // The cache holds an older ledger, and the watch does not report the newer one a second time.
-                in_time(limit, way.store.read(&self.pool)).await.map(|_| ())
+                way.store.read(&self.pool, Deadline::within(limit)).await?;
+                Ok(())
             }
             other => other,
         }

@@ -9,10 +9,10 @@ use poolgate_core::nodelimit::ledger::{Needs, Observed, ReadSpan};
 use tokio::time::{sleep, timeout};
 
 use super::context::{GateContext, LimitedPool, Way};
-use super::error::{CallError, in_time};
+use super::error::CallError;
 use super::waiter::Waiter;
 use crate::cluster::ledgers::Stored;
-use crate::cluster::pools;
+use crate::cluster::{Deadline, pools};
 
 /// The shortest and the longest time that the API server gets for one call.
 const SHORTEST_CALL: Duration = Duration::from_millis(500);
@@ -76,8 +76,8 @@ impl<'a> Reads<'a> {
         }
         let begun = context.shared.clock.now();
         let (ledger, pool, claims_late) = tokio::try_join!(
-            self.wanted(needs.ledger, limit, |way| way.store.read(name)),
-            self.wanted(needs.limit, limit, |way| way.pools.get_opt(name)),
+            self.wanted(needs.ledger, limit, |way, by| way.store.read(name, by)),
+            self.wanted(needs.limit, limit, |way, by| way.pools.get_opt(name).by(by)),
             self.claims_are_late(needs.claims, waiters),
         )?;
         let span = ReadSpan {
@@ -104,7 +104,7 @@ impl<'a> Reads<'a> {
         &self,
         is_wanted: bool,
         limit: Duration,
-        call: impl Fn(&'a Way) -> C,
+        call: impl Fn(&'a Way, Deadline) -> C,
     ) -> Result<Option<T>, CallError>
     where
         C: Future<Output = Result<T, E>>,
@@ -113,22 +113,21 @@ impl<'a> Reads<'a> {
         if !is_wanted {
             return Ok(None);
         }
+        let by = Deadline::within(limit);
         let second = async {
             sleep(limit / 2).await;
-            Box::pin(call(&self.context.fresh)).await
+            Box::pin(call(&self.context.fresh, by)).await
         };
-        let either = async {
-            match select(Box::pin(call(self.way())), pin!(second)).await {
-                Either::Left((first, _)) => first,
-                Either::Right((Ok(second), _)) => {
-                    self.old_are_silent.set(true);
-                    self.context.lists.old_are_silent();
-                    Ok(second)
-                }
-                Either::Right((Err(_), first)) => first.await,
+        let read = match select(Box::pin(call(self.way(), by)), pin!(second)).await {
+            Either::Left((first, _)) => first,
+            Either::Right((Ok(second), _)) => {
+                self.old_are_silent.set(true);
+                self.context.lists.old_are_silent();
+                Ok(second)
             }
+            Either::Right((Err(_), first)) => first.await,
         };
-        in_time(limit, either).await.map(Some)
+        Ok(Some(read.map_err(Into::into)?))
     }
 
     /// Waits for a list of the claims, if it is needed, as long as the first creation can wait. Returns whether it is late. A

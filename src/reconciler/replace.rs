@@ -131,7 +131,7 @@ impl Controller {
             return Ok(true);
         }
         let owner = (&*pool.name, &*pool.uid);
-        let written = self.ledgers.set_replacement(owner, next, &snapshot.ledger);
+        let written = |by| self.ledgers.set_replacement(owner, next, &snapshot.ledger, by);
         let written = self.writer.write_unless_stale("replacement", written).await?;
         Ok(written.is_some())
     }

@@ -3,17 +3,20 @@
 
 use std::time::Duration;
 
-use hyper::Request;
 use kube::Client;
 use poolgate_core::nodelimit::plan::Rights;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
-use super::apply::{CALL, WriteError, Writer};
+use super::apply::{CALL, Writer};
+use crate::cluster::{ApiError, Collection};
 
 /// How often the API server is asked.
 const PERIOD: Duration = Duration::from_mins(1);
+
+/// Where an account asks what it may do.
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 /// What the API server said last.
 pub struct GrantedRights {
@@ -75,7 +78,7 @@ impl GrantedRights {
         }
     }
 
-    async fn ask(&self) -> Result<Rights, WriteError> {
+    async fn ask(&self) -> Result<Rights, ApiError> {
         Ok(Rights {
             terminate: self.may("terminate").await?,
             delete: self.may("delete").await?,
@@ -85,18 +88,15 @@ impl GrantedRights {
 
     /// Whether this account may do that to every NodeClaim. The API server answers by all that is granted, wildcards
     /// included; its list of an account's rules may be incomplete.
-    async fn may(&self, verb: &str) -> Result<bool, WriteError> {
+    async fn may(&self, verb: &str) -> Result<bool, ApiError> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
             "spec": {"resourceAttributes": {"group": "karpenter.sh", "resource": "nodeclaims", "verb": verb}},
         });
-        let request = Request::post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
-            .header("content-type", "application/json")
-            .body(review.to_string().into_bytes())
-            .map_err(kube::Error::HttpError)?;
-        let answer = timeout(CALL, self.client.request::<Review>(request)).await;
-        Ok(answer.map_err(|_| WriteError::NoAnswer)??.status.allowed)
+        let reviews = Collection::<Review>::new(self.client.clone(), REVIEWS);
+        let answer = reviews.create(&review).within(CALL).await?;
+        Ok(answer.status.allowed)
     }
 }
 

@@ -40,7 +40,8 @@ impl Controller {
             return Ok(());
         }
         let owner = (&*pool.name, &*pool.uid);
-        let written = self.ledgers.set_victims(owner, victims, &snapshot.ledger.victims);
+        let known = &snapshot.ledger.victims;
+        let written = |by| self.ledgers.set_victims(owner, victims, known, by);
         // If another replica was faster, the watch shows soon what it wrote, and then a new plan is made.
         let written = self.writer.write_unless_stale("victims", written);
         if written.await?.is_some() {
@@ -128,7 +129,7 @@ impl Controller {
             return Ok(false);
         }
         snapshot.pool = Arc::new(pool);
-        snapshot.ledger = self.writer.call(self.ledgers.read(&name)).await?;
+        snapshot.ledger = self.writer.call(|by| self.ledgers.read(&name, by)).await?;
         Ok(true)
     }
 }

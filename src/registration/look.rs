@@ -7,12 +7,12 @@ use arc_swap::ArcSwap;
 use kube::Client;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::compare::{Comparison, Problem, Registered, Served, compare};
 use crate::certs::{Current, unix_seconds};
-use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, WebhookConfiguration};
-use crate::cluster::{Collection, WatchMetrics, described};
+use crate::cluster::WatchMetrics;
+use crate::cluster::webhooks::{self, OF_REVIEWS, OF_THE_GATE};
 use crate::lifecycle::StatusLine;
 use crate::telemetry::{Label, Registry};
 
@@ -119,21 +119,14 @@ impl Registration {
     async fn read(&self, client: &Client) -> Found {
         let reviews = OF_REVIEWS.iter().filter(|_| self.reviews);
         let names = reviews.chain(OF_THE_GATE.iter().filter(|_| self.gate));
-        let mut configurations = Vec::new();
-        for (path, name) in names {
-            let collection = Collection::<WebhookConfiguration>::new(client.clone(), path);
-            let read = timeout(READ, collection.get_opt(name)).await;
-            let read =
-                read.map_err(|_| format!("no answer from the API server within {} s", READ.as_secs()))?;
-            configurations.extend(read.map_err(|error| described(&error))?);
-        }
+        let configurations = webhooks::read(client, names.copied().collect(), READ).await?;
         let served = Served {
             reviews: self.reviews,
             gate: self.gate,
             chain: Some(self.certificate.chain()),
             now: unix_seconds(SystemTime::now()),
         };
-        let webhooks: Vec<_> = configurations.iter().flat_map(|one| &one.webhooks).collect();
+        let webhooks: Vec<_> = configurations.iter().flat_map(|(_, one)| &one.webhooks).collect();
         Ok(compare(&webhooks, &served))
     }
 

@@ -15,13 +15,14 @@ use kube::api::ListParams;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use super::facts::{Asked, Facts, Read, SelfReport};
 use super::reconciler::Reconciler;
 use crate::admission::inquiry;
-use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, Webhook, WebhookConfiguration};
-use crate::cluster::{Collection, LEDGER_LABEL, RawObject, described, ledgers, ledgers_path, turn_page};
+use crate::cluster::webhooks::{self, Webhook};
+use crate::cluster::{
+    Call, Collection, Deadline, LEDGER_LABEL, RawObject, leases_path, ledgers, ledgers_path,
+};
 use crate::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
 
 /// How long one answer may take.
@@ -60,7 +61,7 @@ impl Look<'_> {
             .or_else(|| webhooks.as_ref().ok().and_then(called))
             .unwrap_or_else(|| NAMESPACE.to_owned());
         let ledgers = self.ledger_namespace;
-        let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{ledgers}/leases");
+        let leases = leases_path(ledgers);
         let of_pools = ListParams::default().labels(NODEPOOL_LABEL);
         let of_ledgers = ListParams::default().labels(LEDGER_LABEL);
         let of_events = ListParams::default().fields("involvedObject.kind=NodePool");
@@ -99,12 +100,8 @@ impl Look<'_> {
     }
 
     async fn webhooks(&self) -> Read<Vec<Webhook>> {
-        let mut webhooks = Vec::new();
-        for (path, name) in OF_REVIEWS.into_iter().chain(OF_THE_GATE) {
-            let read = self.get::<WebhookConfiguration>(path, name).await?;
-            webhooks.extend(read.into_iter().flat_map(|one| one.webhooks));
-        }
-        Ok(webhooks)
+        let read = webhooks::read(self.client, webhooks::all(), ANSWER).await?;
+        Ok(read.into_iter().flat_map(|(_, one)| one.webhooks).collect())
     }
 
     /// Asks about a NodeClaim of every pool, and of a pool that does not exist.
@@ -120,24 +117,21 @@ impl Look<'_> {
 
     async fn get<K: DeserializeOwned>(&self, path: &str, name: &str) -> Read<Option<K>> {
         let collection = Collection::<Value>::new(self.client.clone(), path);
-        let object = in_time(collection.get_opt(name)).await?;
+        let object = collection.get_opt(name).within(ANSWER).await?;
         let object = object.map(serde_json::from_value).transpose();
         object.map_err(|error| format!("{name}: {error}"))
     }
 
     async fn list<K: DeserializeOwned>(&self, path: &str, params: ListParams) -> Read<Vec<K>> {
         let collection = Collection::<RawObject>::new(self.client.clone(), path);
-        let mut params = params.limit(PAGE);
+        let mut pages = collection.pages(params.limit(PAGE));
         let mut all = Vec::new();
-        loop {
-            let page = in_time(collection.list(&params)).await?;
-            for object in page.items {
+        while let Some(page) = pages.next(Deadline::within(ANSWER)).await? {
+            for object in page {
                 all.push(serde_json::from_str(object.get()).map_err(|error| format!("{path}: {error}"))?);
             }
-            if !turn_page(&mut params, page.metadata.continue_) {
-                return Ok(all);
-            }
         }
+        Ok(all)
     }
 
     /// Creates an object in a dry run: nothing is stored.
@@ -147,34 +141,26 @@ impl Look<'_> {
             .header(header::CONTENT_TYPE, "application/json")
             .body(object.to_string().into_bytes().into())
             .map_err(|error| error.to_string())?;
-        let response = in_time(self.client.send(request)).await?;
-        let reports = response
-            .headers()
+        let client = self.client.clone();
+        let answer = async move {
+            let (head, body) = client.send(request).await?.into_parts();
+            Ok((head, body.collect().await?.to_bytes()))
+        };
+        let call = Call::new("create", collection, None, answer);
+        let (head, body) = call.within(ANSWER).await?;
+        let reports = head
+            .headers
             .get_all(header::WARNING)
             .iter()
             .filter_map(|warning| SelfReport::of(warning.to_str().ok()?))
             .collect();
-        let is_created = response.status().is_success();
-        let body = timeout(ANSWER, response.into_body().collect()).await;
-        let body = body
-            .map_err(|_| unanswered())?
-            .map_err(|error| error.to_string())?;
-        let error = (!is_created).then(|| {
-            let status: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
+        let error = (!head.status.is_success()).then(|| {
+            let status: Value = serde_json::from_slice(&body).unwrap_or_default();
             let message = status.get("message").and_then(Value::as_str);
             message.unwrap_or("the API server denies it").to_owned()
         });
         Ok(Asked { reports, error })
     }
-}
-
-async fn in_time<T>(call: impl Future<Output = kube::Result<T>>) -> Read<T> {
-    let answer = timeout(ANSWER, call).await.map_err(|_| unanswered())?;
-    answer.map_err(|error| described(&error))
-}
-
-fn unanswered() -> String {
-    format!("no answer from the API server within {} s", ANSWER.as_secs())
 }
 
 fn template() -> Value {

@@ -14,13 +14,13 @@ use arc_swap::ArcSwap;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::PostParams;
-use kube::{Api, Client};
+use kube::Client;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::watch::described;
+use super::api::{ApiError, Deadline};
+use super::collection::Collection;
 use leadership::Term;
 
 pub use leadership::Leadership;
@@ -32,27 +32,14 @@ pub const SHORTEST: Duration = Duration::from_secs(3);
 /// How long giving the Lease back may take.
 const RELEASE: Duration = Duration::from_secs(3);
 
-/// Why the Lease was not taken, renewed or read.
-#[derive(Debug, thiserror::Error)]
-pub enum LeaseError {
-    /// The API server did not do it.
-    #[error("{}", described(.0))]
-    Client(#[from] kube::Error),
-    /// It did not answer.
-    #[error("no answer from the API server in time")]
-    NoAnswer(#[from] tokio::time::error::Elapsed),
-}
-
-impl LeaseError {
-    /// Whether another replica was faster, which is no failure.
-    fn is_conflict(&self) -> bool {
-        matches!(self, Self::Client(kube::Error::Api(status)) if status.code == 409)
-    }
+/// Where Leases are.
+pub fn path(namespace: &str) -> String {
+    format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases")
 }
 
 /// A replica that tries to get the Lease.
 pub struct Candidate {
-    leases: Api<Lease>,
+    leases: Collection<Lease>,
     name: &'static str,
     identity: String,
     duration: Duration,
@@ -78,7 +65,7 @@ impl Candidate {
     ) -> (Self, Leadership) {
         let (term, leadership) = watch::channel(None);
         let candidate = Self {
-            leases: Api::namespaced(client, namespace),
+            leases: Collection::new(client, &path(namespace)),
             name,
             identity,
             duration: duration.max(SHORTEST),
@@ -114,23 +101,22 @@ impl Candidate {
     }
 
     /// Tries once to take or renew the Lease. Returns whether this replica has it.
-    async fn once(&mut self, begun: Instant) -> Result<bool, LeaseError> {
+    async fn once(&mut self, begun: Instant) -> Result<bool, ApiError> {
         // A leader has time until its right ends; others are in no hurry. A call on a dead connection gets no answer, so
         // that each has only a part of this time, and the next try makes a new connection.
         let deadline = self.held_until().unwrap_or(begun + self.renewal());
         let call = self.renewal() / 3;
-        let by = || deadline.min(Instant::now() + call);
-        let params = PostParams::default();
-        let stored = if let Some(lease) = timeout_at(by(), self.leases.get_opt(self.name)).await?? {
+        let by = || Deadline::at(deadline.min(Instant::now() + call));
+        let stored = if let Some(lease) = self.leases.get_opt(self.name).by(by()).await? {
             self.observe(lease.spec.clone().unwrap_or_default());
             if !self.is_free() {
                 return Ok(false);
             }
             let lease = self.written(lease);
-            timeout_at(by(), self.leases.replace(self.name, &params, &lease)).await??
+            self.leases.replace(self.name, &lease).by(by()).await?
         } else {
             let lease = self.written(Lease::default());
-            timeout_at(by(), self.leases.create(&params, &lease)).await??
+            self.leases.create(&lease).by(by()).await?
         };
         self.observe(stored.spec.unwrap_or_default());
         Ok(true)
@@ -182,7 +168,7 @@ impl Candidate {
     }
 
     /// Notes the result of a try, and logs what it changes.
-    fn note(&mut self, begun: Instant, tried: Result<bool, LeaseError>) {
+    fn note(&mut self, begun: Instant, tried: Result<bool, ApiError>) {
         // A right that has expired is lost, even if it comes back a moment later.
         if self.held_until().is_none() {
             self.resign("the Lease could not be renewed in time");
@@ -233,33 +219,29 @@ impl Candidate {
         if self.term.send_replace(None).is_none() {
             return;
         }
-        let given = async {
-            let mut lease = self.leases.get(self.name).await?;
-            let spec = lease.spec.get_or_insert_default();
-            if spec.holder_identity.as_deref() != Some(&self.identity) {
-                return Ok(());
-            }
-            spec.holder_identity = Some(String::new());
-            self.leases
-                .replace(self.name, &PostParams::default(), &lease)
-                .await?;
-            Ok::<(), kube::Error>(())
-        };
-        match timeout(RELEASE, given).await {
-            Ok(Ok(())) => tracing::info!("the Lease is given back"),
-            Ok(Err(error)) => tracing::warn!(
-                error = described(&error),
-                "the Lease could not be released: it expires"
-            ),
-            Err(_) => tracing::warn!("the Lease could not be released in time: it expires"),
+        match self.give_back(Deadline::within(RELEASE)).await {
+            Ok(()) => tracing::info!("the Lease is given back"),
+            Err(error) => tracing::warn!(%error, "the Lease could not be released: it expires"),
         }
+    }
+
+    async fn give_back(&self, by: Deadline) -> Result<(), ApiError> {
+        let Some(mut lease) = self.leases.get_opt(self.name).by(by).await? else {
+            return Ok(());
+        };
+        let spec = lease.spec.get_or_insert_default();
+        if spec.holder_identity.as_deref() == Some(&self.identity) {
+            spec.holder_identity = Some(String::new());
+            self.leases.replace(self.name, &lease).by(by).await?;
+        }
+        Ok(())
     }
 }
 
 /// The holder that a Lease names. It may be gone.
 pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<String> {
-    let leases: Api<Lease> = Api::namespaced(client, namespace);
-    let lease = timeout(RELEASE, leases.get_opt(name)).await.ok()?.ok()??;
+    let leases = Collection::<Lease>::new(client, &path(namespace));
+    let lease = leases.get_opt(name).within(RELEASE).await.ok()??;
     lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
 }
 

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::jiff::Timestamp;
-use kube::{Api, Client};
-use tokio::time::{sleep, timeout};
+use kube::Client;
+use tokio::time::sleep;
 
-use super::{LeaseError, RELEASE, theirs};
+use super::{RELEASE, path, theirs};
+use crate::cluster::api::ApiError;
+use crate::cluster::collection::Collection;
 
 /// How long a read may take.
 const LOOK: Duration = Duration::from_secs(10);
@@ -19,10 +21,9 @@ pub async fn is_silent(
     namespace: &str,
     name: &str,
     longest: Duration,
-) -> Result<bool, LeaseError> {
-    let leases: Api<Lease> = Api::namespaced(client, namespace);
-    let look = || async { Ok::<_, LeaseError>(timeout(LOOK, leases.get_opt(name)).await??) };
-    let Some(lease) = look().await? else {
+) -> Result<bool, ApiError> {
+    let leases = Collection::<Lease>::new(client, &path(namespace));
+    let Some(lease) = leases.get_opt(name).within(LOOK).await? else {
         return Ok(true);
     };
     let spec = lease.spec.unwrap_or_default();
@@ -30,7 +31,7 @@ pub async fn is_silent(
         return Ok(false);
     }
     sleep(theirs(&spec).unwrap_or(RELEASE)).await;
-    let later = look().await?;
+    let later = leases.get_opt(name).within(LOOK).await?;
     Ok(later.is_none_or(|later| later.metadata.resource_version == lease.metadata.resource_version))
 }
 

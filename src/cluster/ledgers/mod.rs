@@ -9,4 +9,4 @@ mod store;
 pub use cached::CachedLedgers;
 pub use follower::LedgerFollower;
 pub use object::{BrokenLedger, LABEL, Owner, Stored, path, read};
-pub use store::{LedgerStore, StoreError};
+pub use store::{LedgerError, LedgerStore};

@@ -4,54 +4,56 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::PostParams;
-use kube::{Api, Client};
-use poolgate_core::nodelimit::ledger::Ledger;
+use kube::Client;
+use poolgate_core::nodelimit::ledger::{Ledger, TooManyVictims, UnusableUid};
 
 use super::cached::CachedLedgers;
 use super::object::{self, BrokenLedger, Owner, Stored};
+use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
-
-/// HTTP statuses of a write that failed because another replica has written the ledger.
-const NOT_FOUND: u16 = 404;
-const CONFLICT: u16 = 409;
+use crate::cluster::collection::Collection;
 
 /// Reads and writes ledgers, and caches them.
-#[derive(Debug)]
 pub struct LedgerStore {
-    api: Api<ConfigMap>,
+    objects: Collection<ConfigMap>,
     kept: Rc<RefCell<CachedLedgers>>,
     clock: Clock,
 }
 
 /// Why a ledger was not read or not written.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum LedgerError {
     /// Somebody else has written it, or it is gone: read it again.
     #[error("the ledger was changed by another replica")]
     Conflict,
     /// It exists, and this release neither reads nor replaces it.
     #[error(transparent)]
     Broken(#[from] BrokenLedger),
+    /// These are too many victims.
+    #[error(transparent)]
+    TooMany(#[from] TooManyVictims),
+    /// A victim has a UID that a ledger cannot store.
+    #[error(transparent)]
+    Uid(#[from] UnusableUid),
     /// The API server does not do it. It may have been written.
     #[error(transparent)]
-    Client(kube::Error),
+    Api(#[from] ApiError),
 }
 
 impl LedgerStore {
     /// The ledgers in `namespace`, cached there.
     pub fn new(client: Client, namespace: &str, kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
         Self {
-            api: Api::namespaced(client, namespace),
+            objects: Collection::new(client, &object::path(namespace)),
             kept,
             clock,
         }
     }
 
     /// Reads the ledger of a pool as it is now.
-    pub async fn read(&self, pool: &str) -> Result<Option<Stored>, StoreError> {
+    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<Stored>, LedgerError> {
         let name = object::name(pool);
-        let Some(object) = self.api.get_opt(&name).await.map_err(StoreError::Client)? else {
+        let Some(object) = self.objects.get_opt(&name).by(by).await? else {
             self.kept.borrow_mut().remove(&name);
             return Ok(None);
         };
@@ -66,13 +68,13 @@ impl LedgerStore {
         owner: Owner<'_>,
         ledger: &Ledger,
         over: Option<u64>,
-    ) -> Result<Stored, StoreError> {
+        by: Deadline,
+    ) -> Result<Stored, LedgerError> {
         let object = object::write(owner, ledger, over);
         let name = object::name(owner.name);
-        let params = PostParams::default();
         let written = match over {
-            Some(_) => self.api.replace(&name, &params, &object).await,
-            None => self.api.create(&params, &object).await,
+            Some(_) => self.objects.replace(&name, &object).by(by).await,
+            None => self.objects.create(&object).by(by).await,
         };
         let read = object::read(&written.map_err(|error| failed(error, over.is_some()))?);
         let version = match &read {
@@ -89,11 +91,10 @@ impl LedgerStore {
 
 /// What a failed write means. If a new ledger cannot be created (404), its namespace is missing. If an old one cannot be
 /// replaced (404), it was deleted.
-fn failed(error: kube::Error, replaces: bool) -> StoreError {
-    match &error {
-        kube::Error::Api(status) if status.code == CONFLICT || (replaces && status.code == NOT_FOUND) => {
-            StoreError::Conflict
-        }
-        _ => StoreError::Client(error),
+fn failed(error: ApiError, replaces: bool) -> LedgerError {
+    if error.is_conflict() || (replaces && error.is_not_found()) {
+        LedgerError::Conflict
+    } else {
+        error.into()
     }
 }

@@ -9,7 +9,7 @@ use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, ObjectRef};
 use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
-use crate::cluster::{Collection, turn_page};
+use crate::cluster::Collection;
 use crate::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, PoolObject};
 use crate::reconciler::objects::{ClaimObject, NodeObject};
 
@@ -20,27 +20,24 @@ impl Writer {
     /// The pool as it is stored now; `None` if it is gone.
     pub async fn read_pool(&self, name: &str) -> Result<Option<PoolObject>, WriteError> {
         let pools = Collection::new(self.client.clone(), NODE_POOLS);
-        self.call(pools.get_opt(name)).await
+        self.call(|by| pools.get_opt(name).by(by)).await
     }
 
     /// The claims of a pool as they are stored now.
     pub async fn list_claims(&self, pool: &str) -> Result<Listed, WriteError> {
         let selector = format!("{NODEPOOL_LABEL}={pool}");
-        let mut params = ListParams::default().labels(&selector).limit(PAGE);
         let claims = Collection::<NodeClaim>::new(self.client.clone(), NODE_CLAIMS);
+        let mut pages = claims.pages(ListParams::default().labels(&selector).limit(PAGE));
         let mut listed = Listed::new();
-        loop {
-            let page = self.call(claims.list(&params)).await?;
-            for claim in page.items {
+        while let Some(page) = self.call(|by| pages.next(by)).await? {
+            for claim in page {
                 let deleted = claim.metadata.deletion_timestamp.as_deref();
                 // An unreadable time still means that it is being deleted.
                 let deleted = deleted.map(|at| at.parse().unwrap_or(Timestamp::UNIX_EPOCH));
                 listed.insert(claim.metadata.uid, deleted);
             }
-            if !turn_page(&mut params, page.metadata.continue_) {
-                return Ok(listed);
-            }
         }
+        Ok(listed)
     }
 
     /// Deletes a claim, if it is still the one the plan chose. Returns whether it did.
@@ -64,10 +61,9 @@ impl Writer {
             "uid": &*claim.uid,
             "annotations": {DEADLINE_ANNOTATION: format!("{at:.0}")},
         }});
-        let claims = self.of_kind("NodeClaim");
-        let params = PatchParams::default();
-        let patch = Patch::Merge(&patch);
-        let written = claims.patch_metadata(&claim.name, &params, &patch);
+        let claims = self.written(NODE_CLAIMS);
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        let written = |by| claims.patch_metadata(&claim.name, &params, &patch).by(by);
         if self.write_unless_stale("deadline", written).await?.is_some() {
             tracing::info!(nodeclaim = &*claim.name, %at, "its drain is bounded");
         }
@@ -77,23 +73,22 @@ impl Writer {
     /// The claims of a pool as they are stored now, with all that is read of them.
     pub async fn list_whole_claims(&self, pool: &str) -> Result<Vec<ClaimObject>, WriteError> {
         let selector = format!("{NODEPOOL_LABEL}={pool}");
-        let mut params = ListParams::default().labels(&selector).limit(PAGE);
         let claims = Collection::<ClaimObject>::new(self.client.clone(), NODE_CLAIMS);
+        let mut pages = claims.pages(ListParams::default().labels(&selector).limit(PAGE));
         let mut listed = Vec::new();
-        loop {
-            let page = self.call(claims.list(&params)).await?;
-            listed.extend(page.items);
-            if !turn_page(&mut params, page.metadata.continue_) {
-                return Ok(listed);
-            }
+        while let Some(page) = self.call(|by| pages.next(by)).await? {
+            listed.extend(page);
         }
+        Ok(listed)
     }
 
     /// A node as it is stored now; `None` if it is gone. The account may list nodes, and not get one.
     pub async fn read_node(&self, name: &str) -> Result<Option<NodeObject>, WriteError> {
         let params = ListParams::default().fields(&format!("metadata.name={name}"));
         let nodes = Collection::<NodeObject>::new(self.client.clone(), NODES);
-        Ok(self.call(nodes.list(&params)).await?.items.pop())
+        let mut pages = nodes.pages(params);
+        let first = self.call(|by| pages.next(by)).await?;
+        Ok(first.and_then(|mut nodes| nodes.pop()))
     }
 
     async fn delete(&self, claim: &ObjectRef, version: Option<&str>) -> Result<bool, WriteError> {
@@ -105,8 +100,8 @@ impl Writer {
             uid: Some((*claim.uid).into()),
             resource_version: version.map(str::to_owned),
         });
-        let claims = self.of_kind("NodeClaim");
-        let deleted = claims.delete(&claim.name, &params);
+        let claims = self.written(NODE_CLAIMS);
+        let deleted = |by| claims.delete(&claim.name, &params).by(by);
         let deleted = self.write_unless_stale("terminate", deleted).await?;
         Ok(deleted.is_some())
     }

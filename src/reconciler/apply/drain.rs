@@ -5,7 +5,7 @@ use kube::api::ListParams;
 use poolgate_core::nodelimit::plan::{DrainObstacle, MOST_PODS_ON_NODE, PodDisruptionBudget, PodOnNode};
 
 use super::{PAGE, WriteError, Writer};
-use crate::cluster::{Collection, turn_page};
+use crate::cluster::Collection;
 use crate::objects::{PODS, Texts};
 use crate::reconciler::objects::{BudgetObject, PodObject};
 
@@ -31,31 +31,29 @@ impl Writer {
     /// The pods that are bound to a node and not finished, at most a page more than a drain looks at.
     async fn list_pods_on(&self, node: &str) -> Result<Vec<PodOnNode>, WriteError> {
         let unfinished = format!("spec.nodeName={node},status.phase!=Succeeded,status.phase!=Failed");
-        let mut params = ListParams::default().fields(&unfinished).limit(PAGE);
         let pods = Collection::<PodObject<Texts>>::new(self.client.clone(), PODS);
+        let mut pages = pods.pages(ListParams::default().fields(&unfinished).limit(PAGE));
         let mut listed = Vec::new();
-        loop {
-            let page = self.call(pods.list(&params)).await?;
-            listed.extend(page.items.into_iter().map(PodObject::on_node));
-            if !turn_page(&mut params, page.metadata.continue_) || listed.len() > MOST_PODS_ON_NODE {
-                return Ok(listed);
-            }
+        while listed.len() <= MOST_PODS_ON_NODE
+            && let Some(page) = self.call(|by| pages.next(by)).await?
+        {
+            listed.extend(page.into_iter().map(PodObject::on_node));
         }
+        Ok(listed)
     }
 
     /// The PodDisruptionBudgets that cover one of these pods, or more than there are pods: then two cover the same one.
     async fn list_budgets_of(&self, pods: &[PodOnNode]) -> Result<Vec<PodDisruptionBudget>, WriteError> {
-        let mut params = ListParams::default().limit(PAGE);
         let budgets = Collection::<BudgetObject>::new(self.client.clone(), BUDGETS);
+        let mut pages = budgets.pages(ListParams::default().limit(PAGE));
         let mut listed = Vec::new();
-        loop {
-            let page = self.call(budgets.list(&params)).await?;
-            let page_of = page.items.into_iter().map(BudgetObject::budget);
-            listed.extend(page_of.filter(|budget| pods.iter().any(|pod| budget.covers(pod))));
-            if !turn_page(&mut params, page.metadata.continue_) || listed.len() > pods.len() {
-                return Ok(listed);
-            }
+        while listed.len() <= pods.len()
+            && let Some(page) = self.call(|by| pages.next(by)).await?
+        {
+            let budgets = page.into_iter().map(BudgetObject::budget);
+            listed.extend(budgets.filter(|budget| pods.iter().any(|pod| budget.covers(pod))));
         }
+        Ok(listed)
     }
 }
 

@@ -7,16 +7,17 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Event as EventObject, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
-use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams};
 use poolgate_core::nodelimit::plan::{Event, Pool};
 use serde_json::json;
 
 use super::{MANAGER, WriteError, Writer};
+use crate::cluster::Collection;
 use poolgate_core::sha256::hashed_name;
 
 /// The namespace of events on objects that have none.
 const NAMESPACE: &str = "default";
+const EVENTS: &str = "/api/v1/namespaces/default/events";
 
 /// How many bytes of a pool's name are in the name of its event, so that the whole is a valid name.
 const MOST_OF_NAME: usize = 200;
@@ -71,9 +72,8 @@ impl Writer {
             return Ok(());
         }
         let object = object(name, pool, event);
-        let events: Api<EventObject> = Api::namespaced(self.client.clone(), NAMESPACE);
-        let params = PostParams::default();
-        match self.write("event", events.create(&params, &object)).await {
+        let events = self.written(EVENTS);
+        match self.write("event", |by| events.create(&object).by(by)).await {
             Err(error) if !error.is_conflict() => Err(error),
             _ => Ok(()),
         }
@@ -83,8 +83,8 @@ impl Writer {
         if self.observe {
             return self.create(name, pool, event).await;
         }
-        let events: Api<EventObject> = Api::namespaced(self.client.clone(), NAMESPACE);
-        let Some(stored) = self.call(events.get_opt(name)).await? else {
+        let events = Collection::<EventObject>::new(self.client.clone(), EVENTS);
+        let Some(stored) = self.call(|by| events.get_opt(name).by(by)).await? else {
             // The API server deletes events after an hour or so.
             return self.create(name, pool, event).await;
         };
@@ -93,9 +93,8 @@ impl Writer {
             "count": stored.count.unwrap_or(1).saturating_add(1),
             "lastTimestamp": Time(Timestamp::now()),
         });
-        let params = PatchParams::default();
-        let patch = Patch::Merge(&patch);
-        let written = events.patch(name, &params, &patch);
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        let written = |by| events.patch(name, &params, &patch).by(by);
         self.write_unless_stale("event", written).await?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use poolgate_core::policy::Policy;
 use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
-use crate::cluster::{Collection, turn_page};
+use crate::cluster::Collection;
 use crate::objects::{NODE_POOLS, PoolObject};
 
 /// The name by which poolgate owns these limits.
@@ -32,8 +32,8 @@ impl Writer {
         // The annotation says that the field is poolgate's, so it is taken from any other manager.
         let params = PatchParams::apply(MANAGER).force();
         let patch = Patch::Apply(&object);
-        let pools = self.of_kind("NodePool");
-        let written = pools.patch(&pool.name, &params, &patch);
+        let pools = self.written(NODE_POOLS);
+        let written = |by| pools.patch(&pool.name, &params, &patch).by(by);
         if self.write_unless_stale("limit", written).await?.is_some() {
             tracing::info!(nodepool = &*pool.name, nodes, "spec.limits.nodes is written");
         }
@@ -45,15 +45,18 @@ impl Writer {
 /// again. Returns the number of pools written. After an error the other pools are still written; the first error is returned.
 pub async fn restore_limits(writer: &Writer) -> Result<usize, WriteError> {
     let pools = Collection::<PoolObject>::new(writer.client.clone(), NODE_POOLS);
-    let mut params = ListParams::default().limit(PAGE);
+    let mut pages = pools.pages(ListParams::default().limit(PAGE));
     let (mut count, mut first) = (0, Ok(()));
     loop {
-        let page = match writer.call(pools.list(&params)).await {
+        let page = match writer.call(|by| pages.next(by)).await {
             // Karpenter's definitions are deleted, and the pools with them.
-            Err(error) if error.is_gone() => return first.map(|()| count),
+            Err(error) if error.is_gone() => None,
             page => page?,
         };
-        for object in page.items {
+        let Some(page) = page else {
+            return first.map(|()| count);
+        };
+        for object in page {
             let object = object.kept();
             let limit = NodePool::view(ApiVersion::V1, &Json::from(&object)).annotated_node_limit();
             let pool = Pool::of(&object, &Policy::default());
@@ -61,9 +64,6 @@ pub async fn restore_limits(writer: &Writer) -> Result<usize, WriteError> {
                 first = first.and(writer.limit_nodes(&pool, limit).await);
                 count += 1;
             }
-        }
-        if !turn_page(&mut params, page.metadata.continue_) {
-            return first.map(|()| count);
         }
     }
 }

@@ -7,9 +7,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use k8s_openapi::api::core::v1::Node;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use poolgate_core::nodelimit::plan::{
     DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, HeldFor, Hold, Marks,
@@ -18,8 +15,8 @@ use poolgate_core::nodelimit::plan::{
 use serde_json::{Value, json};
 
 use super::{MANAGER, PAGE, WriteError, Writer};
-use crate::cluster::{Collection, turn_page};
-use crate::objects::NODES;
+use crate::cluster::Collection;
+use crate::objects::{Metadata, NODES, Texts};
 use crate::reconciler::objects::NodeObject;
 
 /// How many nodes are written to at the same time.
@@ -31,6 +28,9 @@ const MOST_LOGGED: usize = 1_000;
 /// The names of these writes in metrics and logs.
 const HOLD: &str = "hold";
 const UNHOLD: &str = "release";
+
+/// The metadata of a node.
+type Marked = Metadata<Texts, Texts>;
 
 /// Writes marks.
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ impl Writer {
         node: &ObjectRef,
         what: &'static str,
         share: Value,
-    ) -> Result<Option<ObjectMeta>, WriteError> {
+    ) -> Result<Option<Marked>, WriteError> {
         if self.observe {
             tracing::info!(node = &*node.name, what, "would write");
             return Ok(None);
@@ -104,11 +104,12 @@ impl Writer {
             metadata.insert("uid".into(), (*node.uid).into());
         }
         let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata});
-        let nodes: Api<Node> = Api::all(self.client.clone());
-        let params = PatchParams::apply(MANAGER);
-        let patch = Patch::Apply(&object);
+        let nodes = Collection::<NodeObject>::new(self.client.clone(), NODES);
+        let (params, patch) = (PatchParams::apply(MANAGER), Patch::Apply(&object));
         let stored = self
-            .write(what, nodes.patch_metadata(&node.name, &params, &patch))
+            .write(what, |by| {
+                nodes.patch_metadata(&node.name, &params, &patch).by(by)
+            })
             .await?;
         tracing::info!(node = &*node.name, what, "written");
         Ok(Some(stored.metadata))
@@ -132,17 +133,16 @@ impl Writer {
 
     /// Removes label and annotation that the API server does not know to be ours: another client has written the
     /// whole node, or a user has set them by hand.
-    async fn strip(&self, node: &ObjectRef, version: Option<String>) -> Result<(), WriteError> {
+    async fn strip(&self, node: &ObjectRef, version: Option<Box<str>>) -> Result<(), WriteError> {
         let patch = json!({"metadata": {
             "uid": &*node.uid,
             "resourceVersion": version,
             "labels": {HELD_LABEL: null},
             "annotations": {HELD_ANNOTATION: null},
         }});
-        let nodes: Api<Node> = Api::all(self.client.clone());
-        let params = PatchParams::default();
-        let patch = Patch::Merge(&patch);
-        let stripped = nodes.patch_metadata(&node.name, &params, &patch);
+        let nodes = self.written(NODES);
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        let stripped = |by| nodes.patch_metadata(&node.name, &params, &patch).by(by);
         match self.write(UNHOLD, stripped).await {
             Err(error) if !error.is_gone() => Err(error),
             _ => Ok(()),
@@ -154,11 +154,10 @@ impl Writer {
 /// returned.
 pub async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
     let nodes = Collection::<NodeObject>::new(writer.client.clone(), NODES);
-    let mut params = ListParams::default().limit(PAGE);
+    let mut pages = nodes.metadata_pages(ListParams::default().limit(PAGE));
     let (mut count, mut first) = (0, Ok(()));
-    loop {
-        let page = writer.call(nodes.list_metadata(&params)).await?;
-        let nodes = page.items.into_iter().map(|node| node.metadata);
+    while let Some(page) = writer.call(|by| pages.next(by)).await? {
+        let nodes = page.into_iter().map(|node| node.metadata);
         let marked: Vec<Unhold> = nodes
             .filter_map(|node| {
                 let marks = Marks::of(|key| node.label(key), |key| node.annotation(key));
@@ -173,10 +172,8 @@ pub async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
             .collect();
         count += marked.len();
         first = first.and(Marker::default().unhold(writer, &marked).await);
-        if !turn_page(&mut params, page.metadata.continue_) {
-            return first.map(|()| count);
-        }
     }
+    first.map(|()| count)
 }
 
 /// Poolgate's whole share of the metadata of a node that is held.
@@ -194,8 +191,6 @@ fn share(reasons: HeldFor) -> Value {
 }
 
 /// Whether poolgate's label or annotation is on a node.
-fn is_marked(node: &ObjectMeta) -> bool {
-    let (labels, annotations) = (node.labels.as_ref(), node.annotations.as_ref());
-    labels.is_some_and(|labels| labels.contains_key(HELD_LABEL))
-        || annotations.is_some_and(|annotations| annotations.contains_key(HELD_ANNOTATION))
+fn is_marked(node: &Marked) -> bool {
+    node.label(HELD_LABEL).is_some() || node.annotation(HELD_ANNOTATION).is_some()
 }

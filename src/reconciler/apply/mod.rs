@@ -9,13 +9,12 @@ mod marks;
 
 use std::time::Duration;
 
-use kube::api::DynamicObject;
-use kube::core::GroupVersionKind;
-use kube::{Api, Client};
-use tokio::time::{Instant, timeout};
+use kube::Client;
+use serde::de::IgnoredAny;
+use tokio::time::Instant;
 
 use super::metrics::ReconcileMetrics;
-use crate::cluster::{Leadership, VictimError, described};
+use crate::cluster::{ApiError, Collection, Deadline, Leadership, LedgerError};
 
 pub use events::PublishedEvents;
 pub use limits::restore_limits;
@@ -30,11 +29,6 @@ const PAGE: u32 = 500;
 /// The field manager of what poolgate applies.
 const MANAGER: &str = "poolgate";
 
-/// HTTP statuses of a write that are not errors.
-const NOT_FOUND: u16 = 404;
-const CONFLICT: u16 = 409;
-const INVALID: u16 = 422;
-
 /// Why something was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -42,54 +36,39 @@ pub enum WriteError {
     #[error("this replica does not lead")]
     NotLeading,
     /// The API server refused the call, or it failed.
-    #[error("{}", described(.0))]
-    Client(#[from] kube::Error),
-    /// A ledger was not read or not written.
     #[error(transparent)]
-    Ledger(#[from] VictimError),
-    /// The API server did not answer.
-    #[error("no answer from the API server in time")]
-    NoAnswer,
+    Api(#[from] ApiError),
+    /// A ledger was not read or not written.
+    #[error("ledger: {0}")]
+    Ledger(#[from] LedgerError),
 }
 
 impl WriteError {
-    fn status(&self) -> Option<u16> {
+    const fn api(&self) -> Option<&ApiError> {
         match self {
-            Self::Client(kube::Error::Api(status)) => Some(status.code),
-            _ => None,
+            Self::Api(error) => Some(error),
+            Self::NotLeading | Self::Ledger(_) => None,
         }
     }
 
     /// Whether the API server answered, and did not do it.
     pub fn is_refusal(&self) -> bool {
-        self.status().is_some()
+        self.api().is_some_and(ApiError::is_refusal)
     }
 
     /// Whether the object to write to no longer exists.
     fn is_gone(&self) -> bool {
-        self.status() == Some(NOT_FOUND)
+        self.api().is_some_and(ApiError::is_not_found)
     }
 
     /// Whether the object was replaced or changed, or another manager owns the field.
     fn is_conflict(&self) -> bool {
-        match self {
-            Self::Ledger(error) => error.is_conflict(),
-            _ => self.status() == Some(CONFLICT) || self.is_of_another_uid(),
-        }
+        matches!(self, Self::Ledger(LedgerError::Conflict)) || self.api().is_some_and(ApiError::is_conflict)
     }
 
     /// Whether the object is not the one that the plan saw.
     fn is_stale(&self) -> bool {
         self.is_gone() || self.is_conflict()
-    }
-
-    /// Whether the object has another UID than the patch: the API server takes that as a change of the UID.
-    fn is_of_another_uid(&self) -> bool {
-        let Self::Client(kube::Error::Api(status)) = self else {
-            return false;
-        };
-        let causes = status.details.iter().flat_map(|details| &details.causes);
-        status.code == INVALID && causes.into_iter().any(|cause| cause.field == "metadata.uid")
     }
 }
 
@@ -103,17 +82,16 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The objects of one of Karpenter's kinds.
-    fn of_kind(&self, kind: &str) -> Api<DynamicObject> {
-        let kind = GroupVersionKind::gvk("karpenter.sh", "v1", kind);
-        Api::all_with(self.client.clone(), &kube::api::ApiResource::from_gvk(&kind))
+    /// The objects at a path, written to without reading what is stored then.
+    fn written(&self, path: &str) -> Collection<IgnoredAny> {
+        Collection::new(self.client.clone(), path)
     }
 
     /// Makes a call that writes, and counts it as `what`.
-    async fn write<T>(
+    async fn write<T, E: Into<WriteError>, F: Future<Output = Result<T, E>>>(
         &self,
         what: &'static str,
-        call: impl Future<Output = Result<T, impl Into<WriteError>>>,
+        call: impl FnOnce(Deadline) -> F,
     ) -> Result<T, WriteError> {
         let result = self.call(call).await;
         let outcome = match &result {
@@ -126,10 +104,10 @@ impl Writer {
     }
 
     /// The same; `None` if the object is not the one that the plan saw.
-    pub async fn write_unless_stale<T>(
+    pub async fn write_unless_stale<T, E: Into<WriteError>, F: Future<Output = Result<T, E>>>(
         &self,
         what: &'static str,
-        call: impl Future<Output = Result<T, impl Into<WriteError>>>,
+        call: impl FnOnce(Deadline) -> F,
     ) -> Result<Option<T>, WriteError> {
         match self.write(what, call).await {
             Err(error) if error.is_stale() => Ok(None),
@@ -137,17 +115,16 @@ impl Writer {
         }
     }
 
-    /// Makes a call.
-    pub async fn call<T>(
+    /// Makes a call, which is given its deadline.
+    pub async fn call<T, E: Into<WriteError>, F: Future<Output = Result<T, E>>>(
         &self,
-        call: impl Future<Output = Result<T, impl Into<WriteError>>>,
+        call: impl FnOnce(Deadline) -> F,
     ) -> Result<T, WriteError> {
         // A call begun while leading may end a little later: other replicas wait longer than that.
         let Some(until) = self.leadership.until() else {
             return Err(WriteError::NotLeading);
         };
-        let limit = until.saturating_duration_since(Instant::now()).min(CALL);
-        let answer = timeout(limit, call).await.map_err(|_| WriteError::NoAnswer)?;
-        answer.map_err(Into::into)
+        let by = Deadline::at(until.min(Instant::now() + CALL));
+        call(by).await.map_err(Into::into)
     }
 }

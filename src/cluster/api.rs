@@ -1,0 +1,308 @@
+//! A call to the API server. None is made without a deadline, and one that fails says what was asked and why it was not
+//! done, as far as callers decide by that.
+
+use std::error::Error as _;
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use kube::Error;
+use tokio::time::{Instant, timeout_at};
+
+/// HTTP statuses that callers decide by.
+const NOT_FOUND: u16 = 404;
+const CONFLICT: u16 = 409;
+const INVALID: u16 = 422;
+
+/// By when the API server must have answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    at: Instant,
+    /// The time that it has, where that is worth telling.
+    limit: Option<Duration>,
+}
+
+impl Deadline {
+    /// So long from now.
+    pub fn within(limit: Duration) -> Self {
+        Self {
+            at: Instant::now() + limit,
+            limit: Some(limit),
+        }
+    }
+
+    /// An instant that others have set. Messages about it are all the same, so that each is logged once.
+    pub const fn at(at: Instant) -> Self {
+        Self { at, limit: None }
+    }
+}
+
+/// A call that is to be made.
+#[must_use = "no call is made without a deadline"]
+pub struct Call<T> {
+    asked: Asked,
+    answer: BoxFuture<'static, kube::Result<T>>,
+}
+
+/// What is asked of the API server.
+#[derive(Debug)]
+pub struct Asked {
+    /// The verb, as RBAC rules call it.
+    pub verb: &'static str,
+    /// The kind of objects, as RBAC rules call it: `nodepools.karpenter.sh`.
+    pub resource: String,
+    /// The name of the object, if it is about one.
+    pub name: Option<String>,
+}
+
+impl<T: 'static> Call<T> {
+    /// A call with this verb for objects at this path, or for one of them, that `answer` makes.
+    pub fn new(
+        verb: &'static str,
+        path: &str,
+        name: Option<&str>,
+        answer: impl Future<Output = kube::Result<T>> + Send + 'static,
+    ) -> Self {
+        let asked = Asked {
+            verb,
+            resource: resource(path),
+            name: name.map(str::to_owned),
+        };
+        let answer = Box::pin(answer);
+        Self { asked, answer }
+    }
+
+    /// The failure of this call, which is not made.
+    pub fn failed(self, fault: Fault) -> ApiError {
+        let asked = self.asked;
+        ApiError { asked, fault }
+    }
+
+    /// The same; without an object of that name there is nothing in the answer.
+    pub fn or_none(self) -> Call<Option<T>> {
+        let Self { asked, answer } = self;
+        let answer = answer.map(|answer| match answer {
+            Err(Error::Api(status)) if status.code == NOT_FOUND => Ok(None),
+            answer => answer.map(Some),
+        });
+        let answer = Box::pin(answer);
+        Call { asked, answer }
+    }
+
+    /// Makes the call, which must be answered by then.
+    pub async fn by(self, deadline: Deadline) -> Result<T, ApiError> {
+        let Self { asked, answer } = self;
+        let fault = match timeout_at(deadline.at, answer).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => Fault::Client(error),
+            Err(_) => Fault::NoAnswer(deadline.limit),
+        };
+        Err(ApiError { asked, fault })
+    }
+
+    /// Makes the call, for which the API server has so much time.
+    pub async fn within(self, limit: Duration) -> Result<T, ApiError> {
+        self.by(Deadline::within(limit)).await
+    }
+}
+
+/// A call that failed. If it was not answered, what it asks for may have been done.
+#[derive(Debug, thiserror::Error)]
+pub struct ApiError {
+    /// What was asked.
+    pub asked: Asked,
+    /// Why it failed.
+    pub fault: Fault,
+}
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The API server refused it, cannot be reached, or answered something else.
+    #[error("{}", described(.0))]
+    Client(Error),
+    /// The API server did not answer, in the time that it had.
+    #[error("no answer from the API server {}", time(*.0))]
+    NoAnswer(Option<Duration>),
+    /// A list has more pages than any cluster needs.
+    #[error("the API server's list does not end")]
+    Endless,
+}
+
+impl fmt::Display for ApiError {
+    /// The API server's own messages name the object already, most of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = self.fault.to_string();
+        let Asked { verb, resource, name } = &self.asked;
+        match name {
+            _ if why.contains(resource) => write!(f, "{why}"),
+            Some(name) => write!(f, "{verb} {resource} {name}: {why}"),
+            None => write!(f, "{verb} {resource}: {why}"),
+        }
+    }
+}
+
+impl ApiError {
+    /// The HTTP status with which the API server refused it; none if it did not answer, or nobody knows what.
+    pub fn status(&self) -> Option<u16> {
+        match &self.fault {
+            Fault::Client(Error::Api(status)) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// Whether the API server answered, and did not do it.
+    pub fn is_refusal(&self) -> bool {
+        self.status().is_some()
+    }
+
+    /// Whether the object, or its kind, does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.status() == Some(NOT_FOUND)
+    }
+
+    /// Whether the object was replaced or changed, exists already, or another manager owns the field.
+    pub fn is_conflict(&self) -> bool {
+        self.status() == Some(CONFLICT) || self.is_of_another_uid()
+    }
+
+    /// Whether nobody answers at the API server's address.
+    pub const fn is_unreachable(&self) -> bool {
+        matches!(
+            self.fault,
+            Fault::Client(Error::HyperError(_) | Error::Service(_))
+        )
+    }
+
+    /// Whether the object has another UID than the patch: the API server takes that as a change of the UID.
+    fn is_of_another_uid(&self) -> bool {
+        let Fault::Client(Error::Api(status)) = &self.fault else {
+            return false;
+        };
+        let mut causes = status.details.iter().flat_map(|details| &details.causes);
+        status.code == INVALID && causes.any(|cause| cause.field == "metadata.uid")
+    }
+}
+
+/// For callers that only report it.
+impl From<ApiError> for String {
+    fn from(error: ApiError) -> Self {
+        error.to_string()
+    }
+}
+
+/// The client's error and its hidden cause, on one line.
+pub fn described(error: &Error) -> String {
+    let mut text = match error {
+        Error::Api(status) => return status.message.clone(),
+        other => other.to_string(),
+    };
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+fn time(limit: Option<Duration>) -> String {
+    match limit {
+        Some(limit) if limit.subsec_nanos() == 0 => format!("within {} s", limit.as_secs()),
+        Some(limit) => format!("within {} ms", limit.as_millis()),
+        None => "in time".into(),
+    }
+}
+
+/// The resource of an API path, as in RBAC rules: `nodepools.karpenter.sh`.
+pub fn resource(path: &str) -> String {
+    let mut parts = path.trim_start_matches('/').split('/');
+    let group = match parts.next() {
+        Some("apis") => parts.next(),
+        _ => None,
+    };
+    let resource = path.rsplit('/').next().unwrap_or_default();
+    match group {
+        Some(group) => format!("{resource}.{group}"),
+        None => resource.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use kube::core::Status;
+    use serde_json::json;
+
+    use super::*;
+
+    /// The failure of a call that the API server answers so.
+    async fn refused(status: serde_json::Value) -> ApiError {
+        let status: Status = serde_json::from_value(status).expect("a status");
+        let answer = ready(Err::<(), _>(Error::Api(Box::new(status))));
+        let call = Call::new("patch", "/api/v1/nodes", Some("a"), answer);
+        call.within(Duration::ZERO).await.expect_err("refused")
+    }
+
+    #[test]
+    fn a_path_is_named_as_rights_name_it() {
+        for (path, name) in [
+            ("/api/v1/nodes", "nodes"),
+            ("/api/v1/namespaces/default/events", "events"),
+            ("/apis/karpenter.sh/v1/nodepools", "nodepools.karpenter.sh"),
+            (
+                "/apis/coordination.k8s.io/v1/namespaces/a/leases",
+                "leases.coordination.k8s.io",
+            ),
+        ] {
+            assert_eq!(resource(path), name);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_object_that_changed_or_was_replaced_is_a_conflict_and_nothing_else_is() {
+        let uid =
+            json!({"causes": [{"reason": "FieldValueInvalid", "message": "", "field": "metadata.uid"}]});
+        let other = json!({"causes": [{"reason": "FieldValueInvalid", "message": "", "field": "spec"}]});
+        for (code, details, is_conflict) in [
+            (409, json!({}), true),
+            (422, uid.clone(), true),
+            (422, other, false),
+            (400, uid, false),
+            (404, json!({}), false),
+        ] {
+            let error = refused(json!({"code": code, "details": details})).await;
+            assert_eq!(error.is_conflict(), is_conflict, "{error:?}");
+            assert_eq!(error.is_not_found(), code == 404, "{error:?}");
+            assert!(error.is_refusal());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_names_the_call_unless_the_api_server_has() {
+        let forbidden = "nodes \"a\" is forbidden: no";
+        for (message, expected) in [
+            (forbidden, forbidden),
+            ("the server is busy", "patch nodes a: the server is busy"),
+        ] {
+            let error = refused(json!({"code": 403, "message": message})).await;
+            assert_eq!(error.to_string(), expected);
+        }
+        let now = Instant::now();
+        for (deadline, expected) in [
+            (Deadline::within(Duration::from_secs(10)), "within 10 s"),
+            (Deadline::within(Duration::from_millis(1_200)), "within 1200 ms"),
+            (Deadline::at(now), "in time"),
+        ] {
+            let call = Call::new("list", "/api/v1/nodes", None, pending::<kube::Result<()>>());
+            let error = call.by(deadline).await.expect_err("no answer");
+            let expected = format!("list nodes: no answer from the API server {expected}");
+            assert_eq!(error.to_string(), expected);
+            assert!(!error.is_refusal());
+        }
+    }
+}
