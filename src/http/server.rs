@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use super::connection::{self, ConnectionContext, Peer};
 use super::metrics::HttpMetrics;
-use super::pace::Pace;
+use super::progress::Progress;
 use super::slots::{Grant, Slot, Slots};
 use super::tls::Tls;
 use super::workers::{Load, Workers};
@@ -87,7 +87,7 @@ impl Server {
         &self,
         stream: TcpStream,
         peer: Peer,
-        (slot, load, pace): (Slot, Load, Arc<Pace>),
+        (slot, load, progress): (Slot, Load, Arc<Progress>),
         denied: &Arc<LogLimit>,
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -111,8 +111,8 @@ impl Server {
                 }
             };
             let overdue = match tls {
-                None => connection::serve(stream, peer, pace, router, context).await,
-                Some(tls) => match tls.handshake(stream, &pace.gives_way).await {
+                None => connection::serve(stream, peer, progress, router, context).await,
+                Some(tls) => match tls.handshake(stream, &progress.gives_way).await {
                     Ok((stream, objection)) => {
                         let router = match objection {
                             Some(objection) => {
@@ -121,7 +121,7 @@ impl Server {
                             }
                             None => router,
                         };
-                        connection::serve(stream, peer, pace, router, context).await
+                        connection::serve(stream, peer, progress, router, context).await
                     }
                     Err(failure) => {
                         metrics.handshake_failures.inc(failure.reason());
@@ -194,8 +194,8 @@ impl Accepting<'_> {
             }
         };
         self.failing = false;
-        let pace = Arc::new(Pace::default());
-        let slot = match self.slots.take(peer.0, Arc::clone(&pace)) {
+        let progress = Arc::new(Progress::default());
+        let slot = match self.slots.take(peer.0, Arc::clone(&progress)) {
             Grant::Free(slot) => slot,
             Grant::Displacing(slot) => {
                 server.metrics.displaced.inc(name);
@@ -210,7 +210,13 @@ impl Accepting<'_> {
                 return self.warn("too many connections, all at work: a new one is refused", peer);
             }
         };
-        let serving = server.serve(stream, peer, (slot, load, pace), &self.denied, self.drain.clone());
+        let serving = server.serve(
+            stream,
+            peer,
+            (slot, load, progress),
+            &self.denied,
+            self.drain.clone(),
+        );
         self.connections.spawn_on(serving, worker);
         // If it is on this thread, the displaced connection closes before the next one is accepted.
         yield_now().await;
