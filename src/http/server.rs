@@ -17,7 +17,6 @@ use tokio_util::task::TaskTracker;
 
 use super::connection::{self, ConnectionContext, Peer};
 use super::metrics::HttpMetrics;
-use super::progress::Progress;
 use super::slots::{Grant, Slot, Slots};
 use super::tls::Tls;
 use super::workers::{Load, Workers};
@@ -87,7 +86,7 @@ impl Server {
         &self,
         stream: TcpStream,
         peer: Peer,
-        (slot, load, progress): (Slot, Load, Arc<Progress>),
+        (slot, load): (Slot, Load),
         denied: &Arc<LogLimit>,
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -100,7 +99,7 @@ impl Server {
         };
         let denied = Arc::clone(denied);
         async move {
-            let _held = (slot, load);
+            let (progress, _held) = (Arc::clone(slot.progress()), (slot, load));
             // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
             // does not take the option is about to fail anyway, which is reported below.
             let _ = stream.set_nodelay(true);
@@ -194,8 +193,7 @@ impl Accepting<'_> {
             }
         };
         self.failing = false;
-        let progress = Arc::new(Progress::default());
-        let slot = match self.slots.take(peer.0, Arc::clone(&progress)) {
+        let slot = match self.slots.take(peer.0) {
             Grant::Free(slot) => slot,
             Grant::Displacing(slot) => {
                 server.metrics.displaced.inc(name);
@@ -210,13 +208,7 @@ impl Accepting<'_> {
                 return self.warn("too many connections, all at work: a new one is refused", peer);
             }
         };
-        let serving = server.serve(
-            stream,
-            peer,
-            (slot, load, progress),
-            &self.denied,
-            self.drain.clone(),
-        );
+        let serving = server.serve(stream, peer, (slot, load), &self.denied, self.drain.clone());
         self.connections.spawn_on(serving, worker);
         // If it is on this thread, the displaced connection closes before the next one is accepted.
         yield_now().await;

@@ -26,6 +26,13 @@ pub struct Slot {
     progress: Arc<Progress>,
 }
 
+impl Slot {
+    /// How far the connection is, by which it is chosen or spared when a slot is needed.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+}
+
 /// How a new connection got a slot.
 #[derive(Debug)]
 pub enum Grant {
@@ -48,7 +55,7 @@ impl Slots {
 
     /// Takes a slot for a connection of `peer`. If there is none, a connection of the client with the most slots, or with
     /// more than its share, is closed.
-    pub fn take(self: &Arc<Self>, peer: IpAddr, progress: Arc<Progress>) -> Grant {
+    pub fn take(self: &Arc<Self>, peer: IpAddr) -> Grant {
         let mut taken = self.taken();
         // Connections that were asked to close do so in a moment, unless a request came first.
         if taken.len() >= self.limit + self.limit / 4 {
@@ -65,6 +72,7 @@ impl Slots {
             };
             longest_idle.gives_way.cancel();
         }
+        let progress = Arc::<Progress>::default();
         taken.push((peer, Arc::clone(&progress)));
         self.open.inc();
         let slot = Slot {
@@ -141,16 +149,15 @@ mod tests {
     }
 
     /// A connection that was opened a second after the one before it.
-    async fn open(slots: &Arc<Slots>, last: u8) -> Option<(Slot, Arc<Progress>)> {
+    async fn open(slots: &Arc<Slots>, last: u8) -> Option<Slot> {
         advance(Duration::from_secs(1)).await;
-        let progress = Arc::new(Progress::default());
-        match slots.take(address(last), Arc::clone(&progress)) {
-            Grant::Free(slot) | Grant::Displacing(slot) => Some((slot, progress)),
+        match slots.take(address(last)) {
+            Grant::Free(slot) | Grant::Displacing(slot) => Some(slot),
             Grant::Refused => None,
         }
     }
 
-    async fn open_many(slots: &Arc<Slots>, last: u8, count: usize) -> Vec<(Slot, Arc<Progress>)> {
+    async fn open_many(slots: &Arc<Slots>, last: u8, count: usize) -> Vec<Slot> {
         let mut opened = Vec::new();
         for _ in 0..count {
             opened.push(open(slots, last).await.expect("a slot"));
@@ -158,8 +165,8 @@ mod tests {
         opened
     }
 
-    fn giving_way(opened: &[(Slot, Arc<Progress>)]) -> Vec<usize> {
-        let gives_way = |(_, progress): &(Slot, Arc<Progress>)| progress.gives_way.is_cancelled();
+    fn giving_way(opened: &[Slot]) -> Vec<usize> {
+        let gives_way = |slot: &Slot| slot.progress.gives_way.is_cancelled();
         (0..opened.len()).filter(|at| gives_way(&opened[*at])).collect()
     }
 
@@ -187,17 +194,16 @@ mod tests {
     async fn a_request_in_work_never_gives_way() {
         let slots = Slots::new(LIMIT, Gauge::default());
         let opened = open_many(&slots, 1, SHARE).await;
-        for (_, progress) in &opened {
-            progress.head_came();
+        for slot in &opened {
+            slot.progress.head_came();
         }
-        for (_, progress) in &opened[1..] {
-            progress.body_came();
+        for slot in &opened[1..] {
+            slot.progress.body_came();
         }
         let newcomer = open(&slots, 1).await;
         assert!(newcomer.is_some());
         assert_eq!(giving_way(&opened), [0], "its body has not arrived");
-        let (_, progress) = newcomer.as_ref().expect("a slot");
-        progress.body_came();
+        newcomer.as_ref().expect("a slot").progress.body_came();
         assert!(open(&slots, 1).await.is_none());
         assert!(open(&slots, 2).await.is_some(), "others have room");
     }
@@ -206,7 +212,7 @@ mod tests {
     async fn an_idle_connection_gives_way_before_a_head_that_is_older() {
         let slots = Slots::new(LIMIT, Gauge::default());
         let opened = open_many(&slots, 1, SHARE).await;
-        opened[0].1.head_came();
+        opened[0].progress.head_came();
         assert!(open(&slots, 1).await.is_some());
         assert_eq!(giving_way(&opened), [1]);
     }
@@ -217,6 +223,6 @@ mod tests {
         let mut opened = open_many(&slots, 1, 3).await;
         opened.extend(open_many(&slots, 2, LIMIT - 3).await);
         opened.remove(0);
-        assert!(matches!(slots.take(address(3), Arc::default()), Grant::Free(_)));
+        assert!(matches!(slots.take(address(3)), Grant::Free(_)));
     }
 }
