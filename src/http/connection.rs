@@ -8,7 +8,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
@@ -61,22 +60,10 @@ pub async fn serve<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let service = {
-        let progress = Arc::clone(&progress);
-        service_fn(move |request| {
-            progress.head_came();
-            let (progress, readiness, router) = (
-                Arc::clone(&progress),
-                Arc::clone(&context.readiness),
-                router.clone(),
-            );
-            async move {
-                let response = answer(router, request, peer, &readiness, &progress).await;
-                progress.answered();
-                response
-            }
-        })
-    };
+    let service = service_fn(|request| {
+        progress.head_came();
+        answer(router.clone(), request, peer, &context.readiness, &progress)
+    });
     let connection = http1::Builder::new()
         .header_read_timeout(None)
         .max_buf_size(BUFFER_BYTES)
@@ -118,11 +105,9 @@ async fn answer(
     readiness: &Readiness,
     progress: &Arc<Progress>,
 ) -> Result<Response, Infallible> {
-    let mut request = request.map(|body| {
-        Body::new(WatchedBody {
-            body,
-            progress: Arc::clone(progress),
-        })
+    let mut request = request.map(|body| WatchedBody {
+        body,
+        progress: Arc::clone(progress),
     });
     if request.body().is_end_stream() {
         progress.body_came();
@@ -134,6 +119,7 @@ async fn answer(
             .headers_mut()
             .insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    progress.answered();
     Ok(response)
 }
 
