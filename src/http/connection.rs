@@ -8,7 +8,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
@@ -21,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
-use super::pace::{Pace, Paced, Stage, TimeoutKind};
+use super::progress::{Progress, Stage, TimedStream, TimeoutKind};
 use crate::lifecycle::Readiness;
 
 /// The size of a request's head, and of the piece of a body that is read at once. The API server's head has
@@ -54,30 +53,24 @@ pub struct ConnectionContext {
 pub async fn serve<S>(
     stream: S,
     peer: Peer,
-    pace: Arc<Pace>,
+    progress: Arc<Progress>,
     router: Router,
     context: ConnectionContext,
 ) -> Option<TimeoutKind>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let service = {
-        let pace = Arc::clone(&pace);
-        service_fn(move |request| {
-            pace.head_came();
-            let (pace, readiness, router) =
-                (Arc::clone(&pace), Arc::clone(&context.readiness), router.clone());
-            async move {
-                let response = answer(router, request, peer, &readiness, &pace).await;
-                pace.answered();
-                response
-            }
-        })
-    };
+    let service = service_fn(|request| {
+        progress.head_came();
+        answer(router.clone(), request, peer, &context.readiness, &progress)
+    });
     let connection = http1::Builder::new()
         .header_read_timeout(None)
         .max_buf_size(BUFFER_BYTES)
-        .serve_connection(TokioIo::new(Paced::new(stream, Arc::clone(&pace))), service);
+        .serve_connection(
+            TokioIo::new(TimedStream::new(stream, Arc::clone(&progress))),
+            service,
+        );
     let mut connection = pin!(connection);
 
     let (mut drains, mut gives_way) = (false, false);
@@ -85,15 +78,15 @@ where
         tokio::select! {
             // The connection last: it would answer a request whose body is cut off here.
             biased;
-            () = pace.gives_way.cancelled(), if !gives_way => {
+            () = progress.gives_way.cancelled(), if !gives_way => {
                 gives_way = true;
-                if matches!(pace.stage(), Stage::Head | Stage::Body) {
+                if matches!(progress.stage(), Stage::Head | Stage::Body) {
                     break Ok(());
                 }
             }
             () = context.drain.cancelled(), if !drains => {
                 drains = true;
-                pace.leave(context.grace);
+                progress.leave(context.grace);
             }
             ended = connection.as_mut() => break ended,
         }
@@ -101,7 +94,7 @@ where
     if let Err(error) = ended {
         tracing::debug!(error = &error as &dyn std::error::Error, "connection failed");
     }
-    pace.overdue()
+    progress.overdue()
 }
 
 /// Answers one request. If the connection closes after it, the answer says so.
@@ -110,31 +103,30 @@ async fn answer(
     request: Request<Incoming>,
     peer: Peer,
     readiness: &Readiness,
-    pace: &Arc<Pace>,
+    progress: &Arc<Progress>,
 ) -> Result<Response, Infallible> {
-    let mut request = request.map(|body| {
-        Body::new(WatchedBody {
-            body,
-            pace: Arc::clone(pace),
-        })
+    let mut request = request.map(|body| WatchedBody {
+        body,
+        progress: Arc::clone(progress),
     });
     if request.body().is_end_stream() {
-        pace.body_came();
+        progress.body_came();
     }
     request.extensions_mut().insert(peer);
     let mut response = router.call(request).await?;
-    if readiness.is_leaving() || pace.ends() {
+    if readiness.is_leaving() || progress.ends() {
         response
             .headers_mut()
             .insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    progress.answered();
     Ok(response)
 }
 
 /// A request's body, which reports when all of it has arrived.
 struct WatchedBody {
     body: Incoming,
-    pace: Arc<Pace>,
+    progress: Arc<Progress>,
 }
 
 impl hyper::body::Body for WatchedBody {
@@ -147,7 +139,7 @@ impl hyper::body::Body for WatchedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if self.body.is_end_stream() || frame.is_none() {
-            self.pace.body_came();
+            self.progress.body_came();
         }
         Poll::Ready(frame)
     }

@@ -4,7 +4,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::pace::TimeoutKind;
+use super::progress::TimeoutKind;
 use crate::telemetry::{Counters, Label, Registry};
 
 /// What all servers of the process count together.

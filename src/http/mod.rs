@@ -6,7 +6,7 @@
 mod bind;
 mod connection;
 mod metrics;
-mod pace;
+mod progress;
 mod server;
 mod slots;
 mod tls;

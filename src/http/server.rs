@@ -17,7 +17,6 @@ use tokio_util::task::TaskTracker;
 
 use super::connection::{self, ConnectionContext, Peer};
 use super::metrics::HttpMetrics;
-use super::pace::Pace;
 use super::slots::{Grant, Slot, Slots};
 use super::tls::Tls;
 use super::workers::{Load, Workers};
@@ -87,7 +86,7 @@ impl Server {
         &self,
         stream: TcpStream,
         peer: Peer,
-        (slot, load, pace): (Slot, Load, Arc<Pace>),
+        (slot, load): (Slot, Load),
         denied: &Arc<LogLimit>,
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -100,7 +99,7 @@ impl Server {
         };
         let denied = Arc::clone(denied);
         async move {
-            let _held = (slot, load);
+            let (progress, _held) = (Arc::clone(slot.progress()), (slot, load));
             // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
             // does not take the option is about to fail anyway, which is reported below.
             let _ = stream.set_nodelay(true);
@@ -111,8 +110,8 @@ impl Server {
                 }
             };
             let overdue = match tls {
-                None => connection::serve(stream, peer, pace, router, context).await,
-                Some(tls) => match tls.handshake(stream, &pace.gives_way).await {
+                None => connection::serve(stream, peer, progress, router, context).await,
+                Some(tls) => match tls.handshake(stream, &progress.gives_way).await {
                     Ok((stream, objection)) => {
                         let router = match objection {
                             Some(objection) => {
@@ -121,7 +120,7 @@ impl Server {
                             }
                             None => router,
                         };
-                        connection::serve(stream, peer, pace, router, context).await
+                        connection::serve(stream, peer, progress, router, context).await
                     }
                     Err(failure) => {
                         metrics.handshake_failures.inc(failure.reason());
@@ -194,8 +193,7 @@ impl Accepting<'_> {
             }
         };
         self.failing = false;
-        let pace = Arc::new(Pace::default());
-        let slot = match self.slots.take(peer.0, Arc::clone(&pace)) {
+        let slot = match self.slots.take(peer.0) {
             Grant::Free(slot) => slot,
             Grant::Displacing(slot) => {
                 server.metrics.displaced.inc(name);
@@ -210,7 +208,7 @@ impl Accepting<'_> {
                 return self.warn("too many connections, all at work: a new one is refused", peer);
             }
         };
-        let serving = server.serve(stream, peer, (slot, load, pace), &self.denied, self.drain.clone());
+        let serving = server.serve(stream, peer, (slot, load), &self.denied, self.drain.clone());
         self.connections.spawn_on(serving, worker);
         // If it is on this thread, the displaced connection closes before the next one is accepted.
         yield_now().await;

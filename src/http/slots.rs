@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::pace::{Pace, Stage};
+use super::progress::{Progress, Stage};
 
 /// The connections of one server.
 #[derive(Debug)]
 pub struct Slots {
     /// How many may be open, apart from those that are being closed for others.
     limit: usize,
-    taken: Mutex<Vec<(IpAddr, Arc<Pace>)>>,
+    taken: Mutex<Vec<(IpAddr, Arc<Progress>)>>,
     /// How many are open.
     open: Gauge,
 }
@@ -23,7 +23,14 @@ pub struct Slots {
 #[derive(Debug)]
 pub struct Slot {
     slots: Arc<Slots>,
-    pace: Arc<Pace>,
+    progress: Arc<Progress>,
+}
+
+impl Slot {
+    /// How far the connection is, by which it is chosen or spared when a slot is needed.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
 }
 
 /// How a new connection got a slot.
@@ -48,7 +55,7 @@ impl Slots {
 
     /// Takes a slot for a connection of `peer`. If there is none, a connection of the client with the most slots, or with
     /// more than its share, is closed.
-    pub fn take(self: &Arc<Self>, peer: IpAddr, pace: Arc<Pace>) -> Grant {
+    pub fn take(self: &Arc<Self>, peer: IpAddr) -> Grant {
         let mut taken = self.taken();
         // Connections that were asked to close do so in a moment, unless a request came first.
         if taken.len() >= self.limit + self.limit / 4 {
@@ -56,18 +63,21 @@ impl Slots {
         }
         let from = self.must_give_way(&taken, peer);
         if let Some(from) = from {
-            let theirs = staying(&taken).filter(|(peer, pace)| *peer == from && pace.stage() < Stage::Answer);
-            let longest_idle = theirs.min_by_key(|(_, pace)| (pace.stage().max(Stage::Idle), pace.since()));
+            let theirs =
+                staying(&taken).filter(|(peer, progress)| *peer == from && progress.stage() < Stage::Answer);
+            let longest_idle =
+                theirs.min_by_key(|(_, progress)| (progress.stage().max(Stage::Idle), progress.since()));
             let Some((_, longest_idle)) = longest_idle else {
                 return Grant::Refused;
             };
             longest_idle.gives_way.cancel();
         }
-        taken.push((peer, Arc::clone(&pace)));
+        let progress = Arc::<Progress>::default();
+        taken.push((peer, Arc::clone(&progress)));
         self.open.inc();
         let slot = Slot {
             slots: Arc::clone(self),
-            pace,
+            progress,
         };
         match from {
             Some(_) => Grant::Displacing(slot),
@@ -76,7 +86,7 @@ impl Slots {
     }
 
     /// The client whose connection must be closed for one more of `peer`, if there is one.
-    fn must_give_way(&self, taken: &[(IpAddr, Arc<Pace>)], peer: IpAddr) -> Option<IpAddr> {
+    fn must_give_way(&self, taken: &[(IpAddr, Arc<Progress>)], peer: IpAddr) -> Option<IpAddr> {
         let mut counts = HashMap::<IpAddr, usize>::new();
         for (other, _) in staying(taken) {
             *counts.entry(*other).or_default() += 1;
@@ -97,20 +107,25 @@ impl Slots {
         (self.limit - self.limit / 4).max(1)
     }
 
-    fn taken(&self) -> MutexGuard<'_, Vec<(IpAddr, Arc<Pace>)>> {
+    fn taken(&self) -> MutexGuard<'_, Vec<(IpAddr, Arc<Progress>)>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The connections that have not been asked to close.
-fn staying(taken: &[(IpAddr, Arc<Pace>)]) -> impl Iterator<Item = &(IpAddr, Arc<Pace>)> {
-    taken.iter().filter(|(_, pace)| !pace.gives_way.is_cancelled())
+fn staying(taken: &[(IpAddr, Arc<Progress>)]) -> impl Iterator<Item = &(IpAddr, Arc<Progress>)> {
+    taken
+        .iter()
+        .filter(|(_, progress)| !progress.gives_way.is_cancelled())
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut taken = self.slots.taken();
-        if let Some(at) = taken.iter().position(|(_, pace)| Arc::ptr_eq(pace, &self.pace)) {
+        if let Some(at) = taken
+            .iter()
+            .position(|(_, progress)| Arc::ptr_eq(progress, &self.progress))
+        {
             taken.swap_remove(at);
             self.slots.open.dec();
         }
@@ -134,16 +149,15 @@ mod tests {
     }
 
     /// A connection that was opened a second after the one before it.
-    async fn open(slots: &Arc<Slots>, last: u8) -> Option<(Slot, Arc<Pace>)> {
+    async fn open(slots: &Arc<Slots>, last: u8) -> Option<Slot> {
         advance(Duration::from_secs(1)).await;
-        let pace = Arc::new(Pace::default());
-        match slots.take(address(last), Arc::clone(&pace)) {
-            Grant::Free(slot) | Grant::Displacing(slot) => Some((slot, pace)),
+        match slots.take(address(last)) {
+            Grant::Free(slot) | Grant::Displacing(slot) => Some(slot),
             Grant::Refused => None,
         }
     }
 
-    async fn open_many(slots: &Arc<Slots>, last: u8, count: usize) -> Vec<(Slot, Arc<Pace>)> {
+    async fn open_many(slots: &Arc<Slots>, last: u8, count: usize) -> Vec<Slot> {
         let mut opened = Vec::new();
         for _ in 0..count {
             opened.push(open(slots, last).await.expect("a slot"));
@@ -151,8 +165,8 @@ mod tests {
         opened
     }
 
-    fn giving_way(opened: &[(Slot, Arc<Pace>)]) -> Vec<usize> {
-        let gives_way = |(_, pace): &(Slot, Arc<Pace>)| pace.gives_way.is_cancelled();
+    fn giving_way(opened: &[Slot]) -> Vec<usize> {
+        let gives_way = |slot: &Slot| slot.progress.gives_way.is_cancelled();
         (0..opened.len()).filter(|at| gives_way(&opened[*at])).collect()
     }
 
@@ -180,17 +194,16 @@ mod tests {
     async fn a_request_in_work_never_gives_way() {
         let slots = Slots::new(LIMIT, Gauge::default());
         let opened = open_many(&slots, 1, SHARE).await;
-        for (_, pace) in &opened {
-            pace.head_came();
+        for slot in &opened {
+            slot.progress.head_came();
         }
-        for (_, pace) in &opened[1..] {
-            pace.body_came();
+        for slot in &opened[1..] {
+            slot.progress.body_came();
         }
         let newcomer = open(&slots, 1).await;
         assert!(newcomer.is_some());
         assert_eq!(giving_way(&opened), [0], "its body has not arrived");
-        let (_, pace) = newcomer.as_ref().expect("a slot");
-        pace.body_came();
+        newcomer.as_ref().expect("a slot").progress.body_came();
         assert!(open(&slots, 1).await.is_none());
         assert!(open(&slots, 2).await.is_some(), "others have room");
     }
@@ -199,7 +212,7 @@ mod tests {
     async fn an_idle_connection_gives_way_before_a_head_that_is_older() {
         let slots = Slots::new(LIMIT, Gauge::default());
         let opened = open_many(&slots, 1, SHARE).await;
-        opened[0].1.head_came();
+        opened[0].progress.head_came();
         assert!(open(&slots, 1).await.is_some());
         assert_eq!(giving_way(&opened), [1]);
     }
@@ -210,6 +223,6 @@ mod tests {
         let mut opened = open_many(&slots, 1, 3).await;
         opened.extend(open_many(&slots, 2, LIMIT - 3).await);
         opened.remove(0);
-        assert!(matches!(slots.take(address(3), Arc::default()), Grant::Free(_)));
+        assert!(matches!(slots.take(address(3)), Grant::Free(_)));
     }
 }

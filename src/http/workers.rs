@@ -58,6 +58,8 @@ impl Workers {
         let workers = once(&self.first).chain(&self.others);
         let least = workers.min_by_key(|worker| Arc::strong_count(&worker.load));
         let Worker { handle, load, .. } = least.unwrap_or(&self.first);
+        // The listener has registered the socket with the caller's runtime. Two system calls for each connection move it:
+        // tokio accepts nothing without registering it, but for a listener (`AsyncFd`) that only unsafe code can make.
         let _context = handle.enter();
         let stream = TcpStream::from_std(stream.into_std()?)?;
         Ok((stream, handle, Arc::clone(load)))

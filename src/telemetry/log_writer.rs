@@ -3,6 +3,10 @@
 //! A line is written at once, unless another was written a moment ago: to wake the reader for each line takes a tenth of
 //! the time in a flood of denials. Then a thread writes the lines of that moment together. If the other end of the
 //! pipe is not read, lines are dropped and counted.
+//!
+//! Why not tracing-appender (0.2.5): it hands each line to its thread. A denial that comes alone, as most do, then takes 10 to
+//! 20 % more processor time. One in a flood takes about 15 % more, or the same if a writer of our own behind it gathers the
+//! lines of a moment. It bounds lines, not bytes, and writes what is left only when it ends, so not at each panic.
 
 use std::io::{self, Write};
 use std::mem;

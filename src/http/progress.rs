@@ -93,7 +93,7 @@ pub enum Stage {
 
 /// The state of a connection. Its stream and the service that answers its requests write it; others may read it.
 #[derive(Debug)]
-pub struct Pace {
+pub struct Progress {
     opened: Instant,
     /// The stage of the current request. Written by the connection's own task alone.
     stage: AtomicU8,
@@ -106,7 +106,7 @@ pub struct Pace {
     overdue: OnceLock<TimeoutKind>,
 }
 
-impl Default for Pace {
+impl Default for Progress {
     fn default() -> Self {
         Self {
             opened: Instant::now(),
@@ -119,7 +119,7 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl Progress {
     /// A request's head is complete: from now on the request's own deadline counts.
     pub fn head_came(&self) {
         self.enter(Stage::Body);
@@ -190,9 +190,9 @@ impl Pace {
 
 /// A stream that ends when its client is overdue.
 #[derive(Debug)]
-pub struct Paced<S> {
+pub struct TimedStream<S> {
     stream: S,
-    pace: Arc<Pace>,
+    progress: Arc<Progress>,
     read: Alarm,
     write: Alarm,
     /// Until when the client may leave an answer unread, while one cannot be written.
@@ -201,13 +201,13 @@ pub struct Paced<S> {
     close_by: Option<Instant>,
 }
 
-impl<S> Paced<S> {
+impl<S> TimedStream<S> {
     /// The client is waited for from now on.
-    pub fn new(stream: S, pace: Arc<Pace>) -> Self {
-        pace.enter(Stage::New);
+    pub fn new(stream: S, progress: Arc<Progress>) -> Self {
+        progress.enter(Stage::New);
         Self {
             stream,
-            pace,
+            progress,
             read: Alarm::default(),
             write: Alarm::default(),
             write_by: None,
@@ -217,23 +217,23 @@ impl<S> Paced<S> {
 
     /// Ready when the client has taken too long to send what is waited for now.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let pace = &self.pace;
-        let awaited = match pace.stage() {
+        let progress = &self.progress;
+        let awaited = match progress.stage() {
             // If the stream ended now, the client would lose its answer.
             Stage::Answer | Stage::Answered => return Poll::Pending,
-            _ if pace.gives_way.is_cancelled() => return Poll::Ready(()),
+            _ if progress.gives_way.is_cancelled() => return Poll::Ready(()),
             Stage::Body => return Poll::Pending,
             Stage::Head => TimeoutKind::Head,
             Stage::Idle => TimeoutKind::NextRequest,
             Stage::New => TimeoutKind::FirstRequest,
         };
         if awaited != TimeoutKind::Head
-            && let Some(leave_at) = pace.leave_at.get()
+            && let Some(leave_at) = progress.leave_at.get()
         {
             return self.read.poll(cx, *leave_at);
         }
-        ready!(self.read.poll(cx, pace.since() + awaited.limit()));
-        let _ = pace.overdue.set(awaited);
+        ready!(self.read.poll(cx, progress.since() + awaited.limit()));
+        let _ = progress.overdue.set(awaited);
         Poll::Ready(())
     }
 
@@ -263,19 +263,19 @@ impl<S> Paced<S> {
             .write_by
             .get_or_insert_with(|| Instant::now() + TimeoutKind::Answer.limit());
         ready!(self.write.poll(cx, *write_by));
-        let _ = self.pace.overdue.set(TimeoutKind::Answer);
+        let _ = self.progress.overdue.set(TimeoutKind::Answer);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buf.filled().len();
         match Pin::new(&mut this.stream).poll_read(cx, buf) {
             Poll::Ready(read) => {
                 if buf.filled().len() > before {
-                    this.pace.received();
+                    this.progress.received();
                 }
                 Poll::Ready(read)
             }
@@ -285,7 +285,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(cx, buf);
@@ -296,7 +296,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
         let this = self.get_mut();
         let flushed = Pin::new(&mut this.stream).poll_flush(cx);
         let flushed = ready!(this.limit_write(cx, flushed));
-        this.pace.sent();
+        this.progress.sent();
         Poll::Ready(flushed)
     }
 
@@ -309,7 +309,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
             ready!(this.limit_write(cx, shut))?;
             *this.close_by.insert(Instant::now() + LINGER)
         };
-        if this.pace.gives_way.is_cancelled() {
+        if this.progress.gives_way.is_cancelled() {
             return Poll::Ready(Ok(()));
         }
         this.poll_linger(cx, close_by).map(Ok)
