@@ -12,8 +12,7 @@ use poolgate_core::nodelimit::ledger::{Ledger, Termination, TooManyVictims, Uid,
 use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, ReplacementState};
 
 use super::clock::{Clock, wall_seconds};
-use super::gate_metrics::GateMetrics;
-use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerStore, Owner, StoreError};
+use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerMetrics, LedgerStore, Owner, StoreError};
 
 /// Why victims were not written into a ledger.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +43,7 @@ pub struct PoolLedgers {
 impl PoolLedgers {
     /// The ledgers in `namespace`.
     pub fn new(client: Client, namespace: &str) -> Self {
-        let kept = Rc::new(RefCell::new(CachedLedgers::new(GateMetrics::default())));
+        let kept = Rc::new(RefCell::new(CachedLedgers::new(LedgerMetrics::default())));
         Self {
             store: LedgerStore::new(client, namespace, kept, Clock::start()),
         }

@@ -16,9 +16,10 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::error::{CallError, GateError, in_time};
+use super::metrics::GateMetrics;
 use crate::cluster::claims::{ClaimViews, Listed, NodeClaim};
 use crate::cluster::clock::Clock;
-use crate::cluster::{Collection, GateMetrics, turn_page};
+use crate::cluster::{Collection, turn_page};
 
 /// How long the API server may take for a LIST.
 const DEADLINE: Duration = Duration::from_secs(20);

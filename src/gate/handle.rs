@@ -10,9 +10,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::error::{GateError, OnError};
+use super::metrics::GateMetrics;
 use super::waiter::{DecidedRequest, Message, Pending, Waiter};
 use crate::admission::gate::NodeClaimReview;
-use crate::cluster::GateMetrics;
 use crate::cluster::clock::Clock;
 
 /// How many requests may wait in the inbox.

@@ -10,6 +10,7 @@ mod dispatch;
 mod error;
 mod handle;
 mod ledger_write;
+mod metrics;
 mod reads;
 mod round;
 mod runner;
@@ -17,4 +18,5 @@ mod waiter;
 
 pub use error::OnError;
 pub use handle::{Gate, GateDecision, GateSettings};
+pub use metrics::GateMetrics;
 pub use runner::GateRunner;

@@ -10,14 +10,13 @@ use tokio::sync::mpsc;
 use super::context::{Clients, GateContext, Shared};
 use super::dispatch::Dispatcher;
 use super::handle::{Gate, GateSettings};
+use super::metrics::GateMetrics;
 use super::waiter::Message;
 use crate::admission::ClusterView;
 use crate::cluster::claims::ClaimFollower;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
-use crate::cluster::{
-    ClusterMetrics, Collection, GateMetrics, Watch, client_for_watches, without_kept_connections,
-};
+use crate::cluster::{ClusterMetrics, Collection, Watch, client_for_watches, without_kept_connections};
 use crate::lifecycle::StatusLine;
 use crate::objects::NODE_CLAIMS;
 use crate::policy_watch::PolicyInForce;

@@ -272,9 +272,8 @@ mod tests {
 
     use super::*;
     use crate::admission::{ClusterView, MutateVerdict};
-    use crate::cluster::GateMetrics;
     use crate::cluster::clock::Clock;
-    use crate::gate::GateSettings;
+    use crate::gate::{GateMetrics, GateSettings};
     use crate::telemetry::Registry;
 
     const PATIENCE: Duration = Duration::from_mins(1);

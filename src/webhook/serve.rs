@@ -16,9 +16,9 @@ use crate::admission::{About, ClusterView, Reviewer};
 use crate::certs::{
     CertificateFiles, CertificateMetrics, ClientAuthorityFile, Current, SelfSignedSource, client_names,
 };
-use crate::cluster::{ClusterMetrics, GateMetrics};
+use crate::cluster::ClusterMetrics;
 use crate::cluster_thread::Cluster;
-use crate::gate::Gate;
+use crate::gate::{Gate, GateMetrics};
 use crate::http::{self, Server, Tls, Workers};
 use crate::lifecycle::{self, Readiness, SystemError};
 use crate::policy_watch::{IfUnusable, PolicyInForce};
