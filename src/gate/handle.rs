@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use poolgate_core::nodelimit::ledger::{Denial, RequestVerdict, Uid};
+use poolgate_core::nodelimit::ledger::{RequestVerdict, Uid};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::decision::GateDecision;
 use super::error::{GateError, OnError};
 use super::metrics::GateMetrics;
+use super::review::NodeClaimReview;
 use super::waiter::{DecidedRequest, Message, Pending, Waiter};
-use crate::admission::gate::NodeClaimReview;
 use crate::cluster::clock::Clock;
 
 /// How many requests may wait in the inbox.
@@ -32,21 +33,6 @@ pub struct Gate {
     metrics: GateMetrics,
     clock: Clock,
     inbox: mpsc::Sender<Message>,
-}
-
-/// The decision.
-#[derive(Debug)]
-pub enum GateDecision {
-    /// There is room, or no limit.
-    Allowed,
-    /// There is none.
-    Denied(Denial),
-    /// There is none, but the gate only observes.
-    WouldDeny(Denial),
-    /// It cannot be decided, and is admitted.
-    AllowedUndecided(GateError),
-    /// It cannot be decided, and is denied.
-    DeniedUndecided(GateError),
 }
 
 impl Gate {

@@ -6,17 +6,20 @@
 
 mod claim_lists;
 mod context;
+mod decision;
 mod dispatch;
 mod error;
 mod handle;
 mod ledger_write;
 mod metrics;
 mod reads;
+mod review;
 mod round;
 mod runner;
 mod waiter;
 
 pub use error::OnError;
-pub use handle::{Gate, GateDecision, GateSettings};
+pub use handle::{Gate, GateSettings};
 pub use metrics::GateMetrics;
+pub use review::open;
 pub use runner::GateRunner;

@@ -6,7 +6,6 @@ mod body;
 mod deadline;
 mod heavy;
 mod metrics;
-mod nodeclaims;
 mod rejection;
 mod routes;
 mod serve;

@@ -15,10 +15,9 @@ use super::body::{BodyMemoryLimit, HeldBody};
 use super::deadline;
 use super::heavy::HeavyThread;
 use super::metrics::{Route, WebhookMetrics};
-use super::nodeclaims;
 use super::rejection::{Rejection, excerpt};
 use crate::admission::{self, About, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
-use crate::gate::{Gate, OnError};
+use crate::gate::{self, Gate, OnError};
 use crate::http::Peer;
 use crate::telemetry::{LogLimit, caught};
 
@@ -120,7 +119,7 @@ impl Webhook {
         let (began, limit) = (Instant::now(), deadline::of(request.uri().query()));
         let route = Route::Gate(on_error);
         let open = move |webhook: &Self, body: &[u8]| {
-            let review = webhook.guard(|| admission::gate::open(body))?;
+            let review = webhook.guard(|| gate::open(body))?;
             Ok(review.map_err(|answer| webhook.note(route, answer)))
         };
         match self.work(request, open).await? {
@@ -129,9 +128,9 @@ impl Webhook {
                 let left = deadline::before(limit).saturating_sub(began.elapsed());
                 let decision = gate.ask(&review, on_error, left).await;
                 let answer = if review.is_inquiry() {
-                    review.tell(about.warning(route.as_str(), nodeclaims::word(&decision)))
+                    review.tell(about.warning(route.as_str(), decision.word()))
                 } else {
-                    nodeclaims::answer(&review, decision)
+                    decision.answer(&review)
                 };
                 self.metrics.reviewed(route, &answer.summary);
                 Ok(answer.body)
