@@ -1,4 +1,4 @@
-//! The gate as the webhook sees it.
+//! The gate as requests see it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,17 +19,11 @@ use crate::cluster::clock::Clock;
 /// How many requests may wait in the inbox.
 const INBOX: usize = 1_024;
 
-/// The settings of the gate.
-#[derive(Debug, Clone, Copy)]
-pub struct GateSettings {
-    /// Whether nothing is denied: what would be denied is only counted.
-    pub observe: bool,
-}
-
 /// The gate. A request blocks no thread, and takes only locks that are held briefly.
 #[derive(Debug)]
 pub struct Gate {
-    settings: GateSettings,
+    /// Whether nothing is denied: what would be denied is only counted.
+    observe: bool,
     metrics: GateMetrics,
     clock: Clock,
     inbox: mpsc::Sender<Message>,
@@ -37,14 +31,10 @@ pub struct Gate {
 
 impl Gate {
     /// A gate, and the inbox of its requests.
-    pub fn new(
-        settings: GateSettings,
-        metrics: GateMetrics,
-        clock: Clock,
-    ) -> (Self, mpsc::Receiver<Message>) {
+    pub fn new(observe: bool, metrics: GateMetrics, clock: Clock) -> (Self, mpsc::Receiver<Message>) {
         let (inbox, questions) = mpsc::channel(INBOX);
         let gate = Self {
-            settings,
+            observe,
             metrics,
             clock,
             inbox,
@@ -106,9 +96,7 @@ impl Gate {
     fn decided(&self, verdict: DecidedRequest, dry_run: bool) -> GateDecision {
         let (word, outcome) = match verdict.answer {
             RequestVerdict::Reserved | RequestVerdict::Allow => ("allowed", GateDecision::Allowed),
-            RequestVerdict::Deny(denied) if self.settings.observe => {
-                ("would_deny", GateDecision::WouldDeny(denied))
-            }
+            RequestVerdict::Deny(denied) if self.observe => ("would_deny", GateDecision::WouldDeny(denied)),
             RequestVerdict::Deny(denied) => ("denied", GateDecision::Denied(denied)),
         };
         self.metrics.decided(word, verdict.mode, dry_run);
@@ -119,7 +107,7 @@ impl Gate {
         self.metrics.errors.inc(error.reason());
         self.metrics.decided("error", None, review.is_dry_run());
         match on_error {
-            OnError::Deny if !self.settings.observe => GateDecision::DeniedUndecided(error),
+            OnError::Deny if !self.observe => GateDecision::DeniedUndecided(error),
             _ => GateDecision::AllowedUndecided(error),
         }
     }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::context::{Clients, GateContext, Shared};
 use super::dispatch::Dispatcher;
-use super::handle::{Gate, GateSettings};
+use super::handle::Gate;
 use super::metrics::GateMetrics;
 use super::waiter::Message;
 use crate::admission::ClusterView;
@@ -39,13 +39,13 @@ pub struct GateRunner {
 impl GateRunner {
     /// The gate, and the part that works for it.
     pub fn open(
-        settings: GateSettings,
+        observe: bool,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
         metrics: GateMetrics,
     ) -> (Gate, Self) {
         let clock = Clock::start();
-        let (gate, questions) = Gate::new(settings, metrics.clone(), clock);
+        let (gate, questions) = Gate::new(observe, metrics.clone(), clock);
         let side = Self {
             questions,
             shared: Shared {
@@ -69,9 +69,9 @@ impl GateRunner {
     }
 
     /// Watches and decides until the process stops.
-    pub async fn run(self, usual: Client, cluster: &Config, metrics: ClusterMetrics) {
+    pub async fn run(self, usual: Client, cluster: Config, metrics: ClusterMetrics) {
         let lines = [&self.claims_line, &self.ledgers_line].map(Arc::clone);
-        let fresh = client_for_watches(&without_kept_connections(cluster), &lines, MEANWHILE, || {
+        let fresh = client_for_watches(&without_kept_connections(&cluster), &lines, MEANWHILE, || {
             metrics.watches.errors.inc(NODE_CLAIM_WATCH);
         })
         .await;
