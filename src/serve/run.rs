@@ -1,7 +1,8 @@
 //! Starts `poolgate serve` from its flags.
 
-use std::future::ready;
+use std::cell::RefCell;
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -11,6 +12,7 @@ use super::args::ServeArgs;
 use super::routes::{PATHS, PoolWebhook};
 use crate::admission::Reviewer;
 use crate::cluster::ClusterMetrics;
+use crate::cluster::claims::{ClaimViews, ClaimWatch};
 use crate::cluster_thread::Cluster;
 use crate::lifecycle;
 use crate::registration::Serves;
@@ -55,9 +57,13 @@ async fn start_cluster(server: &mut WebhookServer<'_>) -> anyhow::Result<Cancell
         return Ok(nothing_to_read);
     };
     let cluster = cluster.with(registration);
+    let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool");
     server.process.details.extend(cluster.details());
+    server.process.details.push(claims.detail());
     let definition_read = cluster.definition_read();
-    let watch = cluster.watch(|_, _, _| ready(()))?;
+    let views = ClaimViews::new(Arc::clone(&server.view));
+    let watch = cluster
+        .watch(|client, _, metrics| claims.run(client, Rc::new(RefCell::new(views)), metrics.watches))?;
     server.process.tasks.spawn("cluster watch", watch);
     Ok(definition_read)
 }
