@@ -11,9 +11,10 @@ use poolgate_lint::cli::{CompletionsArgs, FileCommand, LintArgs, ManArgs, comple
 use crate::admit::{self, AdmitArgs};
 use crate::certificates::{self, CertificatesArgs};
 use crate::cluster::ClusterReader;
+use crate::gate::{self, GateArgs};
 use crate::reconciler::{self, ReconcileArgs};
+use crate::serve::{self, ServeArgs};
 use crate::status::{self, StatusArgs};
-use crate::webhook::{self, ServeArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
 #[derive(Debug, Parser)]
@@ -34,9 +35,15 @@ struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Answer the API server's admission reviews over HTTPS
+    /// Answer the API server's reviews of NodePools over HTTPS
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
+    /// Answer whether a NodeClaim may be created: hold the node limits of NodePools. Needs a cluster
+    ///
+    /// At /gate and /gate/strict, by the spec.limits.nodes of its NodePool; what cannot be decided, the first admits and the
+    /// second denies.
+    #[command(after_help = examples::GATE)]
+    Gate(Box<GateArgs>),
     /// Keep Karpenter within node limits: hold nodes that cannot be replaced, terminate nodes above a limit if asked to
     #[command(after_help = examples::RECONCILE)]
     Reconcile(Box<ReconcileArgs>),
@@ -80,7 +87,8 @@ impl Command {
     /// Runs the command. An error means that the command failed; a verdict is an exit code.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Serve(args) => webhook::serve(*args),
+            Self::Serve(args) => serve::serve(*args),
+            Self::Gate(args) => gate::gate(*args),
             Self::Reconcile(args) => reconciler::reconcile(*args),
             Self::Certificates(args) => certificates::certificates(&args),
             Self::Status(args) => status::run(&args),
@@ -108,7 +116,7 @@ mod tests {
     fn every_flag_of_what_runs_on_has_a_variable() {
         let cli = Cli::command();
         let commands =
-            ["serve", "reconcile", "certificates"].map(|name| cli.find_subcommand(name).expect(name));
+            ["serve", "gate", "reconcile", "certificates"].map(|name| cli.find_subcommand(name).expect(name));
         for argument in commands
             .into_iter()
             .flat_map(clap::Command::get_arguments)

@@ -1,11 +1,11 @@
-//! The thread that watches the cluster and runs the gate.
+//! The thread that watches the cluster, and does what `serve` and `gate` do beside that.
 
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
-use kube::Config;
+use kube::{Client, Config};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -17,8 +17,7 @@ use crate::cluster::definition::{self, DefinitionFollower};
 use crate::cluster::pools::PoolFollower;
 use crate::cluster::stored::StoredVerdicts;
 use crate::cluster::watch::Watch;
-use crate::cluster::{ClusterMetrics, Collection, GateMetrics};
-use crate::gate::{Gate, GateRunner, GateSettings};
+use crate::cluster::{ClusterMetrics, Collection};
 use crate::lifecycle::{StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_watch::PolicyInForce;
@@ -35,7 +34,6 @@ pub struct Cluster {
     definition_line: Arc<ArcSwap<String>>,
     pools_line: Arc<ArcSwap<String>>,
     definition_read: CancellationToken,
-    gate: Option<GateRunner>,
     registration: Option<Registration>,
 }
 
@@ -47,21 +45,9 @@ impl Cluster {
         policy: PolicyInForce,
         metrics: ClusterMetrics,
     ) -> Result<Option<Self>, ClusterConfigError> {
-        metrics.rules_for(&view.karpenter());
         let release = view.karpenter().release();
         match find(args).await? {
-            Found::Cluster(config) => Ok(Some(Self {
-                config: *config,
-                release_line: Arc::new(ArcSwap::from_pointee(definition::rules_for(&view.karpenter()))),
-                view,
-                policy,
-                metrics,
-                definition_line: Arc::default(),
-                pools_line: Arc::default(),
-                definition_read: CancellationToken::new(),
-                gate: None,
-                registration: None,
-            })),
+            Found::Cluster(config) => Ok(Some(Self::new(*config, view, policy, metrics))),
             Found::Unwanted => Ok(None),
             Found::Nowhere => {
                 tracing::info!(%release, "no kubeconfig, and not in a pod: no cluster is watched");
@@ -74,17 +60,30 @@ impl Cluster {
         }
     }
 
-    /// Opens the gate, whose ledgers are in the namespace that was found. It answers once the cluster is watched.
-    pub fn open_gate(&mut self, settings: GateSettings, metrics: GateMetrics) -> Gate {
-        let policy = self.policy.clone();
-        let (gate, side) = GateRunner::open(settings, Arc::clone(&self.view), policy, metrics);
-        self.gate = Some(side);
-        gate
+    /// This cluster. No request is sent yet.
+    pub fn new(
+        config: Config,
+        view: Arc<ClusterView>,
+        policy: PolicyInForce,
+        metrics: ClusterMetrics,
+    ) -> Self {
+        metrics.rules_for(&view.karpenter());
+        Self {
+            config,
+            release_line: Arc::new(ArcSwap::from_pointee(definition::rules_for(&view.karpenter()))),
+            view,
+            policy,
+            metrics,
+            definition_line: Arc::default(),
+            pools_line: Arc::default(),
+            definition_read: CancellationToken::new(),
+            registration: None,
+        }
     }
 
-    /// Checks the registration as well.
-    pub fn look_at(&mut self, registration: Registration) {
-        self.registration = Some(registration);
+    /// Checks this registration as well.
+    pub fn with(self, registration: Option<Registration>) -> Self {
+        Self { registration, ..self }
     }
 
     /// Cancelled when it is known which Karpenter is installed.
@@ -99,18 +98,20 @@ impl Cluster {
             StatusLine::new("NodePool definition", &self.definition_line),
             StatusLine::new("static NodePools", &self.pools_line),
         ];
-        details.extend(self.gate.iter().flat_map(GateRunner::details));
         details.extend(self.registration.iter().map(Registration::detail));
         details
     }
 
-    /// Starts the thread. The returned future ends with the thread.
-    pub fn watch(self) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
-        on_own_thread("cluster", || self.run())
+    /// Starts the thread, which also does what `beside` returns. The returned future ends with the thread.
+    pub fn watch<F: Future<Output = ()> + 'static>(
+        self,
+        beside: impl FnOnce(Client, Config, ClusterMetrics) -> F + Send + 'static,
+    ) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
+        on_own_thread("cluster", || self.run(beside))
             .context("the thread that watches the cluster cannot be started")
     }
 
-    async fn run(self) {
+    async fn run<F: Future<Output = ()>>(self, beside: impl FnOnce(Client, Config, ClusterMetrics) -> F) {
         let lines = [&self.definition_line, &self.pools_line].map(Arc::clone);
         let client = client_for_watches(&self.config, &lines, UNREAD, || {
             self.metrics.watches.errors.inc(DEFINITION);
@@ -144,9 +145,7 @@ impl Cluster {
             seen: false,
         };
         let watch_authorities = authority::watch(&self.config, self.metrics.watches.authorities.clone());
-        let gate = self
-            .gate
-            .map(|gate| gate.run(client.clone(), &self.config, self.metrics.clone()));
+        let beside = beside(client.clone(), self.config.clone(), self.metrics.clone());
         let registration = self
             .registration
             .map(|registration| registration.watch(client.clone(), self.metrics.watches.clone()));
@@ -161,7 +160,7 @@ impl Cluster {
             watch_authorities,
             definition.run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
             pools.run(Collection::new(client, NODE_POOLS), follow_pools),
-            OptionFuture::from(gate),
+            beside,
             OptionFuture::from(registration),
         );
     }

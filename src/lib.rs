@@ -20,6 +20,7 @@ mod polled_file;
 mod probes;
 mod reconciler;
 mod registration;
+mod serve;
 mod status;
 mod telemetry;
 mod webhook;

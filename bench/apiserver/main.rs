@@ -61,7 +61,9 @@ const NONE: &str = "none-";
 
 /// Everything that is measured. Drops in the order of its fields.
 struct Bench {
+    /// The gate.
     poolgate: Poolgate,
+    _reviews: Poolgate,
     plane: ControlPlane,
     client: kube::Client,
     runtime: Runtime,
@@ -79,9 +81,18 @@ fn main() -> Result<()> {
     let poolgate = Poolgate::replica(plane.kubeconfig(), plane.pki(), &[]);
     let ca = std::fs::read_to_string(&plane.pki().ca)?;
     let empty = runtime.block_on(empty::serve(plane.pki()))?;
-    for (prefix, base) in [(OWN, poolgate.base_url()), (EMPTY, empty)] {
-        plane.register_gate_for(&format!("claim-{prefix}"), &base, &ca, "Fail");
-        plane.register_webhooks_for(&format!("pool-{prefix}"), &base, &ca);
+    let reviews = Poolgate::start(&[
+        &format!("--kubeconfig={}", plane.kubeconfig().display()),
+        &format!("--tls-cert={}", plane.pki().server_cert.display()),
+        &format!("--tls-key={}", plane.pki().server_key.display()),
+        "--shutdown-delay=0s",
+    ]);
+    for (prefix, gate, pools) in [
+        (OWN, poolgate.base_url(), reviews.base_url()),
+        (EMPTY, empty.clone(), empty),
+    ] {
+        plane.register_gate_for(&format!("claim-{prefix}"), &gate, &ca, "Fail");
+        plane.register_webhooks_for(&format!("pool-{prefix}"), &pools, &ca);
     }
     let kubeconfig = Kubeconfig::read_from(plane.kubeconfig())?;
     let client = runtime.block_on(async {
@@ -90,6 +101,7 @@ fn main() -> Result<()> {
     })?;
     let bench = Bench {
         poolgate,
+        _reviews: reviews,
         plane,
         client,
         runtime,

@@ -2,10 +2,9 @@
 //!
 //! Knows nothing of HTTP: the webhook and the `admit` command both call [`Reviewer::respond`].
 
-mod answer;
+pub mod answer;
 mod cluster_view;
-mod envelope;
-pub mod gate;
+pub mod envelope;
 pub mod inquiry;
 mod parsed_size;
 mod pools;

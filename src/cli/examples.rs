@@ -9,8 +9,12 @@ Examples:
 pub const SERVE: &str = "\
 Examples:
   poolgate serve --self-signed --ca-out ca.crt --no-cluster
-  poolgate serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml
-  poolgate serve --gate --tls-cert tls.crt --tls-key tls.key";
+  poolgate serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml";
+
+pub const GATE: &str = "\
+Examples:
+  poolgate gate --tls-cert tls.crt --tls-key tls.key
+  poolgate gate --observe --tls-cert tls.crt --tls-key tls.key      deny nothing, only count";
 
 pub const RECONCILE: &str = "\
 Examples:

@@ -12,7 +12,6 @@ mod collection;
 pub mod config;
 pub mod connect;
 pub mod definition;
-pub mod gate_metrics;
 mod kubeconfig;
 mod lease;
 pub mod ledgers;
@@ -29,7 +28,6 @@ pub use collection::{Collection, RawObject, Versioned};
 pub use config::ClusterArgs;
 pub use connect::{client, client_for_watches, required_cluster, without_kept_connections};
 pub use definition::FIELDS as DEFINITION_FIELDS;
-pub use gate_metrics::GateMetrics;
 pub use lease::{
     Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder, is_silent as lease_is_silent,
     path as leases_path,

@@ -13,8 +13,7 @@ use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, ReplacementState};
 
 use super::api::Deadline;
 use super::clock::{Clock, wall_seconds};
-use super::gate_metrics::GateMetrics;
-use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerError, LedgerStore, Owner};
+use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerError, LedgerMetrics, LedgerStore, Owner};
 
 /// The ledgers of pools, as the reconciler uses them.
 pub struct PoolLedgers {
@@ -24,7 +23,7 @@ pub struct PoolLedgers {
 impl PoolLedgers {
     /// The ledgers in `namespace`.
     pub fn new(client: Client, namespace: &str) -> Self {
-        let kept = Rc::new(RefCell::new(CachedLedgers::new(GateMetrics::default())));
+        let kept = Rc::new(RefCell::new(CachedLedgers::new(LedgerMetrics::default())));
         Self {
             store: LedgerStore::new(client, namespace, kept, Clock::start()),
         }

@@ -16,9 +16,10 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::error::{CallError, GateError};
+use super::metrics::GateMetrics;
 use crate::cluster::claims::{ClaimViews, Listed, NodeClaim};
 use crate::cluster::clock::Clock;
-use crate::cluster::{Collection, Deadline, GateMetrics};
+use crate::cluster::{Collection, Deadline};
 
 /// How long the API server may take for a LIST.
 const DEADLINE: Duration = Duration::from_secs(20);

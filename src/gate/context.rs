@@ -13,12 +13,13 @@ use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
 use serde_json::Value;
 
 use super::claim_lists::ClaimLists;
+use super::metrics::GateMetrics;
 use crate::admission::{CachedPool, ClusterView};
+use crate::cluster::Collection;
 use crate::cluster::claims::ClaimViews;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{CachedLedgers, LedgerStore};
 use crate::cluster::pools::Pool;
-use crate::cluster::{Collection, GateMetrics};
 use crate::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::policy_watch::PolicyInForce;
 
@@ -57,7 +58,7 @@ impl GateContext {
     /// A context whose ledgers are in `namespace`.
     pub fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
         let (clock, metrics) = (shared.clock, &shared.metrics);
-        let ledgers = Rc::new(RefCell::new(CachedLedgers::new(metrics.clone())));
+        let ledgers = Rc::new(RefCell::new(CachedLedgers::new(metrics.ledgers.clone())));
         let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&shared.view))));
         let lists = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_CLAIMS));
         let way = |client: Client| Way {

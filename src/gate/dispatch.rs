@@ -25,9 +25,6 @@ const MOST_WAITING: usize = 4_096;
 /// How often reservations are checked that no request waits for: a sweep.
 const SWEEP_PERIOD: Duration = Duration::from_secs(5);
 
-/// How long departed NodeClaims are remembered, at least: longer than a reservation lives.
-const DEPARTURES_PERIOD: Duration = Duration::from_mins(2);
-
 /// Starts the rounds of all pools.
 pub struct Dispatcher {
     inbox: mpsc::Receiver<Message>,
@@ -78,8 +75,6 @@ impl Dispatcher {
     pub async fn run(mut self, context: Rc<GateContext>) {
         let mut sweeps = interval(SWEEP_PERIOD);
         sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut departures = interval(DEPARTURES_PERIOD);
-        departures.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut messages = Vec::new();
         loop {
             tokio::select! {
@@ -94,7 +89,6 @@ impl Dispatcher {
                 }
                 Some(ended) = self.rounds.join_next_with_id() => self.ended(&ended, &context),
                 _ = sweeps.tick() => self.sweep(&context),
-                _ = departures.tick() => context.claims.borrow_mut().forget_departures(),
             }
         }
     }

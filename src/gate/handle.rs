@@ -1,64 +1,40 @@
-//! The gate as the webhook sees it.
+//! The gate as requests see it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use poolgate_core::nodelimit::ledger::{Denial, RequestVerdict, Uid};
+use poolgate_core::nodelimit::ledger::{RequestVerdict, Uid};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::decision::GateDecision;
 use super::error::{GateError, OnError};
+use super::metrics::GateMetrics;
+use super::review::NodeClaimReview;
 use super::waiter::{DecidedRequest, Message, Pending, Waiter};
-use crate::admission::gate::NodeClaimReview;
-use crate::cluster::GateMetrics;
 use crate::cluster::clock::Clock;
 
 /// How many requests may wait in the inbox.
 const INBOX: usize = 1_024;
 
-/// The settings of the gate.
-#[derive(Debug, Clone, Copy)]
-pub struct GateSettings {
-    /// Whether nothing is denied: what would be denied is only counted.
-    pub observe: bool,
-}
-
 /// The gate. A request blocks no thread, and takes only locks that are held briefly.
 #[derive(Debug)]
 pub struct Gate {
-    settings: GateSettings,
+    /// Whether nothing is denied: what would be denied is only counted.
+    observe: bool,
     metrics: GateMetrics,
     clock: Clock,
     inbox: mpsc::Sender<Message>,
 }
 
-/// The decision.
-#[derive(Debug)]
-pub enum GateDecision {
-    /// There is room, or no limit.
-    Allowed,
-    /// There is none.
-    Denied(Denial),
-    /// There is none, but the gate only observes.
-    WouldDeny(Denial),
-    /// It cannot be decided, and is admitted.
-    AllowedUndecided(GateError),
-    /// It cannot be decided, and is denied.
-    DeniedUndecided(GateError),
-}
-
 impl Gate {
     /// A gate, and the inbox of its requests.
-    pub fn new(
-        settings: GateSettings,
-        metrics: GateMetrics,
-        clock: Clock,
-    ) -> (Self, mpsc::Receiver<Message>) {
+    pub fn new(observe: bool, metrics: GateMetrics, clock: Clock) -> (Self, mpsc::Receiver<Message>) {
         let (inbox, questions) = mpsc::channel(INBOX);
         let gate = Self {
-            settings,
+            observe,
             metrics,
             clock,
             inbox,
@@ -120,9 +96,7 @@ impl Gate {
     fn decided(&self, verdict: DecidedRequest, dry_run: bool) -> GateDecision {
         let (word, outcome) = match verdict.answer {
             RequestVerdict::Reserved | RequestVerdict::Allow => ("allowed", GateDecision::Allowed),
-            RequestVerdict::Deny(denied) if self.settings.observe => {
-                ("would_deny", GateDecision::WouldDeny(denied))
-            }
+            RequestVerdict::Deny(denied) if self.observe => ("would_deny", GateDecision::WouldDeny(denied)),
             RequestVerdict::Deny(denied) => ("denied", GateDecision::Denied(denied)),
         };
         self.metrics.decided(word, verdict.mode, dry_run);
@@ -133,7 +107,7 @@ impl Gate {
         self.metrics.errors.inc(error.reason());
         self.metrics.decided("error", None, review.is_dry_run());
         match on_error {
-            OnError::Deny if !self.settings.observe => GateDecision::DeniedUndecided(error),
+            OnError::Deny if !self.observe => GateDecision::DeniedUndecided(error),
             _ => GateDecision::AllowedUndecided(error),
         }
     }

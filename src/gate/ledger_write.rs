@@ -41,9 +41,9 @@ impl LedgerWrite {
         let written = written.map_err(CallError::from);
         match &written {
             Ok(_) => {
-                metrics.writes.inc("stored");
-                metrics.expired(&self.pool, self.expired);
-                metrics.surged(&self.pool, self.surged);
+                metrics.ledgers.writes.inc("stored");
+                metrics.ledgers.expired(&self.pool, self.expired);
+                metrics.ledgers.surged(&self.pool, self.surged);
                 context.recorded(&self.pool, self.denials);
                 if self.over.is_none() && self.ledger.is_closed() {
                     tracing::warn!(
@@ -52,8 +52,8 @@ impl LedgerWrite {
                     );
                 }
             }
-            Err(CallError::Conflict) => metrics.writes.inc("conflict"),
-            Err(CallError::Failure { .. }) => metrics.writes.inc("failed"),
+            Err(CallError::Conflict) => metrics.ledgers.writes.inc("conflict"),
+            Err(CallError::Failure { .. }) => metrics.ledgers.writes.inc("failed"),
         }
         written.map(|_| ())
     }

@@ -9,21 +9,16 @@ use tokio::sync::mpsc;
 
 use super::context::{Clients, GateContext, Shared};
 use super::dispatch::Dispatcher;
-use super::handle::{Gate, GateSettings};
+use super::handle::Gate;
+use super::metrics::GateMetrics;
 use super::waiter::Message;
 use crate::admission::ClusterView;
-use crate::cluster::claims::ClaimFollower;
+use crate::cluster::claims::ClaimWatch;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
-use crate::cluster::{
-    ClusterMetrics, Collection, GateMetrics, Watch, client_for_watches, without_kept_connections,
-};
+use crate::cluster::{ClusterMetrics, Collection, Watch, client_for_watches, without_kept_connections};
 use crate::lifecycle::StatusLine;
-use crate::objects::NODE_CLAIMS;
 use crate::policy_watch::PolicyInForce;
-
-/// The name of the watch on NodeClaims in logs and metrics.
-const NODE_CLAIM_WATCH: &str = "nodeclaims";
 
 /// What poolgate does while one of the watches is down.
 const MEANWHILE: &str = "the gate reads what it needs for each decision";
@@ -33,20 +28,20 @@ const MEANWHILE: &str = "the gate reads what it needs for each decision";
 pub struct GateRunner {
     questions: mpsc::Receiver<Message>,
     shared: Shared,
-    claims_line: Arc<ArcSwap<String>>,
+    claims: ClaimWatch,
     ledgers_line: Arc<ArcSwap<String>>,
 }
 
 impl GateRunner {
     /// The gate, and the part that works for it.
     pub fn open(
-        settings: GateSettings,
+        observe: bool,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
         metrics: GateMetrics,
     ) -> (Gate, Self) {
         let clock = Clock::start();
-        let (gate, questions) = Gate::new(settings, metrics.clone(), clock);
+        let (gate, questions) = Gate::new(observe, metrics.clone(), clock);
         let side = Self {
             questions,
             shared: Shared {
@@ -55,7 +50,7 @@ impl GateRunner {
                 clock,
                 metrics,
             },
-            claims_line: Arc::default(),
+            claims: ClaimWatch::new(MEANWHILE),
             ledgers_line: Arc::default(),
         };
         (gate, side)
@@ -64,36 +59,36 @@ impl GateRunner {
     /// The lines of `/readyz`.
     pub fn details(&self) -> [StatusLine; 2] {
         [
-            StatusLine::new("NodeClaims", &self.claims_line),
+            self.claims.detail(),
             StatusLine::new("node limit ledgers", &self.ledgers_line),
         ]
     }
 
     /// Watches and decides until the process stops.
-    pub async fn run(self, usual: Client, cluster: &Config, metrics: ClusterMetrics) {
-        let lines = [&self.claims_line, &self.ledgers_line].map(Arc::clone);
-        let fresh = client_for_watches(&without_kept_connections(cluster), &lines, MEANWHILE, || {
-            metrics.watches.errors.inc(NODE_CLAIM_WATCH);
+    pub async fn run(self, usual: Client, cluster: Config, metrics: ClusterMetrics) {
+        let lines = [self.claims.line(), Arc::clone(&self.ledgers_line)];
+        let fresh = client_for_watches(&without_kept_connections(&cluster), &lines, MEANWHILE, || {
+            metrics.watches.errors.inc(ClaimWatch::NAME);
         })
         .await;
         let namespace = &cluster.default_namespace;
-        let watch = |name, line, labels| Watch {
-            name,
+        let watch_ledgers = Watch {
+            name: "ledgers",
             meanwhile: MEANWHILE,
             fields: None,
-            labels,
-            line,
+            labels: Some(ledgers::LABEL),
+            line: self.ledgers_line,
             metrics: metrics.watches.clone(),
             retry: Arc::default(),
         };
         let config_maps = Collection::new(usual.clone(), &ledgers::path(namespace));
-        let claims = Collection::new(usual.clone(), NODE_CLAIMS);
+        let watched = usual.clone();
         let context = GateContext::new(Clients { usual, fresh }, namespace, self.shared);
-        let follow_claims = ClaimFollower::new(Rc::clone(&context.claims));
+        let claims = Rc::clone(&context.claims);
         let follow_ledgers = LedgerFollower::new(Rc::clone(&context.ledgers), context.shared.clock);
         tokio::join!(
-            watch(NODE_CLAIM_WATCH, self.claims_line, None).run(claims, follow_claims),
-            watch("ledgers", self.ledgers_line, Some(ledgers::LABEL)).run(config_maps, follow_ledgers),
+            self.claims.run(watched, claims, metrics.watches),
+            watch_ledgers.run(config_maps, follow_ledgers),
             Dispatcher::new(self.questions).run(Rc::new(context)),
         );
     }

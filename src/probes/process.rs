@@ -1,4 +1,4 @@
-//! What `serve`, `reconcile` and `certificates` share: each runs and answers probes until a signal.
+//! What `serve`, `gate`, `reconcile` and `certificates` share: each runs and answers probes until a signal.
 
 use std::process::ExitCode;
 use std::sync::Arc;

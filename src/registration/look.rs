@@ -66,28 +66,31 @@ impl RegistrationMetrics {
     }
 }
 
+/// What a server answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serves {
+    /// Reviews of NodePools.
+    Reviews,
+    /// The gate's questions.
+    Gate,
+}
+
 /// Reads, compares and reports.
 #[derive(Debug)]
 pub struct Registration {
     /// The certificate that is served.
     certificate: Arc<Current>,
-    reviews: bool,
-    gate: bool,
+    serves: Serves,
     line: Arc<ArcSwap<String>>,
     metrics: RegistrationMetrics,
 }
 
 impl Registration {
     /// For a server that shows this certificate and serves these paths.
-    pub fn new(
-        certificate: Arc<Current>,
-        (reviews, gate): (bool, bool),
-        metrics: RegistrationMetrics,
-    ) -> Self {
+    pub fn new(certificate: Arc<Current>, serves: Serves, metrics: RegistrationMetrics) -> Self {
         Self {
             certificate,
-            reviews,
-            gate,
+            serves,
             line: Arc::new(ArcSwap::from_pointee("not yet read".into())),
             metrics,
         }
@@ -117,12 +120,14 @@ impl Registration {
 
     /// Compares what is registered now.
     async fn read(&self, client: &Client) -> Found {
-        let reviews = OF_REVIEWS.iter().filter(|_| self.reviews);
-        let names = reviews.chain(OF_THE_GATE.iter().filter(|_| self.gate));
-        let configurations = webhooks::read(client, names.copied().collect(), READ).await?;
+        let names = match self.serves {
+            Serves::Reviews => OF_REVIEWS.to_vec(),
+            Serves::Gate => OF_THE_GATE.to_vec(),
+        };
+        let configurations = webhooks::read(client, names, READ).await?;
         let served = Served {
-            reviews: self.reviews,
-            gate: self.gate,
+            reviews: self.serves == Serves::Reviews,
+            gate: self.serves == Serves::Gate,
             chain: Some(self.certificate.chain()),
             now: unix_seconds(SystemTime::now()),
         };

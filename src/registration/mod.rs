@@ -7,4 +7,4 @@ mod compare;
 mod look;
 
 pub use compare::{Served, called, compare};
-pub use look::{Registration, RegistrationMetrics};
+pub use look::{Registration, RegistrationMetrics, Serves};

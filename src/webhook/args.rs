@@ -1,16 +1,14 @@
-//! The flags of `serve`.
+//! The flags that `serve` and `gate` share.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Args;
 use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
-use clap::{Args, ValueEnum};
 use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 
-use crate::admission::MutateVerdict;
 use crate::cluster::ClusterArgs;
 use crate::flags;
-use crate::gate::GateSettings;
 use crate::http::{Interface, ListenAddr};
 use crate::policy_watch::WatchedPolicyArgs;
 use crate::probes::ProbeArgs;
@@ -19,9 +17,9 @@ use crate::telemetry::LogArgs;
 /// How long a server in a cluster keeps serving after SIGTERM, until the rest of the cluster knows that it stops.
 const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
 
-/// The flags of `serve`.
+/// The flags of a webhook server.
 #[derive(Debug, Args)]
-pub struct ServeArgs {
+pub struct WebhookArgs {
     /// Where admission reviews are answered: a port, or an address with a port.
     /// With --self-signed, a port alone means 127.0.0.1
     #[arg(long, env = "POOLGATE_LISTEN", default_value = "8443", value_name = "ADDR")]
@@ -69,46 +67,16 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub policy: WatchedPolicyArgs,
 
-    /// Refuse to start if the file of --policy cannot be used. Without this flag the built-in policy is used in place of a
-    /// file with mistakes
-    #[arg(
-        long,
-        env = "POOLGATE_POLICY_REQUIRED",
-        value_parser = BoolishValueParser::new(),
-        requires = "policy",
-        conflicts_with = "policy_optional"
-    )]
-    pub policy_required: bool,
-
-    /// Whether /mutate denies as /validate does; off if another webhook changes NodePools after poolgate
-    #[arg(
-        long,
-        env = "POOLGATE_MUTATE_VERDICT",
-        value_enum,
-        default_value = "on",
-        value_name = "ON|OFF"
-    )]
-    mutate_verdict: Switch,
-
     /// How long to keep answering after SIGTERM, until no more requests arrive
     /// [default: 10s, with --self-signed 0s]
     #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = flags::time)]
     shutdown_delay: Option<Duration>,
 
     #[command(flatten)]
-    pub gate: GateArgs,
-
-    #[command(flatten)]
     pub cluster: ClusterArgs,
 
     #[command(flatten)]
     pub log: LogArgs,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Switch {
-    On,
-    Off,
 }
 
 /// Where the certificate comes from.
@@ -150,7 +118,7 @@ pub enum CertificateChoiceError {
     NoAuthority,
 }
 
-impl ServeArgs {
+impl WebhookArgs {
     /// Where the certificate comes from: exactly one of two ways.
     pub fn certificate(&self) -> Result<CertificateChoice, CertificateChoiceError> {
         match (self.self_signed, &self.tls_cert, &self.tls_key) {
@@ -198,55 +166,6 @@ impl ServeArgs {
         self.karpenter_version
             .map_or_else(TargetKarpenter::default, TargetKarpenter::from)
     }
-
-    /// Whether `/mutate` denies.
-    pub fn mutate_verdict(&self) -> MutateVerdict {
-        match self.mutate_verdict {
-            Switch::On => MutateVerdict::On,
-            Switch::Off => MutateVerdict::Off,
-        }
-    }
-}
-
-/// The flags of the gate.
-#[derive(Debug, Args)]
-pub struct GateArgs {
-    /// Answer at /gate and /gate/strict whether a NodeClaim may be created within spec.limits.nodes of its NodePool. If that
-    /// cannot be decided, /gate admits and /gate/strict denies. Needs a cluster
-    #[arg(long, env = "POOLGATE_GATE", value_parser = BoolishValueParser::new())]
-    gate: bool,
-
-    /// Serve only the gate, not /mutate and /validate, so that a gate that is not ready blocks no reviews. It starts even
-    /// if the policy cannot be read
-    #[arg(long, env = "POOLGATE_GATE_ONLY", value_parser = BoolishValueParser::new())]
-    gate_only: bool,
-
-    /// Admit NodeClaims above the limit, and only count them
-    #[arg(long, env = "POOLGATE_GATE_OBSERVE", value_parser = BoolishValueParser::new())]
-    gate_observe: bool,
-}
-
-/// `--gate-observe` without the gate: there is nothing to observe.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--gate-observe changes what the gate does: add --gate or --gate-only, or leave out --gate-observe")]
-pub struct ObserveWithoutGate;
-
-impl GateArgs {
-    /// Whether NodePools are not reviewed.
-    pub fn is_alone(&self) -> bool {
-        self.gate_only
-    }
-
-    /// The settings of the gate; `None` if it is not served.
-    pub fn settings(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
-        let is_open = self.gate || self.gate_only;
-        if self.gate_observe && !is_open {
-            return Err(ObserveWithoutGate);
-        }
-        Ok(is_open.then_some(GateSettings {
-            observe: self.gate_observe,
-        }))
-    }
 }
 
 #[cfg(test)]
@@ -258,12 +177,12 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        serve: ServeArgs,
+        args: WebhookArgs,
     }
 
-    fn parse(line: &str) -> ServeArgs {
-        let words = std::iter::once("serve").chain(line.split_whitespace());
-        Line::try_parse_from(words).expect(line).serve
+    fn parse(line: &str) -> WebhookArgs {
+        let words = std::iter::once("poolgate").chain(line.split_whitespace());
+        Line::try_parse_from(words).expect(line).args
     }
 
     #[test]
@@ -313,23 +232,8 @@ mod tests {
             "--cert-poll-interval 0s",
             "--log-format xml",
         ] {
-            let words = std::iter::once("serve").chain(line.split_whitespace());
+            let words = std::iter::once("poolgate").chain(line.split_whitespace());
             assert!(Line::try_parse_from(words).is_err(), "{line}");
         }
-    }
-
-    fn gate(line: &str) -> GateArgs {
-        parse(line).gate
-    }
-
-    #[test]
-    fn the_gate_is_open_where_it_is_asked_for() {
-        assert!(gate("").settings().is_ok_and(|gate| gate.is_none()));
-        let settings = |line: &str| gate(line).settings().expect(line).expect(line);
-        assert!(!settings("--gate").observe);
-        assert!(settings("--gate --gate-observe").observe);
-        assert!(settings("--gate-only --gate-observe").observe);
-        assert!(gate("--gate-only").is_alone() && !gate("--gate").is_alone());
-        assert_eq!(gate("--gate-observe").settings().err(), Some(ObserveWithoutGate));
     }
 }

@@ -9,8 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use crate::admission::{Endpoint, Summary};
-use crate::gate::OnError;
+use crate::admission::Summary;
 use crate::telemetry::{Label, Registry};
 
 /// The upper ends of the latency buckets, in seconds: from a cached small review to the longest deadline.
@@ -18,22 +17,26 @@ const LATENCY_BUCKETS: [f64; 13] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0, 30.0,
 ];
 
-/// The paths that receive reviews.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
-    /// NodePools are reviewed.
-    Review(Endpoint),
-    /// The gate decides on a NodeClaim. This says what happens if it cannot decide.
-    Gate(OnError),
+/// A path that receives reviews, and its metrics, looked up once, so that no request has to.
+#[derive(Debug)]
+pub struct Route {
+    name: &'static str,
+    in_flight: Gauge,
+    latency: Histogram,
 }
 
 impl Route {
     /// The word for logs and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Review(endpoint) => endpoint.as_str(),
-            Self::Gate(OnError::Allow) => "gate",
-            Self::Gate(OnError::Deny) => "gate/strict",
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Counts a request until its answer is ready.
+    pub fn begin(&self) -> InFlight<'_> {
+        self.in_flight.inc();
+        InFlight {
+            route: self,
+            began: Instant::now(),
         }
     }
 }
@@ -42,20 +45,11 @@ impl Route {
 #[derive(Debug)]
 pub struct WebhookMetrics {
     requests: Family<RequestLabels, Counter>,
+    in_flight: Family<[Label; 1], Gauge>,
+    latency: Family<[Label; 1], Histogram>,
     reviews: Family<ReviewLabels, Counter>,
     findings: Family<RuleLabel, Counter>,
     malformed: Counter,
-    mutate: EndpointMetrics,
-    validate: EndpointMetrics,
-    gate: EndpointMetrics,
-    strict_gate: EndpointMetrics,
-}
-
-/// The metrics of one endpoint, looked up once, so that no request has to.
-#[derive(Debug)]
-struct EndpointMetrics {
-    in_flight: Gauge,
-    latency: Histogram,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -81,65 +75,47 @@ struct RuleLabel {
 /// A request that is being answered; counted until it is dropped.
 #[derive(Debug)]
 pub struct InFlight<'a> {
-    metrics: &'a EndpointMetrics,
+    route: &'a Route,
     began: Instant,
 }
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.metrics.in_flight.dec();
-        self.metrics.latency.observe(self.began.elapsed().as_secs_f64());
+        self.route.in_flight.dec();
+        self.route.latency.observe(self.began.elapsed().as_secs_f64());
     }
 }
 
 impl WebhookMetrics {
     /// Registers the numbers.
     pub fn register(registry: &mut Registry) -> Self {
-        let requests = registry.metric("webhook_requests", "Requests by HTTP status");
-        let in_flight: Family<[Label; 1], Gauge> =
-            registry.metric("webhook_requests_in_flight", "Requests being answered");
-        let latency = registry.with(
-            "webhook_latency_seconds",
-            "Time from a request's head to its answer",
-            Family::<[Label; 1], Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS)),
-        );
-        let endpoint = |route: Route| {
-            let label = [("webhook", route.as_str())];
-            EndpointMetrics {
-                in_flight: in_flight.get_or_create_owned(&label),
-                latency: latency.get_or_create_owned(&label),
-            }
-        };
         Self {
-            requests,
+            requests: registry.metric("webhook_requests", "Requests by HTTP status"),
+            in_flight: registry.metric("webhook_requests_in_flight", "Requests being answered"),
+            latency: registry.with(
+                "webhook_latency_seconds",
+                "Time from a request's head to its answer",
+                Family::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS)),
+            ),
             reviews: registry.metric("webhook_reviews", "Reviews by verdict"),
             findings: registry.metric("webhook_findings", "Rules that denied or warned"),
             malformed: registry.metric("webhook_malformed", "Bodies that are not a review"),
-            mutate: endpoint(Route::Review(Endpoint::Mutate)),
-            validate: endpoint(Route::Review(Endpoint::Validate)),
-            gate: endpoint(Route::Gate(OnError::Allow)),
-            strict_gate: endpoint(Route::Gate(OnError::Deny)),
         }
     }
 
-    /// Counts a request until its answer is ready.
-    pub fn begin(&self, route: Route) -> InFlight<'_> {
-        let metrics = match route {
-            Route::Review(Endpoint::Mutate) => &self.mutate,
-            Route::Review(Endpoint::Validate) => &self.validate,
-            Route::Gate(OnError::Allow) => &self.gate,
-            Route::Gate(OnError::Deny) => &self.strict_gate,
-        };
-        metrics.in_flight.inc();
-        InFlight {
-            metrics,
-            began: Instant::now(),
+    /// A path of this name.
+    pub fn route(&self, name: &'static str) -> Route {
+        let label = [("webhook", name)];
+        Route {
+            name,
+            in_flight: self.in_flight.get_or_create_owned(&label),
+            latency: self.latency.get_or_create_owned(&label),
         }
     }
 
     /// Counts an answer; `route` is `None` if the path is not one of them.
-    pub fn answered(&self, route: Option<Route>, status: StatusCode) {
-        let webhook = route.map_or("none", Route::as_str);
+    pub fn answered(&self, route: Option<&Route>, status: StatusCode) {
+        let webhook = route.map_or("none", Route::name);
         self.requests
             .get_or_create(&RequestLabels {
                 webhook,
@@ -149,11 +125,11 @@ impl WebhookMetrics {
     }
 
     /// Counts the result of a review.
-    pub fn reviewed(&self, route: Route, summary: &Summary<'_>) {
+    pub fn reviewed(&self, route: &Route, summary: &Summary<'_>) {
         let yes = |flag: bool| if flag { "true" } else { "false" };
         self.reviews
             .get_or_create(&ReviewLabels {
-                webhook: route.as_str(),
+                webhook: route.name(),
                 operation: summary.operation,
                 verdict: summary.verdict.as_str(),
                 patched: yes(summary.patched),

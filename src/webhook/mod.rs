@@ -1,15 +1,22 @@
-//! `poolgate serve`: admission reviews over HTTPS. Does not depend on NodePools: a body is passed to
-//! [`crate::admission`], and its answer is sent back.
+//! A webhook server, without what it decides: HTTPS with the certificate and the client CA of its flags, bodies within
+//! bounds, deadlines, and answers to what is no review. `serve` and `gate` are such servers.
 
 mod args;
 mod body;
-mod deadline;
+pub mod deadline;
 mod heavy;
+mod intake;
 mod metrics;
-mod nodeclaims;
 mod rejection;
-mod routes;
-mod serve;
+mod server;
 
-pub use args::ServeArgs;
-pub use serve::serve;
+pub use args::{CertificateChoice, WebhookArgs};
+pub use intake::Intake;
+pub use metrics::Route;
+pub use rejection::Rejection;
+pub use server::WebhookServer;
+
+#[cfg(test)]
+pub use heavy::HeavyThread;
+#[cfg(test)]
+pub use metrics::WebhookMetrics;

@@ -20,10 +20,8 @@ const EXCERPT: usize = 300;
 #[derive(Debug, thiserror::Error)]
 pub enum Rejection {
     /// The path is unknown.
-    #[error(
-        "post an AdmissionReview to /mutate or /validate, with --gate also to /gate; there is nothing at `{0}`"
-    )]
-    Path(String),
+    #[error("post an AdmissionReview to {served}; there is nothing at `{path}`")]
+    Path { path: String, served: &'static str },
     /// The method is not POST.
     #[error("{0} is not answered here: post an AdmissionReview")]
     Method(String),
@@ -51,8 +49,11 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    pub fn path(uri: &Uri) -> Self {
-        Self::Path(uri.path().to_owned())
+    pub fn path(uri: &Uri, served: &'static str) -> Self {
+        Self::Path {
+            path: uri.path().to_owned(),
+            served,
+        }
     }
 
     pub fn method(method: &Method) -> Self {
@@ -69,7 +70,7 @@ impl Rejection {
     /// What kind of mistake it is, in a word, and the status of its answer.
     pub fn kind(&self) -> (&'static str, StatusCode) {
         match self {
-            Self::Path(_) => ("path", StatusCode::NOT_FOUND),
+            Self::Path { .. } => ("path", StatusCode::NOT_FOUND),
             Self::Method(_) => ("method", StatusCode::METHOD_NOT_ALLOWED),
             Self::ContentType(_) => ("content_type", StatusCode::UNSUPPORTED_MEDIA_TYPE),
             Self::TooLarge => ("too_large", StatusCode::PAYLOAD_TOO_LARGE),

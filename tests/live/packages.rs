@@ -261,7 +261,7 @@ fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
     }
     let objects = charted(&["--set=gate.enabled=true", "--set=reconciler.enabled=true"]);
     for (deployment, flag) in [
-        ("poolgate-gate", "--gate-observe"),
+        ("poolgate-gate", "--observe"),
         ("poolgate-reconciler", "--observe"),
     ] {
         let arguments = &container(&objects, deployment)["args"];

@@ -47,8 +47,8 @@ fn every_metric_is_documented_and_every_documented_metric_is_there() {
     let cluster = kubeconfig(refusing());
     let cluster = ["--kubeconfig", cluster.path().to_str().expect("a path")];
     let serve = registered(&Poolgate::serve());
-    let gate = registered(&Poolgate::start(
-        &[&["--self-signed", "--gate"], &cluster[..]].concat(),
+    let gate = registered(&Poolgate::start_gate(
+        &[&["--self-signed"], &cluster[..]].concat(),
     ));
     let reconcile = registered(&Running::start(
         Running::directory(),

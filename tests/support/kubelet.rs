@@ -45,7 +45,10 @@ impl Pod {
         let volumes = directory.path().to_owned();
         write_volumes(plane, namespace, &spec, &volumes);
         let mut arguments = command_line(plane, namespace, &spec, &volumes);
-        if arguments.iter().any(|argument| argument == "serve") {
+        if arguments
+            .iter()
+            .any(|argument| ["serve", "gate"].contains(&argument.as_str()))
+        {
             arguments.push("--listen=127.0.0.1:0".into());
         }
         // Said by the harness, too.

@@ -1,4 +1,4 @@
-//! A real `poolgate serve`.
+//! A real `poolgate serve`, or a `poolgate gate`.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -36,9 +36,18 @@ impl Poolgate {
 
     /// Starts one as the arguments say, and waits until it is ready.
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_as("serve", arguments)
+    }
+
+    /// Starts a gate as the arguments say, and waits until it is ready.
+    pub(crate) fn start_gate(arguments: &[&str]) -> Self {
+        Self::start_as("gate", arguments)
+    }
+
+    fn start_as(command: &str, arguments: &[&str]) -> Self {
         let directory = Running::directory();
         let ca = directory.path().join("ca.crt");
-        let mut all = vec!["serve", "--listen=127.0.0.1:0"];
+        let mut all = vec![command, "--listen=127.0.0.1:0"];
         all.extend(arguments);
         if arguments.contains(&"--self-signed") {
             all.extend(["--ca-out", ca.to_str().expect("a path in UTF-8")]);

@@ -15,6 +15,14 @@ impl Poolgate {
         server
     }
 
+    /// Starts a gate of this cluster, and waits until it knows which Karpenter is installed.
+    pub(crate) fn gate_watching(kubeconfig: &Path, arguments: &[&str]) -> Self {
+        let kubeconfig = flag("kubeconfig", kubeconfig);
+        let gate = Self::start_gate(&[&["--self-signed", &kubeconfig], arguments].concat());
+        gate.wait_until_reported("NodePool definition: watching\n");
+        gate
+    }
+
     /// Starts one of several gates that show the same certificate, and waits until it watches all that it decides by.
     pub(crate) fn replica(kubeconfig: &Path, pki: &Pki, arguments: &[&str]) -> Self {
         let own = [
@@ -23,7 +31,7 @@ impl Poolgate {
             flag("tls-key", &pki.server_key),
         ];
         let own = own.each_ref().map(String::as_str);
-        let server = Self::start(&[&own[..], &["--gate", "--shutdown-delay=0s"], arguments].concat());
+        let server = Self::start_gate(&[&own[..], &["--shutdown-delay=0s"], arguments].concat());
         for line in [
             "NodeClaims: watching\n",
             "node limit ledgers: watching\n",

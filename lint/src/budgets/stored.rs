@@ -24,7 +24,7 @@ fn above_limit(object: &Value, pool: &NodePool<'_>) -> Option<String> {
     (limit < Quantity::from(i64::from(nodes))).then(|| {
         format!(
             "The status counts {nodes} nodes, more than limits.nodes allows. Karpenter checks the limit before it \
-             launches a batch of nodes, not during it, and removes none because of it: it launches no more until enough nodes are gone for other reasons, and replaces none until it is gone. poolgate's gate (serve --gate) prevents this."
+             launches a batch of nodes, not during it, and removes none because of it: it launches no more until enough nodes are gone for other reasons, and replaces none until it is gone. poolgate's gate prevents this."
         )
     })
 }

@@ -213,7 +213,7 @@ readinessProbe:
     optional: true
 {{- end }}
 
-{{- /* A webhook server. Of (root, name, values, args, https, probe). */ -}}
+{{- /* A webhook server. Of (root, name, values, command, args, https, probe). */ -}}
 {{- define "poolgate.server" -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -248,7 +248,7 @@ spec:
       containers:
         - {{ include "poolgate.container" .root | indent 10 | trim }}
           args:
-            - serve
+            - {{ .command }}
             {{- with .args }}
             {{- toYaml . | nindent 12 }}
             {{- end }}

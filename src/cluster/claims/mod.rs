@@ -4,7 +4,8 @@
 mod follower;
 mod object;
 mod views;
+mod watch;
 
-pub use follower::ClaimFollower;
 pub use object::NodeClaim;
 pub use views::{ClaimViews, Listed};
+pub use watch::ClaimWatch;

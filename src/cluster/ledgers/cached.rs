@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use poolgate_core::nodelimit::ledger::{FirstSeen, Moment};
 
+use super::metrics::LedgerMetrics;
 use super::object::{self, BrokenLedger, Stored};
-use crate::cluster::gate_metrics::GateMetrics;
 
 /// What is known of one ledger.
 #[derive(Debug)]
@@ -20,14 +20,14 @@ struct Cached {
 #[derive(Debug, Default)]
 pub struct CachedLedgers {
     by_name: HashMap<Box<str>, Cached>,
-    metrics: GateMetrics,
+    metrics: LedgerMetrics,
 }
 
 /// What a ConfigMap contains.
 pub type Read = Result<Stored, BrokenLedger>;
 
 impl CachedLedgers {
-    pub fn new(metrics: GateMetrics) -> Self {
+    pub fn new(metrics: LedgerMetrics) -> Self {
         Self {
             by_name: HashMap::new(),
             metrics,
@@ -85,7 +85,7 @@ impl CachedLedgers {
         if let Some(kept) = self.by_name.remove(name)
             && let Ok(stored) = kept.stored
         {
-            self.metrics.no_reservations(&stored.pool);
+            self.metrics.gone(&stored.pool);
         }
     }
 
@@ -119,7 +119,7 @@ impl CachedLedgers {
     /// Logs and counts a ledger that cannot be read, once for each time that it is written.
     fn tell(&self, name: &str, version: u64, error: &impl Display) {
         if self.version(name) != Some(version) {
-            self.metrics.unreadable_ledger();
+            self.metrics.unreadable();
             tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read; /gate/strict denies the NodeClaims of its pool until it is replaced or deleted");
         }
     }

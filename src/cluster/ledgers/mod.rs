@@ -3,10 +3,12 @@
 
 mod cached;
 mod follower;
+mod metrics;
 mod object;
 mod store;
 
 pub use cached::CachedLedgers;
 pub use follower::LedgerFollower;
+pub use metrics::LedgerMetrics;
 pub use object::{BrokenLedger, LABEL, Owner, Stored, path, read};
 pub use store::{LedgerError, LedgerStore};

@@ -17,12 +17,13 @@ use crate::support::wait::wait_for;
 /// after 5 minutes.
 const DEADLINE: Duration = Duration::from_mins(8);
 
-/// Real Karpenter behind `serve --gate` under failure policy Fail, with `reconcile` beside it. Tests that share one
+/// Real Karpenter behind `gate` under failure policy Fail, with `reconcile` beside it. Tests that share one
 /// keep to pools and Deployments of their own names.
 pub struct Guarded {
     pub cluster: KarpenterCluster,
     reconciler: Mutex<Option<Reconciler>>,
     gate: Mutex<Option<Poolgate>>,
+    reviews: Mutex<Option<Poolgate>>,
 }
 
 impl Guarded {
@@ -38,6 +39,7 @@ impl Guarded {
             cluster,
             reconciler: Mutex::default(),
             gate: Mutex::new(Some(gate)),
+            reviews: Mutex::default(),
         };
         guarded.reconcile(args);
         guarded
@@ -65,6 +67,7 @@ impl Guarded {
             cluster: KarpenterCluster::start(definition, repair, |_| ()).0,
             reconciler: Mutex::default(),
             gate: Mutex::default(),
+            reviews: Mutex::default(),
         }
     }
 
@@ -91,8 +94,10 @@ impl Guarded {
 
     /// Lets poolgate review NodePools too.
     pub fn review_pools(&self) {
-        let (base, ca) = self.with_gate(|gate| (gate.base_url(), gate.ca()));
-        self.cluster.plane().register_webhooks(&base, &ca);
+        let plane = self.cluster.plane();
+        let server = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Server), &[]);
+        plane.register_webhooks(&server.base_url(), &server.ca());
+        *lock(&self.reviews) = Some(server);
     }
 
     /// How many creations of NodeClaims the gate has denied so far because of limits of this mode.
@@ -166,8 +171,10 @@ impl Guarded {
     #[track_caller]
     pub fn pause(&self) {
         self.cluster.assert_alive();
-        if let Some(gate) = &mut *lock(&self.gate) {
-            gate.expect_alive();
+        for server in [&self.gate, &self.reviews] {
+            if let Some(server) = &mut *lock(server) {
+                server.expect_alive();
+            }
         }
         if let Some(reconciler) = &mut *lock(&self.reconciler) {
             reconciler.expect_alive();
@@ -200,7 +207,7 @@ fn whole(metric: f64) -> usize {
 
 /// A gate that fails closed: what it cannot decide in time, on a busy machine, is not to count against the limit.
 fn start_gate(plane: &ControlPlane) -> Poolgate {
-    let gate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Gate), &["--gate"]);
+    let gate = Poolgate::gate_watching(&plane.kubeconfig_by(Account::Gate), &[]);
     wait_for("the gate to watch NodeClaims", || {
         let (_, reported) = gate.probe("/readyz");
         reported.contains("NodeClaims: watching\n").then_some(())

@@ -44,7 +44,7 @@ fn a_new_authority_of_the_api_server_needs_no_restart() {
     };
 
     let mut fleet = Fleet::in_cluster(&plane);
-    let mut gate = Poolgate::serve_watching(&trusting(Account::Gate), &["--gate"]);
+    let mut gate = Poolgate::gate_watching(&trusting(Account::Gate), &[]);
     gate.wait_until_reported("NodeClaims: watching\n");
     plane.register_gate_for("gated-", &gate.base_url(), &gate.ca(), "Fail");
     let mut reconciler = Reconciler::start(&trusting(Account::Reconciler), &[]);

@@ -89,9 +89,10 @@ impl Installed {
             .unwrap_or_else(|| panic!("{name} is not there"))
     }
 
-    /// Calls go to this address, and what is not answered is denied.
-    pub fn call(&self, relay: &Relay) {
+    /// Calls of reviews and of the gate go to these addresses, and what is not answered is denied.
+    pub fn call(&self, [reviews, gate]: &[Relay; 2]) {
         for (path, name) in CONFIGURATIONS {
+            let relay = if name == "poolgate-gate" { gate } else { reviews };
             let mut configuration = self.configuration((path, name));
             for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
                 let called = webhook["clientConfig"]["service"]["path"]
@@ -209,9 +210,18 @@ impl Kubelet {
     }
 
     /// A server with the rights of an account, and with more arguments.
-    pub fn replica(&self, account: &Path, arguments: &[&str]) -> Poolgate {
+    pub fn server(&self, account: &Path, arguments: &[&str]) -> Poolgate {
+        Poolgate::start(&[&self.own(account)[..], arguments].concat())
+    }
+
+    /// The same of a gate.
+    pub fn gate(&self, account: &Path, arguments: &[&str]) -> Poolgate {
+        Poolgate::start_gate(&[&self.own(account)[..], arguments].concat())
+    }
+
+    fn own<'a>(&'a self, account: &'a Path) -> [&'a str; 7] {
         let [certificate, key] = &self.files;
-        let own = [
+        [
             "--cert-poll-interval=100ms",
             "--kubeconfig",
             account.to_str().expect("a path in UTF-8"),
@@ -219,8 +229,7 @@ impl Kubelet {
             certificate,
             "--tls-key",
             key,
-        ];
-        Poolgate::start(&[&own[..], arguments].concat())
+        ]
     }
 }
 
@@ -277,14 +286,19 @@ fn rotations_under_load_lose_no_admission() {
     let installed = Installed::new();
     let plane = &installed.plane;
     let keeper = installed.keeper(&[]);
-    let account = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
+    let [account, gates_account] =
+        ["poolgate", "poolgate-gate"].map(|name| plane.kubeconfig_of("poolgate-system", name));
     let kubelets = [Duration::ZERO, SLOW].map(|late| Kubelet::start(&installed, late));
-    let replicas = kubelets
+    let servers = kubelets.each_ref().map(|kubelet| kubelet.server(&account, &[]));
+    let gates = kubelets
         .each_ref()
-        .map(|kubelet| kubelet.replica(&account, &["--gate", LEDGERS]));
-    let relay = Relay::start();
-    relay.set_targets(replicas.iter().map(Poolgate::admission).collect());
-    installed.call(&relay);
+        .map(|kubelet| kubelet.gate(&gates_account, &[LEDGERS]));
+    let relays = [&servers, &gates].map(|replicas| {
+        let relay = Relay::start();
+        relay.set_targets(replicas.iter().map(Poolgate::admission).collect());
+        relay
+    });
+    installed.call(&relays);
     // From nothing to a denial.
     let bad = node_pool("bad", &json!({"limits": {"memory": "-1Gi"}}));
     wait_for("a denial by poolgate", || {
@@ -333,9 +347,9 @@ fn rotations_under_load_lose_no_admission() {
         "poolgate_certificate_load_errors_total",
     ]
     .map(|metric| {
-        replicas
-            .each_ref()
-            .map(|replica| replica.metric(metric).unwrap_or_default())
+        let replicas = servers.iter().chain(&gates);
+        let values = replicas.map(|replica| replica.metric(metric).unwrap_or_default());
+        values.collect::<Vec<_>>()
     });
     println!(
         "{authorities} CA rotations, {leaves} leaf rotations, {swaps} swaps: {} requests, loads {loads:?}",

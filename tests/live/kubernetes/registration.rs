@@ -111,7 +111,7 @@ fn the_base_and_its_overlays_apply() {
     let deployment = object(&plane, strict, "Deployment", "poolgate-gate");
     let pod = &deployment["spec"]["template"]["spec"];
     let args = pod["containers"][0]["args"].to_string();
-    assert!(args.starts_with("[\"serve\",\"--gate-only\","), "{args}");
+    assert!(args.starts_with("[\"gate\","), "{args}");
     assert_eq!(
         pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
             [0]["matchExpressions"][0],

@@ -51,44 +51,47 @@ fn pool<'r>(report: &'r Value, name: &str) -> &'r Value {
     pools.iter().find(|pool| pool["name"] == name).expect(name)
 }
 
-/// A cluster with poolgate in it, whose webhooks are called at the relay; drops in the order of its fields.
+/// A cluster with poolgate in it, whose webhooks are called at the relays; drops in the order of its fields.
 struct Served {
-    server: Poolgate,
-    relay: Relay,
+    servers: [Poolgate; 2],
+    relays: [Relay; 2],
     _kubelet: Kubelet,
     _keeper: Running,
     installed: Installed,
 }
 
 impl Served {
-    /// One server, with the policy that is stored; no webhook reaches it yet.
+    /// A server and a gate, with the policy that is stored; no webhook reaches them yet.
     fn start() -> Self {
         let installed = Installed::new();
         let mut keeper = installed.keeper(&[]);
         keeper.wait_until_ready();
         let kubelet = Kubelet::start(&installed, Duration::ZERO);
-        let account = installed.plane.kubeconfig_of("poolgate-system", "poolgate-gate");
+        let account = |name| installed.plane.kubeconfig_of("poolgate-system", name);
         let policy = installed.client.get(POLICY).expect("a policy")["data"]["policy.yaml"].clone();
         let file = installed.plane.directory().join("policy.yaml");
         fs::write(&file, policy.as_str().expect("a text")).expect("a file");
-        let server = kubelet.replica(
-            &account,
-            &["--gate", LEDGERS, &format!("--policy={}", file.display())],
-        );
-        let relay = Relay::start();
-        installed.call(&relay);
+        let policy = format!("--policy={}", file.display());
+        let servers = [
+            kubelet.server(&account("poolgate"), &[&policy]),
+            kubelet.gate(&account("poolgate-gate"), &[LEDGERS, &policy]),
+        ];
+        let relays = [Relay::start(), Relay::start()];
+        installed.call(&relays);
         Self {
-            server,
-            relay,
+            servers,
+            relays,
             _kubelet: kubelet,
             _keeper: keeper,
             installed,
         }
     }
 
-    /// Lets the API server reach it.
+    /// Lets the API server reach them.
     fn open(&self) {
-        self.relay.set_targets(vec![self.server.admission()]);
+        for (relay, server) in self.relays.iter().zip(&self.servers) {
+            relay.set_targets(vec![server.admission()]);
+        }
         wait_for("all to answer", || {
             (answers(&report(&self.installed, &[]).1) == all(Some(true))).then_some(())
         });
@@ -124,7 +127,7 @@ fn status_reports_which_webhooks_answer_by_asking_them() {
         assert!(webhook["certificateEnds"].is_string(), "{webhook:#}");
     }
 
-    // A dead server whose failures are ignored: nothing else would report it.
+    // Dead servers whose failures are ignored: nothing else would report it.
     for configuration in [
         (MUTATING, "poolgate"),
         (VALIDATING, "poolgate"),
@@ -135,7 +138,9 @@ fn status_reports_which_webhooks_answer_by_asking_them() {
         let (path, name) = configuration;
         installed.client.replace(&format!("{path}/{name}"), &ignoring);
     }
-    served.server.signal("KILL");
+    for server in &served.servers {
+        server.signal("KILL");
+    }
     let (code, ignored) = wait_for("the failures to be ignored", || {
         let (code, report) = report(installed, &[]);
         (answers(&report) == all(Some(false))).then_some((code, report))

@@ -101,8 +101,8 @@ fn check_hard_limit(
         limit.is_some_and(|limit| limit.is_whole() && !limit.is_negative())
     };
     if expires && drains_without_end(pool) && mode == Some(NodeLimitMode::Hard) && is_limited() {
-        // Without a written mode and without the gate, no limit blocks a replacement.
-        let severity = if written.is_some() || findings.context.claims.is_some() {
+        // Who writes no mode may have no gate, and without it no limit blocks a replacement.
+        let severity = if written.is_some() {
             Severity::Warning
         } else {
             Severity::Info

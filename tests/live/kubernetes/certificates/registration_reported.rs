@@ -14,7 +14,7 @@ fn a_server_reports_what_is_wrong_with_its_registration_and_stays_ready() {
     keeper.terminate();
     let account = installed.plane.kubeconfig_of("poolgate-system", "poolgate");
     let kubelet = Kubelet::start(&installed, Duration::ZERO);
-    let server = kubelet.replica(&account, &[]);
+    let server = kubelet.server(&account, &[]);
     let validating = installed.configuration((VALIDATING, "poolgate"));
     let policy = validating["webhooks"][0]["failurePolicy"]
         .as_str()

@@ -172,7 +172,7 @@ fn many_at_once_share_what_is_left() {
 
 #[test]
 fn an_observing_gate_counts_what_it_would_deny() {
-    let gated = Gated::start("seen-", &["--gate-observe"]);
+    let gated = Gated::start("seen-", &["--observe"]);
     gated.apply(&pool("seen", Some(1)));
     gated.create(&claim("seen-a", "seen"));
     gated.create(&claim("seen-b", "seen"));
@@ -213,19 +213,14 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
 }
 
 #[test]
-fn a_gate_alone_starts_without_a_readable_policy_and_keeps_the_mode_of_the_ledger() {
+fn a_gate_starts_without_a_readable_policy_and_keeps_the_mode_of_the_ledger() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("policy.yaml");
     let soft = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults:\n  nodeLimitMode: Soft\n";
     std::fs::write(&file, soft).expect("a policy");
     let path = file.to_str().expect("UTF-8");
     published().plane.create_ledger_namespace("standin");
-    let start = || {
-        Gated::start_with(
-            "standin-",
-            &["--gate-only", "--namespace=standin", "--policy", path],
-        )
-    };
+    let start = || Gated::start("standin-", &["--namespace=standin", "--policy", path]);
     let gated = start();
     gated.apply(&pool("standin", Some(1)));
     let mut going = claim("standin-a", "standin");
@@ -284,9 +279,7 @@ fn a_ledger_of_a_later_release_is_reported_and_not_written_over() {
 #[test]
 fn a_static_pool_is_scaled_and_gated_by_the_same_limit() {
     let gated = Gated::start("static-", &[]);
-    gated
-        .plane
-        .register_webhooks_for("static-", &gated.poolgate.base_url(), &gated.poolgate.ca());
+    published().ask_about("static-");
     let mut fixed = pool("static-pool", Some(3));
     fixed["spec"]["replicas"] = json!(1);
     gated.apply(&fixed);

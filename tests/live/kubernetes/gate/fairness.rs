@@ -88,7 +88,7 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
         "components/gate/rbac.yaml",
     ]);
     let kubeconfig = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
-    let poolgate = Poolgate::serve_watching(&kubeconfig, &["--gate-only", LEDGERS]);
+    let poolgate = Poolgate::gate_watching(&kubeconfig, &[LEDGERS]);
     plane.register_prompt_gate_for("", &poolgate.base_url(), &poolgate.ca(), "Fail");
     let client = Client::of(&plane);
     let nodepools = "/apis/karpenter.sh/v1/nodepools";

@@ -23,12 +23,8 @@ pub fn ledger_path(pool: &str) -> String {
 
 impl Gated {
     pub fn start(prefix: &str, args: &[&str]) -> Self {
-        Self::start_with(prefix, &[&["--gate"], args].concat())
-    }
-
-    pub fn start_with(prefix: &str, args: &[&str]) -> Self {
         let plane = &published().plane;
-        let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Gate), args);
+        let poolgate = Poolgate::gate_watching(&plane.kubeconfig_by(Account::Gate), args);
         plane.register_gate_for(prefix, &poolgate.base_url(), &poolgate.ca(), "Fail");
         let client = Client::of(plane);
         Self {

@@ -1,4 +1,4 @@
-//! Reviews of NodeClaims for the gate: which of them the gate decides on, and the texts of its answers.
+//! Reviews of NodeClaims: which of them the gate decides on, and the texts of its answers.
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,9 @@ use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
 use poolgate_core::nodelimit::ledger::{Denial, Full};
 use poolgate_core::value::label::label_value;
 
-use super::answer::{self, Answer, DenialStatus};
-use super::envelope::{self, AdmissionRequest, Malformed, Operation, Text, text};
-use super::inquiry;
+use crate::admission::answer::{self, DenialStatus};
+use crate::admission::envelope::{self, AdmissionRequest, Operation, Text, text};
+use crate::admission::{Answer, Malformed, inquiry};
 
 /// The name of a denial of the gate in audit annotations.
 const RULE: &str = "node-limit";

@@ -1,0 +1,78 @@
+//! The watch of all NodeClaims, as `serve` and the gate run it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use kube::Client;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::follower::ClaimFollower;
+use super::views::ClaimViews;
+use crate::cluster::collection::Collection;
+use crate::cluster::metrics::WatchMetrics;
+use crate::cluster::watch::Watch;
+use crate::lifecycle::StatusLine;
+use crate::objects::NODE_CLAIMS;
+
+/// How long departed NodeClaims are remembered, at least: longer than a reservation lives.
+const DEPARTURES_PERIOD: Duration = Duration::from_mins(2);
+
+/// The watch before it starts.
+#[derive(Debug)]
+pub struct ClaimWatch {
+    meanwhile: &'static str,
+    line: Arc<ArcSwap<String>>,
+}
+
+impl ClaimWatch {
+    /// Its name in logs and metrics.
+    pub const NAME: &'static str = "nodeclaims";
+
+    /// A watch in whose absence poolgate does this.
+    pub fn new(meanwhile: &'static str) -> Self {
+        Self {
+            meanwhile,
+            line: Arc::default(),
+        }
+    }
+
+    /// Where its state is reported.
+    pub fn line(&self) -> Arc<ArcSwap<String>> {
+        Arc::clone(&self.line)
+    }
+
+    /// Its line of `/readyz`.
+    pub fn detail(&self) -> StatusLine {
+        StatusLine::new("NodeClaims", &self.line)
+    }
+
+    /// Keeps these views up to date until the process stops.
+    pub async fn run(self, client: Client, views: Rc<RefCell<ClaimViews>>, metrics: WatchMetrics) {
+        let watch = Watch {
+            name: Self::NAME,
+            meanwhile: self.meanwhile,
+            fields: None,
+            labels: None,
+            line: self.line,
+            metrics,
+            retry: Arc::default(),
+        };
+        let follower = ClaimFollower::new(Rc::clone(&views));
+        tokio::join!(
+            watch.run(Collection::new(client, NODE_CLAIMS), follower),
+            forget_departures(&views),
+        );
+    }
+}
+
+async fn forget_departures(views: &RefCell<ClaimViews>) {
+    let mut departures = interval(DEPARTURES_PERIOD);
+    departures.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        departures.tick().await;
+        views.borrow_mut().forget_departures();
+    }
+}

@@ -1,0 +1,50 @@
+//! The metrics of the gate.
+
+use poolgate_core::karpenter::NodeLimitMode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+
+use crate::cluster::ledgers::LedgerMetrics;
+use crate::telemetry::{Counters, Label, Registry};
+
+/// The metrics of the gate.
+#[derive(Debug, Clone, Default)]
+pub struct GateMetrics {
+    decisions: Family<[Label; 3], Counter>,
+    pub errors: Counters,
+    pub reads: Counters,
+    pub ledgers: LedgerMetrics,
+    releases: Counter,
+    stale: Counter,
+}
+
+impl GateMetrics {
+    /// Registers the metrics.
+    pub fn register(registry: &mut Registry) -> Self {
+        Self {
+            decisions: registry.metric("gate_decisions", "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit"),
+            errors: registry.counters("gate_errors", "Creations of NodeClaims that could not be decided; /gate admitted them, /gate/strict denied them", "reason"),
+            reads: registry.counters("gate_reads", "Reads from the API server for decisions that the watches could not answer", "resource"),
+            ledgers: LedgerMetrics::register(registry),
+            releases: registry.metric("gate_reservations_cancelled", "Reservations that were cancelled because their answer could not be sent"),
+            stale: registry.metric("gate_stale_denials", "Denials at the limit by a count that was older than the request, because the NodeClaims took too long to list"),
+        }
+    }
+
+    pub fn decided(&self, decision: &'static str, mode: Option<NodeLimitMode>, dry_run: bool) {
+        let labels = [
+            ("decision", decision),
+            ("mode", mode.map_or("none", NodeLimitMode::as_str)),
+            ("dry_run", if dry_run { "true" } else { "false" }),
+        ];
+        self.decisions.get_or_create(&labels).inc();
+    }
+
+    pub fn released(&self, count: usize) {
+        self.releases.inc_by(count as u64);
+    }
+
+    pub fn stale(&self) {
+        self.stale.inc();
+    }
+}

@@ -1,0 +1,44 @@
+//! Starts `poolgate gate` from its flags.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::args::GateArgs;
+use super::metrics::GateMetrics;
+use super::routes::{ClaimWebhook, PATHS};
+use super::runner::GateRunner;
+use crate::cluster::{ClusterMetrics, required_cluster};
+use crate::cluster_thread::Cluster;
+use crate::lifecycle;
+use crate::policy_watch::IfUnusable;
+use crate::registration::Serves;
+use crate::webhook::{CertificateChoice, WebhookServer};
+
+/// How many threads have connections. The work on a request is done on the cluster's thread.
+const WORKERS: usize = 1;
+
+/// Serves until a signal. Returns the exit code: 0 after a clean stop.
+pub fn gate(args: GateArgs) -> anyhow::Result<ExitCode> {
+    let certificate = args.webhook.certificate()?;
+    args.webhook.log.install()?;
+    lifecycle::run(run(args, certificate))
+}
+
+async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
+    let config = required_cluster(&args.webhook.cluster).await?;
+    let mut server = WebhookServer::prepare(&args.webhook, certificate, IfUnusable::StandIn).await?;
+    let (view, policy) = (Arc::clone(&server.view), server.policy.clone());
+    let metrics = GateMetrics::register(&mut server.process.registry);
+    let (gate, runner) = GateRunner::open(args.observe, Arc::clone(&view), policy.clone(), metrics);
+
+    let metrics = ClusterMetrics::register(&mut server.process.registry);
+    let cluster = Cluster::new(config, view, policy, metrics).with(server.registration(Serves::Gate));
+    server.process.details.extend(cluster.details());
+    server.process.details.extend(runner.details());
+    let definition_read = cluster.definition_read();
+    let watch = cluster.watch(|client, config, metrics| runner.run(client, config, metrics))?;
+    server.process.tasks.spawn("cluster watch", watch);
+
+    let webhook = ClaimWebhook::new(gate, server.about(), server.intake(PATHS)?);
+    server.run(webhook.router(), WORKERS, definition_read).await
+}

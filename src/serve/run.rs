@@ -1,0 +1,69 @@
+//! Starts `poolgate serve` from its flags.
+
+use std::cell::RefCell;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use tokio_util::sync::CancellationToken;
+
+use super::args::ServeArgs;
+use super::routes::{PATHS, PoolWebhook};
+use crate::admission::Reviewer;
+use crate::cluster::ClusterMetrics;
+use crate::cluster::claims::{ClaimViews, ClaimWatch};
+use crate::cluster_thread::Cluster;
+use crate::lifecycle;
+use crate::registration::Serves;
+use crate::webhook::{CertificateChoice, WebhookServer};
+
+/// Serves until a signal. Returns the exit code: 0 after a clean stop.
+pub fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
+    let certificate = args.webhook.certificate()?;
+    args.webhook.log.install()?;
+    lifecycle::run(run(args, certificate))
+}
+
+/// How many reviews are done at the same time. A few threads are enough for a cluster, and each may need the memory
+/// of a review.
+fn workers() -> usize {
+    available_parallelism().map_or(1, |cores| cores.get().min(4))
+}
+
+async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
+    let mut server = WebhookServer::prepare(&args.webhook, certificate, args.if_unusable()).await?;
+    let definition_read = start_cluster(&mut server).await?;
+    let reviewer = Reviewer::new(
+        server.policy.clone(),
+        Arc::clone(&server.view),
+        args.mutate_verdict(),
+    );
+    let reviewer = reviewer.answering_inquiries(server.about());
+    let webhook = PoolWebhook::new(reviewer, server.intake(PATHS)?);
+    server.run(webhook.router(), workers(), definition_read).await
+}
+
+/// Starts to watch the cluster, if there is one. The token is cancelled when everything has been read that the server
+/// needs before it is ready.
+async fn start_cluster(server: &mut WebhookServer<'_>) -> anyhow::Result<CancellationToken> {
+    let metrics = ClusterMetrics::register(&mut server.process.registry);
+    let registration = server.registration(Serves::Reviews);
+    let (view, policy) = (Arc::clone(&server.view), server.policy.clone());
+    let found = Cluster::find(&server.args.cluster, view, policy, metrics).await?;
+    let Some(cluster) = found else {
+        let nothing_to_read = CancellationToken::new();
+        nothing_to_read.cancel();
+        return Ok(nothing_to_read);
+    };
+    let cluster = cluster.with(registration);
+    let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool");
+    server.process.details.extend(cluster.details());
+    server.process.details.push(claims.detail());
+    let definition_read = cluster.definition_read();
+    let views = ClaimViews::new(Arc::clone(&server.view));
+    let watch = cluster
+        .watch(|client, _, metrics| claims.run(client, Rc::new(RefCell::new(views)), metrics.watches))?;
+    server.process.tasks.spawn("cluster watch", watch);
+    Ok(definition_read)
+}
