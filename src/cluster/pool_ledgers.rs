@@ -1,8 +1,6 @@
 //! What the reconciler needs of ledgers: it reads them, and writes the victims of a termination. Only the gate writes
 //! reservations.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -12,8 +10,8 @@ use poolgate_core::nodelimit::ledger::{Ledger, Termination, Uid};
 use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, ReplacementState};
 
 use super::api::Deadline;
-use super::clock::{Clock, wall_seconds};
-use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerError, LedgerMetrics, LedgerStore, Owner};
+use super::clock::wall_seconds;
+use super::ledgers::{self, BrokenLedger, LedgerError, LedgerStore, Owner};
 
 /// The ledgers of pools, as the reconciler uses them.
 pub struct PoolLedgers {
@@ -23,9 +21,8 @@ pub struct PoolLedgers {
 impl PoolLedgers {
     /// The ledgers in `namespace`.
     pub fn new(client: Client, namespace: &str) -> Self {
-        let kept = Rc::new(RefCell::new(CachedLedgers::new(LedgerMetrics::default())));
         Self {
-            store: LedgerStore::new(client, namespace, kept, Clock::start()),
+            store: LedgerStore::new(client, namespace),
         }
     }
 

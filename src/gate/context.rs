@@ -18,7 +18,7 @@ use crate::admission::{CachedPool, ClusterView};
 use crate::cluster::Collection;
 use crate::cluster::claims::ClaimViews;
 use crate::cluster::clock::Clock;
-use crate::cluster::ledgers::{CachedLedgers, LedgerStore};
+use crate::cluster::ledgers::{CachedLedgers, CachingLedgerStore, LedgerStore};
 use crate::cluster::pools::Pool;
 use crate::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::policy_watch::PolicyInForce;
@@ -41,7 +41,7 @@ pub struct GateContext {
 
 /// A client, and what is read and stored with it.
 pub struct Way {
-    pub store: LedgerStore,
+    pub store: CachingLedgerStore,
     pub pools: Collection<Pool>,
 }
 
@@ -62,7 +62,11 @@ impl GateContext {
         let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&shared.view))));
         let lists = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_CLAIMS));
         let way = |client: Client| Way {
-            store: LedgerStore::new(client.clone(), namespace, Rc::clone(&ledgers), clock),
+            store: CachingLedgerStore::new(
+                LedgerStore::new(client.clone(), namespace),
+                Rc::clone(&ledgers),
+                clock,
+            ),
             pools: Collection::new(client, NODE_POOLS),
         };
         Self {

@@ -11,4 +11,4 @@ pub use cached::CachedLedgers;
 pub use follower::LedgerFollower;
 pub use metrics::LedgerMetrics;
 pub use object::{BrokenLedger, LABEL, Owner, Stored, path, read};
-pub use store::{LedgerError, LedgerStore};
+pub use store::{CachingLedgerStore, LedgerError, LedgerStore};

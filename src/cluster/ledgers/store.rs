@@ -13,11 +13,9 @@ use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
 use crate::cluster::collection::Collection;
 
-/// Reads and writes ledgers, and caches them.
+/// Reads and writes ledgers.
 pub struct LedgerStore {
     objects: Collection<ConfigMap>,
-    kept: Rc<RefCell<CachedLedgers>>,
-    clock: Clock,
 }
 
 /// Why a ledger was not read or not written.
@@ -41,25 +39,18 @@ pub enum LedgerError {
 }
 
 impl LedgerStore {
-    /// The ledgers in `namespace`, cached there.
-    pub fn new(client: Client, namespace: &str, kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
+    /// The ledgers in `namespace`.
+    pub fn new(client: Client, namespace: &str) -> Self {
         Self {
             objects: Collection::new(client, &object::path(namespace)),
-            kept,
-            clock,
         }
     }
 
     /// Reads the ledger of a pool as it is now.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<Stored>, LedgerError> {
-        let name = object::name(pool);
-        let Some(object) = self.objects.get_opt(&name).by(by).await? else {
-            self.kept.borrow_mut().remove(&name);
-            return Ok(None);
-        };
-        let read = object::read_of(&object, Some(pool));
-        self.kept.borrow_mut().put(&name, read.clone(), self.clock.now());
-        Ok(Some(read?))
+        let object = self.objects.get_opt(&object::name(pool)).by(by).await?;
+        let read = object.map(|object| object::read_of(&object, Some(pool)));
+        Ok(read.transpose()?)
     }
 
     /// Replaces the ledger of this resourceVersion, or stores a new one.
@@ -71,21 +62,67 @@ impl LedgerStore {
         by: Deadline,
     ) -> Result<Stored, LedgerError> {
         let object = object::write(owner, ledger, over);
-        let name = object::name(owner.name);
         let written = match over {
-            Some(_) => self.objects.replace(&name, &object).by(by).await,
+            Some(_) => {
+                self.objects
+                    .replace(&object::name(owner.name), &object)
+                    .by(by)
+                    .await
+            }
             None => self.objects.create(&object).by(by).await,
         };
-        let read = object::read(&written.map_err(|error| failed(error, over.is_some()))?);
-        let version = match &read {
-            Ok(stored) => stored.version,
-            Err(broken) => broken.version,
+        Ok(object::read(
+            &written.map_err(|error| failed(error, over.is_some()))?,
+        )?)
+    }
+}
+
+/// Reads and writes ledgers, and caches them.
+pub struct CachingLedgerStore {
+    store: LedgerStore,
+    kept: Rc<RefCell<CachedLedgers>>,
+    clock: Clock,
+}
+
+impl CachingLedgerStore {
+    /// These ledgers, cached there.
+    pub fn new(store: LedgerStore, kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
+        Self { store, kept, clock }
+    }
+
+    /// Reads the ledger of a pool as it is now.
+    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<Stored>, LedgerError> {
+        let read = self.store.read(pool, by).await;
+        let (name, mut kept) = (object::name(pool), self.kept.borrow_mut());
+        match &read {
+            Ok(None) => kept.remove(&name),
+            Ok(Some(stored)) => kept.put(&name, Ok(stored.clone()), self.clock.now()),
+            Err(LedgerError::Broken(broken)) => kept.put(&name, Err(broken.clone()), self.clock.now()),
+            Err(_) => {}
+        }
+        read
+    }
+
+    /// Replaces the ledger of this resourceVersion, or stores a new one.
+    pub async fn write(
+        &self,
+        owner: Owner<'_>,
+        ledger: &Ledger,
+        over: Option<u64>,
+        by: Deadline,
+    ) -> Result<Stored, LedgerError> {
+        let written = self.store.write(owner, ledger, over, by).await;
+        let read = match &written {
+            Ok(stored) => Some((stored.version, Ok(stored.clone()))),
+            Err(LedgerError::Broken(broken)) => Some((broken.version, Err(broken.clone()))),
+            Err(_) => None,
         };
-        // The watch may have reported a later write already, and does not report it a second time.
-        self.kept
-            .borrow_mut()
-            .put_newer(&name, version, read.clone(), self.clock.now());
-        Ok(read?)
+        if let Some((version, read)) = read {
+            // The watch may have reported a later write already, and does not report it a second time.
+            let mut kept = self.kept.borrow_mut();
+            kept.put_newer(&object::name(owner.name), version, read, self.clock.now());
+        }
+        written
     }
 }
 
