@@ -56,7 +56,7 @@ impl Keeper {
                     if logged.as_ref() != Some(&text) {
                         tracing::error!(
                             error = text,
-                            "the certificates cannot be renewed; those that are stored stay"
+                            "the certificates cannot be renewed; the stored ones stay in use"
                         );
                         logged = Some(text);
                     }

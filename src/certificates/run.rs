@@ -76,4 +76,4 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What is logged while there is no client for the cluster.
-const MEANWHILE: &str = "the certificates that are stored stay";
+const MEANWHILE: &str = "the stored certificates stay in use";

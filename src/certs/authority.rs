@@ -24,7 +24,7 @@ pub enum AuthorityError {
     #[error("it must have exactly one certificate (a block BEGIN CERTIFICATE)")]
     Certificate,
     /// The certificate is not one of a CA that was made here.
-    #[error("the certificate is not of a CA that poolgate made")]
+    #[error("the certificate was not issued by a CA of poolgate")]
     Foreign,
     /// The key cannot be read.
     #[error("the key cannot be read: {0}")]

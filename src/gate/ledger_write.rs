@@ -48,7 +48,7 @@ impl LedgerWrite {
                 if self.over.is_none() && self.ledger.is_closed() {
                     tracing::warn!(
                         pool = &*self.pool,
-                        "the pool has NodeClaims and had no ledger: its limit is new, or the ledger was deleted; /gate/strict denies for about 50 s, until what was admitted before is known"
+                        "new ledger for a pool that already has NodeClaims: its limit is new, or the old ledger was deleted; /gate/strict denies for about 50 s, until earlier admissions are known"
                     );
                 }
             }
@@ -58,7 +58,7 @@ impl LedgerWrite {
         written.map(|_| ())
     }
 
-    /// The same, for what no request waits for: if another replica was faster, that one has written what matters.
+    /// Stores what no request waits for: if another replica was faster, that one has written what matters.
     pub async fn store_if_unchanged(
         &self,
         context: &GateContext,

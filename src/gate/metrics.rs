@@ -22,12 +22,12 @@ impl GateMetrics {
     /// Registers the metrics.
     pub fn register(registry: &mut Registry) -> Self {
         Self {
-            decisions: registry.metric("gate_decisions", "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit"),
-            errors: registry.counters("gate_errors", "Creations of NodeClaims that could not be decided; /gate admitted them, /gate/strict denied them", "reason"),
-            reads: registry.counters("gate_reads", "Reads from the API server for decisions that the watches could not answer", "resource"),
+            decisions: registry.metric("gate_decisions", "NodeClaim creations by the gate's decision and the limit's mode; none if the pool has no limit"),
+            errors: registry.counters("gate_errors", "NodeClaim creations that the gate could not decide: /gate admitted them, /gate/strict denied them", "reason"),
+            reads: registry.counters("gate_reads", "Reads from the API server for decisions for which the watches did not suffice", "resource"),
             ledgers: LedgerMetrics::register(registry),
-            releases: registry.metric("gate_reservations_cancelled", "Reservations that were cancelled because their answer could not be sent"),
-            stale: registry.metric("gate_stale_denials", "Denials at the limit by a count that was older than the request, because the NodeClaims took too long to list"),
+            releases: registry.metric("gate_reservations_cancelled", "Reservations cancelled because their answer could not be sent"),
+            stale: registry.metric("gate_stale_denials", "Denials at the limit by a count older than the request, because listing the NodeClaims took too long"),
         }
     }
 

@@ -189,8 +189,8 @@ pub fn sentence(pool: &str, denied: &Denial) -> String {
              keep track of; try again within a minute"
         ),
         Denial::LedgerLost => format!(
-            "NodePool {pool} may be at its node limit: poolgate has lost the record of who was admitted; within a \
-             minute it has counted again, and admits again"
+            "NodePool {pool} may be at its node limit: poolgate has lost the record of admissions and is \
+             counting again; try again within a minute"
         ),
     }
 }

@@ -290,7 +290,7 @@ impl<'a> Round<'a> {
             return;
         }
         let creations = undecided.len();
-        tracing::warn!(pool = self.pool, %error, creations, "creations of NodeClaims could not be decided");
+        tracing::warn!(pool = self.pool, %error, creations, "NodeClaim creations could not be decided");
         for waiter in undecided {
             waiter.answer(Err(error.clone()));
         }

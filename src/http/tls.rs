@@ -110,7 +110,7 @@ pub enum HandshakeError {
     Timeout,
     #[error("{0}")]
     Failed(io::Error, TcpStream),
-    #[error("another connection got its slot")]
+    #[error("closed to make room for another connection")]
     Displaced,
 }
 

@@ -70,7 +70,7 @@ impl GrantedRights {
             Err(error) => {
                 let text = error.to_string();
                 if self.failure.as_ref() != Some(&text) {
-                    tracing::warn!(%error, "what this account may do to NodeClaims is not known");
+                    tracing::warn!(%error, "cannot find out what this account may do to NodeClaims");
                     self.failure = Some(text);
                 }
                 false

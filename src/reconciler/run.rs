@@ -63,7 +63,7 @@ async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     tracing::info!(
         nodes,
         limits,
-        "every mark is removed, and every lowered limit is restored"
+        "all marks are removed, and all lowered limits are restored"
     );
     Ok(ExitCode::SUCCESS)
 }

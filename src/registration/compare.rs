@@ -162,7 +162,7 @@ fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, 
     };
     let error = verify(chain, &authorities, &[name], served.now).err()?;
     let reason = reason(&error);
-    let text = format!("by its caBundle the certificate that is served is not trusted for {host}: {reason}");
+    let text = format!("caBundle does not trust the served certificate for {host}: {reason}");
     Some((Problem::Untrusted, text))
 }
 

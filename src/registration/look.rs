@@ -151,7 +151,7 @@ impl Registration {
                     tracing::warn!(
                         problem = problem.name(),
                         text,
-                        "the webhooks are not registered as they should be"
+                        "the webhooks are not registered correctly"
                     );
                 }
                 let registered = comparison.registered.iter();

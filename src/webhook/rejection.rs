@@ -35,7 +35,7 @@ pub enum Rejection {
     #[error("too many large requests at once: try again")]
     Busy,
     /// The body did not arrive in time.
-    #[error("the body did not come within {} ms", .0.as_millis())]
+    #[error("the body did not arrive within {} ms", .0.as_millis())]
     Late(Duration),
     /// The body broke off, or is not framed as HTTP requires.
     #[error("the body cannot be read: {0}")]

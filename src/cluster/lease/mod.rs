@@ -204,7 +204,7 @@ impl Candidate {
 
     fn resign(&self, why: &str) {
         if self.term.send_replace(None).is_some() {
-            tracing::warn!(identity = self.identity, why, "leading no more");
+            tracing::warn!(identity = self.identity, why, "no longer leading");
         }
     }
 
