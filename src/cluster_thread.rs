@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
 use kube::{Client, Config};
 use tokio::sync::Notify;
@@ -18,7 +17,7 @@ use crate::cluster::pools::PoolFollower;
 use crate::cluster::stored::StoredVerdicts;
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection};
-use crate::lifecycle::{StatusLine, on_own_thread};
+use crate::lifecycle::{StatusBoard, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Registration;
@@ -30,9 +29,9 @@ pub struct Cluster {
     view: Arc<ClusterView>,
     policy: PolicyInForce,
     metrics: ClusterMetrics,
-    release_line: Arc<ArcSwap<String>>,
-    definition_line: Arc<ArcSwap<String>>,
-    pools_line: Arc<ArcSwap<String>>,
+    release_line: StatusLine,
+    definition_line: StatusLine,
+    pools_line: StatusLine,
     definition_read: CancellationToken,
     registration: Option<Registration>,
 }
@@ -43,11 +42,12 @@ impl Cluster {
         args: &ClusterArgs,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
+        board: &StatusBoard,
         metrics: ClusterMetrics,
     ) -> Result<Option<Self>, ClusterConfigError> {
         let release = view.karpenter().release();
         match find(args).await? {
-            Found::Cluster(config) => Ok(Some(Self::new(*config, view, policy, metrics))),
+            Found::Cluster(config) => Ok(Some(Self::new(*config, view, policy, board, metrics))),
             Found::Unwanted => Ok(None),
             Found::Nowhere => {
                 tracing::info!(%release, "no kubeconfig, and not in a pod: no cluster is watched");
@@ -65,17 +65,20 @@ impl Cluster {
         config: Config,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
+        board: &StatusBoard,
         metrics: ClusterMetrics,
     ) -> Self {
         metrics.rules_for(&view.karpenter());
+        let release_line = board.line("rules for");
+        release_line.set(definition::rules_for(&view.karpenter()));
         Self {
             config,
-            release_line: Arc::new(ArcSwap::from_pointee(definition::rules_for(&view.karpenter()))),
+            release_line,
             view,
             policy,
             metrics,
-            definition_line: Arc::default(),
-            pools_line: Arc::default(),
+            definition_line: board.line("NodePool definition"),
+            pools_line: board.line("static NodePools"),
             definition_read: CancellationToken::new(),
             registration: None,
         }
@@ -91,17 +94,6 @@ impl Cluster {
         self.definition_read.clone()
     }
 
-    /// The lines of `/readyz`.
-    pub fn details(&self) -> Vec<StatusLine> {
-        let mut details = vec![
-            StatusLine::new("rules for", &self.release_line),
-            StatusLine::new("NodePool definition", &self.definition_line),
-            StatusLine::new("static NodePools", &self.pools_line),
-        ];
-        details.extend(self.registration.iter().map(Registration::detail));
-        details
-    }
-
     /// Starts the thread, which also does what `beside` returns. The returned future ends with the thread.
     pub fn watch<F: Future<Output = ()> + 'static>(
         self,
@@ -112,7 +104,7 @@ impl Cluster {
     }
 
     async fn run<F: Future<Output = ()>>(self, beside: impl FnOnce(Client, Config, ClusterMetrics) -> F) {
-        let lines = [&self.definition_line, &self.pools_line].map(Arc::clone);
+        let lines = [&self.definition_line, &self.pools_line].map(StatusLine::clone);
         let client = client_for_watches(&self.config, &lines, UNREAD, || {
             self.metrics.watches.errors.inc(DEFINITION);
         })

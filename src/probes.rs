@@ -13,7 +13,7 @@ use axum::routing::get;
 use clap::Args;
 
 use crate::http::ListenAddr;
-use crate::lifecycle::{Readiness, StatusLine};
+use crate::lifecycle::{Readiness, StatusBoard};
 use crate::telemetry::{CONTENT_TYPE, Registry};
 
 pub use process::Process;
@@ -40,7 +40,7 @@ struct Probes {
     /// Whether the process is ready.
     readiness: Arc<Readiness>,
     /// The lines of its parts in `/readyz`, below the answer itself.
-    details: Vec<StatusLine>,
+    board: StatusBoard,
     /// Its metrics.
     metrics: Registry,
 }
@@ -65,12 +65,7 @@ async fn ready(State(probes): State<Arc<Probes>>) -> (StatusCode, String) {
         None => (StatusCode::OK, "ok".into()),
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
     };
-    let mut answer = word + "\n";
-    for detail in &probes.details {
-        answer.push_str(&detail.line());
-        answer.push('\n');
-    }
-    (status, answer)
+    (status, word + "\n" + &probes.board.text())
 }
 
 async fn metrics(State(probes): State<Arc<Probes>>) -> Response {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use arc_swap::ArcSwap;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::decide::{Certificate, Now, Settings, Since, Step, next_step};
@@ -13,7 +12,7 @@ use super::objects::{AUTHORITY, LEAF, Meaning, Names, Read, trusting};
 use super::store::Store;
 use crate::certs::{Authority, unix_seconds};
 use crate::cluster::backoff;
-use crate::lifecycle::Readiness;
+use crate::lifecycle::{Readiness, StatusLine};
 
 /// How long a read and its step may take. It is less than the shortest wait, so in this time no other process can
 /// get far enough for the step to do harm.
@@ -32,7 +31,7 @@ pub struct Keeper {
     pub settings: Settings,
     pub interval: Duration,
     pub metrics: CertificatesMetrics,
-    pub line: Arc<ArcSwap<String>>,
+    pub line: StatusLine,
     pub readiness: Arc<Readiness>,
 }
 
@@ -52,7 +51,7 @@ impl Keeper {
                 Err(error) => {
                     self.metrics.failed();
                     let text = error.to_string();
-                    self.line.store(Arc::new(text.clone()));
+                    self.line.set(text.as_str());
                     if logged.as_ref() != Some(&text) {
                         tracing::error!(
                             error = text,
@@ -79,7 +78,7 @@ impl Keeper {
         since.saw(&meaning.seen, now.at);
         self.show(&meaning);
         let step = next_step(&meaning.seen, since, now, &self.settings);
-        self.line.store(Arc::new(described(&step, &meaning)));
+        self.line.set(described(&step, &meaning));
         match step {
             Step::MakeAuthority { previous } => {
                 self.make_authority(&read, &meaning, &previous, clock).await?;

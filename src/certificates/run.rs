@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use arc_swap::ArcSwap;
 
 use super::args::CertificatesArgs;
 use super::keeper::Keeper;
@@ -14,7 +13,7 @@ use super::objects::Names;
 use super::store::Store;
 use crate::cluster::{WatchMetrics, authority, client_for_watches, required_cluster};
 use crate::http::Interface;
-use crate::lifecycle::{self, Readiness, StatusLine};
+use crate::lifecycle::{self, Readiness};
 use crate::probes::Process;
 
 /// How long a step that has begun may take after the first signal. It can be cut off: the next process continues
@@ -36,9 +35,9 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     let metrics = CertificatesMetrics::register(&mut process.registry);
     let watches = WatchMetrics::register(&mut process.registry);
     let readiness = Arc::new(Readiness::default());
-    let line = Arc::new(ArcSwap::from_pointee("starting".into()));
+    let line = process.board.line(CERTIFICATES);
+    line.set("starting");
     let config = required_cluster(&args.cluster).await?;
-    process.details.push(StatusLine::new(CERTIFICATES, &line));
     let end = process.drain.clone();
     let mut process = process
         .answer_probes(&args.probes, Interface::All, Arc::clone(&readiness))

@@ -1,15 +1,14 @@
 //! The cluster of a command that needs one.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use arc_swap::ArcSwap;
 use hyper::header::{CONNECTION, HeaderValue};
 use kube::{Client, Config};
 use tokio::time::{sleep, timeout};
 
 use super::config::{ClusterArgs, ClusterConfigError, Found, find};
+use crate::lifecycle::StatusLine;
 
 /// How long making a client may take: a kubeconfig may run a program for its credentials.
 const CREDENTIALS: Duration = Duration::from_mins(1);
@@ -38,7 +37,7 @@ pub async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
 /// fails, `failed` is called.
 pub async fn client_for_watches(
     config: &Config,
-    lines: &[Arc<ArcSwap<String>>],
+    lines: &[StatusLine],
     meanwhile: &'static str,
     failed: impl Fn(),
 ) -> Client {
@@ -52,7 +51,7 @@ pub async fn client_for_watches(
         if error != before {
             tracing::warn!(%error, meanwhile, "no client for the cluster");
             for line in lines {
-                line.store(Arc::new(format!("not watching: {error}")));
+                line.set(format!("not watching: {error}"));
             }
             before = error;
         }
@@ -82,6 +81,7 @@ pub async fn client(config: Config) -> Result<Client, String> {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use http_body_util::Full;

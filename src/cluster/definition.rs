@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use poolgate_core::karpenter::{ApiVersion, Installed, NODEPOOL_DEFINITION, TargetKarpenter};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -11,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::metrics::ClusterMetrics;
 use super::watch::Follower;
 use crate::admission::ClusterView;
+use crate::lifecycle::StatusLine;
 use crate::objects::Definition;
 
 /// Selects the one definition, so that the right to read it is enough.
@@ -23,7 +23,7 @@ pub struct DefinitionFollower {
     /// Notified of every definition: a watch that waits until NodePools are served can begin.
     pub installed: Arc<Notify>,
     /// A line of `/readyz`: which Karpenter it is.
-    pub line: Arc<ArcSwap<String>>,
+    pub line: StatusLine,
     /// Cancelled when the definition was read for the first time, or does not exist.
     pub read: CancellationToken,
     /// Whether the list that is being read contains the definition.
@@ -100,7 +100,7 @@ impl DefinitionFollower {
         self.view.set_definition(installed);
         let now = self.view.karpenter();
         self.metrics.rules_for(&now);
-        self.line.store(Arc::new(rules_for(&now)));
+        self.line.set(rules_for(&now));
         let source = now.source().as_str();
         let definition = now.installed().map(|installed| installed.releases.to_string());
         let keeps_node_limit_mode = now.keeps_node_limit_mode(ApiVersion::V1);

@@ -9,7 +9,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures_util::StreamExt;
 use kube::api::{ListParams, WatchEvent, WatchParams};
@@ -21,6 +20,7 @@ use self::follower::{RawFollower, UnreadableObject};
 use super::api::described;
 use super::collection::{Collection, Source, turn_page};
 use super::metrics::WatchMetrics;
+use crate::lifecycle::StatusLine;
 
 /// How many objects a page of a list has: this limits the memory that a list takes.
 const PAGE: u32 = 200;
@@ -53,7 +53,7 @@ pub struct Watch {
     /// A label selector, where not all objects are watched.
     pub labels: Option<&'static str>,
     /// Its line of `/readyz`.
-    pub line: Arc<ArcSwap<String>>,
+    pub line: StatusLine,
     /// Its metrics.
     pub metrics: WatchMetrics,
     /// Notified when there is reason to try at once.
@@ -214,7 +214,7 @@ struct State {
 impl State {
     fn starting(watch: &Watch) -> Self {
         watch.metrics.is_up(watch.name, false);
-        watch.line.store(Arc::new("starting".into()));
+        watch.line.set("starting");
         Self {
             up: None,
             tries: backoff(),
@@ -225,14 +225,14 @@ impl State {
         if self.up != Some(true) {
             tracing::info!(watch = watch.name, "watching");
             watch.metrics.is_up(watch.name, true);
-            watch.line.store(Arc::new("watching".into()));
+            watch.line.set("watching");
             self.up = Some(true);
         }
     }
 
     fn down(&mut self, watch: &Watch, failure: &Failure) {
         watch.metrics.errors.inc(watch.name);
-        watch.line.store(Arc::new(format!("not watching: {failure}")));
+        watch.line.set(format!("not watching: {failure}"));
         if self.up == Some(false) {
             tracing::debug!(watch = watch.name, error = %failure, "still not watching");
         } else {

@@ -28,13 +28,14 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     let config = required_cluster(&args.webhook.cluster).await?;
     let mut server = WebhookServer::prepare(&args.webhook, certificate, IfUnusable::StandIn).await?;
     let (view, policy) = (Arc::clone(&server.view), server.policy.clone());
+    let board = server.process.board.clone();
     let metrics = GateMetrics::register(&mut server.process.registry);
-    let (gate, runner) = GateRunner::open(args.observe, Arc::clone(&view), policy.clone(), metrics);
+    let (gate, runner) = GateRunner::open(args.observe, Arc::clone(&view), policy.clone(), &board, metrics);
 
     let metrics = ClusterMetrics::register(&mut server.process.registry);
-    let cluster = Cluster::new(config, view, policy, metrics).with(server.registration(Serves::Gate));
-    server.process.details.extend(cluster.details());
-    server.process.details.extend(runner.details());
+    let registration = server.registration(Serves::Gate);
+    let registration = registration.map(|registration| registration.shown_on(&board));
+    let cluster = Cluster::new(config, view, policy, &board, metrics).with(registration);
     let definition_read = cluster.definition_read();
     let watch = cluster.watch(|client, config, metrics| runner.run(client, config, metrics))?;
     server.process.tasks.spawn("cluster watch", watch);

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use kube::{Client, Config};
 use tokio::sync::mpsc;
 
@@ -17,7 +16,7 @@ use crate::cluster::claims::ClaimWatch;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
 use crate::cluster::{ClusterMetrics, Collection, Watch, client_for_watches, without_kept_connections};
-use crate::lifecycle::StatusLine;
+use crate::lifecycle::{StatusBoard, StatusLine};
 use crate::policy_watch::PolicyInForce;
 
 /// What poolgate does while one of the watches is down.
@@ -29,7 +28,7 @@ pub struct GateRunner {
     questions: mpsc::Receiver<Message>,
     shared: Shared,
     claims: ClaimWatch,
-    ledgers_line: Arc<ArcSwap<String>>,
+    ledgers_line: StatusLine,
 }
 
 impl GateRunner {
@@ -38,6 +37,7 @@ impl GateRunner {
         observe: bool,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
+        board: &StatusBoard,
         metrics: GateMetrics,
     ) -> (Gate, Self) {
         let clock = Clock::start();
@@ -50,23 +50,15 @@ impl GateRunner {
                 clock,
                 metrics,
             },
-            claims: ClaimWatch::new(MEANWHILE),
-            ledgers_line: Arc::default(),
+            claims: ClaimWatch::new(MEANWHILE, board),
+            ledgers_line: board.line("node limit ledgers"),
         };
         (gate, side)
     }
 
-    /// The lines of `/readyz`.
-    pub fn details(&self) -> [StatusLine; 2] {
-        [
-            self.claims.detail(),
-            StatusLine::new("node limit ledgers", &self.ledgers_line),
-        ]
-    }
-
     /// Watches and decides until the process stops.
     pub async fn run(self, usual: Client, cluster: Config, metrics: ClusterMetrics) {
-        let lines = [self.claims.line(), Arc::clone(&self.ledgers_line)];
+        let lines = [self.claims.line(), self.ledgers_line.clone()];
         let fresh = client_for_watches(&without_kept_connections(&cluster), &lines, MEANWHILE, || {
             metrics.watches.errors.inc(ClaimWatch::NAME);
         })

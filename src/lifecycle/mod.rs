@@ -7,7 +7,7 @@ mod tasks;
 
 use std::io;
 
-pub use readiness::{Need, Readiness, StatusLine};
+pub use readiness::{Need, Readiness, StatusBoard, StatusLine};
 pub use signals::{Signal, Signals};
 pub use tasks::{PartError, Tasks, on_own_thread};
 

@@ -2,8 +2,8 @@
 //! down that is not needed, its line says so, and the process stays ready.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
@@ -57,25 +57,45 @@ impl Readiness {
     }
 }
 
-/// The line of a part of the process in `/readyz`: its state, as a text that the part keeps up to date.
-#[derive(Debug)]
-pub struct StatusLine {
-    part: &'static str,
-    state: Arc<ArcSwap<String>>,
-}
+/// The lines of `/readyz`, one for each part of the process, in the order in which they were taken. Clones are the same board.
+#[derive(Debug, Clone, Default)]
+pub struct StatusBoard(Arc<Mutex<Vec<(&'static str, StatusLine)>>>);
 
-impl StatusLine {
-    /// The line of a part that writes its state to `state`.
-    pub fn new(part: &'static str, state: &Arc<ArcSwap<String>>) -> Self {
-        Self {
-            part,
-            state: Arc::clone(state),
-        }
+impl StatusBoard {
+    /// A new line for this part.
+    pub fn line(&self, part: &'static str) -> StatusLine {
+        let line = StatusLine::default();
+        self.parts().push((part, line.clone()));
+        line
     }
 
-    /// The state, as one line without its end.
-    pub fn line(&self) -> String {
-        format!("{}: {}", self.part, self.state.load())
+    /// All lines as they are now, each with its end.
+    pub fn text(&self) -> String {
+        let parts = self.parts();
+        let lines = parts
+            .iter()
+            .map(|(part, line)| format!("{part}: {}\n", line.state()));
+        lines.collect()
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Vec<(&'static str, StatusLine)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The state of one part as a text, which the part keeps up to date. Clones are the same line.
+#[derive(Debug, Clone, Default)]
+pub struct StatusLine(Arc<ArcSwap<String>>);
+
+impl StatusLine {
+    /// From now on this is the state.
+    pub fn set(&self, state: impl Into<String>) {
+        self.0.store(Arc::new(state.into()));
+    }
+
+    /// The state.
+    pub fn state(&self) -> Arc<String> {
+        self.0.load_full()
     }
 }
 

@@ -11,7 +11,7 @@ use poolgate_lint::policy_file::LoadError;
 use super::metrics::PolicyMetrics;
 use super::watch::{IfUnusable, PolicyFile, PolicyInForce};
 use crate::flags;
-use crate::lifecycle::{StatusLine, Tasks};
+use crate::lifecycle::{StatusBoard, Tasks};
 use crate::polled_file::Polled;
 use crate::telemetry::Registry;
 
@@ -39,7 +39,7 @@ impl WatchedPolicyArgs {
         if_unusable: IfUnusable,
         registry: &mut Registry,
         tasks: &mut Tasks,
-        details: &mut Vec<StatusLine>,
+        board: &StatusBoard,
     ) -> Result<PolicyInForce, LoadError> {
         let metrics = PolicyMetrics::register(registry);
         let Some(path) = self.policy.clone() else {
@@ -48,9 +48,9 @@ impl WatchedPolicyArgs {
             return Ok(Policy::default().into());
         };
         let loads = metrics.loads.clone();
-        let file = PolicyFile::new(path, self.policy_optional, if_unusable, metrics);
+        let line = board.line("policy");
+        let file = PolicyFile::new(path, self.policy_optional, if_unusable, line, metrics);
         let policy = file.in_force.clone();
-        details.push(StatusLine::new("policy", &file.line));
         let file = Polled::open(file, loads).await?;
         tasks.spawn("policy watch", file.watch(self.policy_poll_interval));
         Ok(policy)

@@ -10,6 +10,7 @@ use poolgate_lint::policy_file::{self, LoadError, placed};
 use tokio::sync::watch;
 
 use super::metrics::PolicyMetrics;
+use crate::lifecycle::StatusLine;
 use crate::polled_file::{Load, read_in_time};
 use poolgate_core::sha256::sha256;
 
@@ -85,19 +86,25 @@ pub struct PolicyFile {
     /// The name of the policy in force.
     name: String,
     /// What `/readyz` says of it.
-    pub line: Arc<ArcSwap<String>>,
+    line: StatusLine,
     metrics: PolicyMetrics,
 }
 
 impl PolicyFile {
-    pub fn new(path: PathBuf, is_optional: bool, if_unusable: IfUnusable, metrics: PolicyMetrics) -> Self {
+    pub fn new(
+        path: PathBuf,
+        is_optional: bool,
+        if_unusable: IfUnusable,
+        line: StatusLine,
+        metrics: PolicyMetrics,
+    ) -> Self {
         Self {
             path,
             is_optional,
             if_unusable,
             in_force: Policy::default().into(),
             name: String::new(),
-            line: Arc::default(),
+            line,
             metrics,
         }
     }
@@ -166,7 +173,7 @@ impl Load for PolicyFile {
 
     fn rejected(&self, error: &LoadError) {
         let line = format!("{} stays in force: {}", self.name, error.brief());
-        self.line.store(Arc::new(line));
+        self.line.set(line);
         tracing::error!(%error, "the policy file cannot be used; the previous policy stays in force");
     }
 
@@ -175,7 +182,7 @@ impl Load for PolicyFile {
     }
 
     fn unchanged(&self) {
-        self.line.store(Arc::new(format!("{} is in force", self.name)));
+        self.line.set(format!("{} is in force", self.name));
     }
 }
 
@@ -200,7 +207,7 @@ mod tests {
     struct File(tempfile::TempDir);
 
     /// What others see of an open file.
-    struct Seen(PolicyInForce, Arc<ArcSwap<String>>);
+    struct Seen(PolicyInForce, StatusLine);
 
     impl Seen {
         fn enforcement(&self) -> Enforcement {
@@ -208,7 +215,7 @@ mod tests {
         }
 
         fn line(&self) -> String {
-            self.1.load().to_string()
+            self.1.state().to_string()
         }
     }
 
@@ -238,8 +245,14 @@ mod tests {
         ) -> Result<(Seen, Polled<PolicyFile>), LoadError> {
             let metrics = PolicyMetrics::default();
             let loads = metrics.loads.clone();
-            let file = PolicyFile::new(self.path(), is_optional, if_unusable, metrics);
-            let seen = Seen(file.in_force.clone(), Arc::clone(&file.line));
+            let file = PolicyFile::new(
+                self.path(),
+                is_optional,
+                if_unusable,
+                StatusLine::default(),
+                metrics,
+            );
+            let seen = Seen(file.in_force.clone(), file.line.clone());
             Ok((seen, Polled::open(file, loads).await?))
         }
     }

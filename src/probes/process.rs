@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{MAX_CONNECTIONS, ProbeArgs, Probes, router};
 use crate::http::{self, BindError, HttpMetrics, Interface, Server, Workers};
-use crate::lifecycle::{PartError, Readiness, Signal, Signals, StatusLine, SystemError, Tasks};
+use crate::lifecycle::{PartError, Readiness, Signal, Signals, StatusBoard, SystemError, Tasks};
 use crate::telemetry::{Registry, count_panics};
 
 /// A process that starts: its parts register their metrics and add their tasks.
@@ -19,7 +19,7 @@ pub struct Process {
     pub http_metrics: HttpMetrics,
     pub tasks: Tasks,
     /// The lines of the parts in `/readyz`, below the answer itself.
-    pub details: Vec<StatusLine>,
+    pub board: StatusBoard,
     /// Cancelled after a signal, when work that has begun is to be finished.
     pub drain: CancellationToken,
     signals: Signals,
@@ -45,7 +45,7 @@ impl Process {
             http_metrics: HttpMetrics::register(&mut registry),
             registry,
             tasks: Tasks::default(),
-            details: Vec::new(),
+            board: StatusBoard::default(),
             drain: CancellationToken::new(),
             signals: Signals::listen()?,
         })
@@ -60,7 +60,7 @@ impl Process {
     ) -> Result<Running, BindError> {
         let probes = Probes {
             readiness: Arc::clone(&readiness),
-            details: self.details,
+            board: self.board,
             metrics: self.registry,
         };
         let server = Server {

@@ -77,11 +77,10 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
             IfUnusable::Fail,
             &mut process.registry,
             &mut process.tasks,
-            &mut process.details,
+            &process.board,
         )
         .await?;
-    let lines = Lines::new(args.observe);
-    process.details.extend(lines.details());
+    let lines = Lines::of(&process.board, args.observe);
     let metrics = ReconcileMetrics::register(&mut process.registry);
     metrics.observing(args.observe);
     let work = Work {

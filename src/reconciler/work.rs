@@ -4,7 +4,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
 use kube::{Client, Config};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
@@ -21,7 +20,7 @@ use crate::cluster::{
     Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch, WatchMetrics,
     authority, client_for_watches, ledgers_path,
 };
-use crate::lifecycle::{Readiness, StatusLine, on_own_thread};
+use crate::lifecycle::{Readiness, StatusBoard, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::policy_watch::PolicyInForce;
 
@@ -46,34 +45,31 @@ pub struct Work {
 /// The lines of `/readyz`.
 #[derive(Debug)]
 pub struct Lines {
-    leader: Arc<ArcSwap<String>>,
-    watches: [Arc<ArcSwap<String>>; Watched::ALL.len()],
+    leader: StatusLine,
+    watches: [StatusLine; Watched::ALL.len()],
 }
 
 impl Lines {
-    pub fn new(observe: bool) -> Self {
-        let leader = if observe {
+    /// Takes them from the board: nothing is known yet.
+    pub fn of(board: &StatusBoard, observe: bool) -> Self {
+        let leader = board.line("leader");
+        leader.set(if observe {
             "no election: --observe writes nothing"
         } else {
             "not yet known"
-        };
-        Self {
-            leader: Arc::new(ArcSwap::from_pointee(leader.into())),
-            watches: Watched::ALL.map(|_| Arc::new(ArcSwap::from_pointee("starting".into()))),
-        }
+        });
+        let watches = Watched::ALL.map(|watch| {
+            let line = board.line(watch.name());
+            line.set("starting");
+            line
+        });
+        Self { leader, watches }
     }
 
-    pub fn details(&self) -> Vec<StatusLine> {
-        let leader = StatusLine::new("leader", &self.leader);
-        let watches = Watched::ALL.iter().zip(&self.watches);
-        let watches = watches.map(|(watch, line)| StatusLine::new(watch.name(), line));
-        std::iter::once(leader).chain(watches).collect()
-    }
-
-    fn of(&self, watched: Watched) -> Arc<ArcSwap<String>> {
+    fn watch(&self, watched: Watched) -> StatusLine {
         let mut lines = Watched::ALL.iter().zip(&self.watches);
         let line = lines.find(|(watch, _)| **watch == watched);
-        line.map(|(_, line)| Arc::clone(line)).unwrap_or_default()
+        line.map(|(_, line)| line.clone()).unwrap_or_default()
     }
 }
 
@@ -130,7 +126,7 @@ impl Work {
             LEASE,
             identity(),
             self.args.lease_duration,
-            Arc::clone(&self.lines.leader),
+            self.lines.leader.clone(),
         );
         (Some(candidate), leadership)
     }
@@ -169,7 +165,7 @@ impl Work {
                 Watched::Ledgers => Some(LEDGER_LABEL),
                 _ => None,
             },
-            line: self.lines.of(watched),
+            line: self.lines.watch(watched),
             metrics: self.watches.clone(),
             retry: Arc::default(),
         }

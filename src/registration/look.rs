@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use arc_swap::ArcSwap;
 use kube::Client;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -13,7 +12,7 @@ use super::compare::{Comparison, Problem, Registered, Served, compare};
 use crate::certs::{Current, unix_seconds};
 use crate::cluster::WatchMetrics;
 use crate::cluster::webhooks::{self, OF_REVIEWS, OF_THE_GATE};
-use crate::lifecycle::StatusLine;
+use crate::lifecycle::{StatusBoard, StatusLine};
 use crate::telemetry::{Label, Registry};
 
 /// How often it is read.
@@ -81,7 +80,7 @@ pub struct Registration {
     /// The certificate that is served.
     certificate: Arc<Current>,
     serves: Serves,
-    line: Arc<ArcSwap<String>>,
+    line: StatusLine,
     metrics: RegistrationMetrics,
 }
 
@@ -91,14 +90,17 @@ impl Registration {
         Self {
             certificate,
             serves,
-            line: Arc::new(ArcSwap::from_pointee("not yet read".into())),
+            line: StatusLine::default(),
             metrics,
         }
     }
 
-    /// Its line of `/readyz`.
-    pub fn detail(&self) -> StatusLine {
-        StatusLine::new(NAME, &self.line)
+    /// Shows on this board what it finds.
+    #[must_use]
+    pub fn shown_on(self, board: &StatusBoard) -> Self {
+        let line = board.line(NAME);
+        line.set("not yet read");
+        Self { line, ..self }
     }
 
     /// Reads and compares until the process stops.
@@ -171,6 +173,6 @@ impl Registration {
                 line
             }
         };
-        self.line.store(Arc::new(line));
+        self.line.set(line);
     }
 }

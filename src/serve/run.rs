@@ -47,19 +47,18 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
 /// Starts to watch the cluster, if there is one. The token is cancelled when everything has been read that the server
 /// needs before it is ready.
 async fn start_cluster(server: &mut WebhookServer<'_>) -> anyhow::Result<CancellationToken> {
+    let board = server.process.board.clone();
     let metrics = ClusterMetrics::register(&mut server.process.registry);
     let registration = server.registration(Serves::Reviews);
     let (view, policy) = (Arc::clone(&server.view), server.policy.clone());
-    let found = Cluster::find(&server.args.cluster, view, policy, metrics).await?;
+    let found = Cluster::find(&server.args.cluster, view, policy, &board, metrics).await?;
     let Some(cluster) = found else {
         let nothing_to_read = CancellationToken::new();
         nothing_to_read.cancel();
         return Ok(nothing_to_read);
     };
-    let cluster = cluster.with(registration);
-    let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool");
-    server.process.details.extend(cluster.details());
-    server.process.details.push(claims.detail());
+    let cluster = cluster.with(registration.map(|registration| registration.shown_on(&board)));
+    let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool", &board);
     let definition_read = cluster.definition_read();
     let views = ClaimViews::new(Arc::clone(&server.view));
     let watch = cluster

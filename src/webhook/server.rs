@@ -64,7 +64,7 @@ impl<'a> WebhookServer<'a> {
                 if_unusable,
                 &mut process.registry,
                 &mut process.tasks,
-                &mut process.details,
+                &process.board,
             )
             .await?;
         Ok(Self {

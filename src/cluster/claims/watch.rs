@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use kube::Client;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -14,7 +13,7 @@ use super::views::ClaimViews;
 use crate::cluster::collection::Collection;
 use crate::cluster::metrics::WatchMetrics;
 use crate::cluster::watch::Watch;
-use crate::lifecycle::StatusLine;
+use crate::lifecycle::{StatusBoard, StatusLine};
 use crate::objects::NODE_CLAIMS;
 
 /// How long departed NodeClaims are remembered, at least: longer than a reservation lives.
@@ -24,7 +23,7 @@ const DEPARTURES_PERIOD: Duration = Duration::from_mins(2);
 #[derive(Debug)]
 pub struct ClaimWatch {
     meanwhile: &'static str,
-    line: Arc<ArcSwap<String>>,
+    line: StatusLine,
 }
 
 impl ClaimWatch {
@@ -32,21 +31,16 @@ impl ClaimWatch {
     pub const NAME: &'static str = "nodeclaims";
 
     /// A watch in whose absence poolgate does this.
-    pub fn new(meanwhile: &'static str) -> Self {
+    pub fn new(meanwhile: &'static str, board: &StatusBoard) -> Self {
         Self {
             meanwhile,
-            line: Arc::default(),
+            line: board.line("NodeClaims"),
         }
     }
 
     /// Where its state is reported.
-    pub fn line(&self) -> Arc<ArcSwap<String>> {
-        Arc::clone(&self.line)
-    }
-
-    /// Its line of `/readyz`.
-    pub fn detail(&self) -> StatusLine {
-        StatusLine::new("NodeClaims", &self.line)
+    pub fn line(&self) -> StatusLine {
+        self.line.clone()
     }
 
     /// Keeps these views up to date until the process stops.

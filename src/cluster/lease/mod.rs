@@ -7,10 +7,8 @@
 mod leadership;
 mod silence;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
@@ -21,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::api::{ApiError, Deadline};
 use super::collection::Collection;
+use crate::lifecycle::StatusLine;
 use leadership::Term;
 
 pub use leadership::Leadership;
@@ -48,7 +47,7 @@ pub struct Candidate {
     term: watch::Sender<Option<Term>>,
     /// How many terms there were.
     terms: u64,
-    line: Arc<ArcSwap<String>>,
+    line: StatusLine,
     /// The failure that was logged last, so that it is logged once.
     logged: Option<String>,
 }
@@ -61,7 +60,7 @@ impl Candidate {
         name: &'static str,
         identity: String,
         duration: Duration,
-        line: Arc<ArcSwap<String>>,
+        line: StatusLine,
     ) -> (Self, Leadership) {
         let (term, leadership) = watch::channel(None);
         let candidate = Self {
@@ -180,7 +179,7 @@ impl Candidate {
                 self.terms += u64::from(!held);
                 let (number, until) = (self.terms, begun + self.renewal());
                 self.term.send_replace(Some(Term { number, until }));
-                self.line.store(Arc::new("this replica".into()));
+                self.line.set("this replica");
                 if !held {
                     tracing::info!(identity = self.identity, "leading");
                 }
@@ -188,14 +187,14 @@ impl Candidate {
             Ok(false) => {
                 self.logged = None;
                 self.resign("another replica has the Lease");
-                self.line.store(Arc::new(self.holder()));
+                self.line.set(self.holder());
             }
             Err(error) if error.is_conflict() => {}
             Err(error) => {
                 let text = error.to_string();
                 if self.logged.as_ref() != Some(&text) {
                     tracing::warn!(%error, leading = held, "the Lease cannot be taken or renewed");
-                    self.line.store(Arc::new(format!("unknown: {text}")));
+                    self.line.set(format!("unknown: {text}"));
                     self.logged = Some(text);
                 }
             }

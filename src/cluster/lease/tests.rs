@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use std::future::pending;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hyper::{Method, Request, Response, StatusCode};
 use kube::client::Body;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tower::service_fn;
 
 use super::*;
+use crate::lifecycle::StatusLine;
 
 const DURATION: Duration = Duration::from_secs(15);
 
@@ -46,7 +47,7 @@ fn silent_once(number: u32) -> Client {
 async fn one_silent_connection_does_not_cost_a_leader_its_term() {
     // The GET and the PUT of the first try are answered.
     for number in 2..6 {
-        let line = Arc::default();
+        let line = StatusLine::default();
         let (candidate, mut leadership) = Candidate::new(
             silent_once(number),
             "poolgate-ledgers",

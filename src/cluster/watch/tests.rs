@@ -10,6 +10,7 @@ use kube::core::Status;
 
 use super::*;
 use crate::cluster::collection::RawObject;
+use crate::lifecycle::StatusLine;
 
 #[test]
 fn tries_become_rarer_and_never_end() {
@@ -67,13 +68,13 @@ impl Follower for Nobody {
 /// How many watches are begun in a time, and the line of `/readyz` at its end.
 async fn watched_for(is_silent: bool, time: Duration) -> (u32, String) {
     let watches = Rc::new(Cell::new(0));
-    let line = Arc::new(ArcSwap::from_pointee(String::new()));
+    let line = StatusLine::default();
     let watch = Watch {
         name: "configmaps",
         meanwhile: "",
         fields: None,
         labels: None,
-        line: Arc::clone(&line),
+        line: line.clone(),
         metrics: WatchMetrics::default(),
         retry: Arc::default(),
     };
@@ -82,7 +83,7 @@ async fn watched_for(is_silent: bool, time: Duration) -> (u32, String) {
         is_silent,
     };
     let _ = timeout(time, watch.run_raw(&server, &mut Nobody)).await;
-    (watches.get(), line.load().to_string())
+    (watches.get(), line.state().to_string())
 }
 
 #[tokio::test(start_paused = true)]
