@@ -219,7 +219,8 @@ mod tests {
         assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not belong"));
         let foreign = rcgen::generate_simple_self_signed(["a".to_owned()]).expect("a certificate");
         assert!(
-            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem()).contains("poolgate made")
+            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem())
+                .contains("issued by a CA of poolgate")
         );
     }
 }

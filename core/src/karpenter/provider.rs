@@ -166,5 +166,8 @@ impl Provider {
 
 /// The names of those of these labels that are in this domain, without the domain.
 pub fn names_in<'a>(domain: &'a str, labels: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    // Looking for the slash first spares nearly every comparison of the domain.
+    let has_slash = move |label: &&str| label.as_bytes().get(domain.len()) == Some(&b'/');
+    let labels = labels.filter(has_slash);
     labels.filter_map(move |label| label.strip_prefix(domain)?.strip_prefix('/'))
 }
