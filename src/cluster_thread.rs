@@ -9,12 +9,12 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{ClusterView, Pools};
-use crate::cluster::authority;
+use crate::cluster::api_server_ca;
 use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
 use crate::cluster::connect::client_for_watches;
 use crate::cluster::definition::{self, DefinitionFollower};
 use crate::cluster::pools::PoolFollower;
-use crate::cluster::stored::StoredVerdicts;
+use crate::cluster::stored_verdicts::StoredVerdicts;
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection};
 use crate::lifecycle::{StatusBoard, StatusLine, on_own_thread};
@@ -136,7 +136,7 @@ impl Cluster {
             read: self.definition_read,
             seen: false,
         };
-        let watch_authorities = authority::watch(&self.config, self.metrics.watches.authorities.clone());
+        let watch_authorities = api_server_ca::watch(&self.config, self.metrics.watches.authorities.clone());
         let beside = beside(client.clone(), self.config.clone(), self.metrics.clone());
         let registration = self
             .registration

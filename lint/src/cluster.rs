@@ -23,8 +23,8 @@ pub struct KubeArgs {
 
 impl KubeArgs {
     /// The flags as they are.
-    pub fn route(&self) -> Route<'_> {
-        Route {
+    pub fn route(&self) -> ClusterFlags<'_> {
+        ClusterFlags {
             kubeconfig: self.kubeconfig.as_deref(),
             context: self.context.as_deref(),
         }
@@ -33,14 +33,14 @@ impl KubeArgs {
 
 /// The values of the flags that lead to a cluster.
 #[derive(Debug, Clone, Copy)]
-pub struct Route<'a> {
+pub struct ClusterFlags<'a> {
     /// The value of `--kubeconfig`.
     pub kubeconfig: Option<&'a Path>,
     /// The value of `--context`.
     pub context: Option<&'a str>,
 }
 
-impl Route<'_> {
+impl ClusterFlags<'_> {
     /// The flags by which the user gives a cluster, with their values.
     pub fn named(self) -> Option<String> {
         let kubeconfig = self

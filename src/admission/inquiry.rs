@@ -45,7 +45,7 @@ impl About {
 }
 
 /// Whether a request is an inquiry.
-pub fn is_one(request: &AdmissionRequest<'_>) -> bool {
+pub fn is_inquiry(request: &AdmissionRequest<'_>) -> bool {
     request.dry_run && request.name == NAME && request.operation == Operation::Create
 }
 

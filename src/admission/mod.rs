@@ -110,7 +110,7 @@ impl Reviewer {
             }
             Err(error) => return Err(error),
         };
-        if let Some(about) = self.about.as_ref().filter(|_| inquiry::is_one(&request)) {
+        if let Some(about) = self.about.as_ref().filter(|_| inquiry::is_inquiry(&request)) {
             return Ok(answer::admitted_with_warning(
                 &request,
                 about.warning(endpoint.as_str(), "admitted"),

@@ -17,7 +17,7 @@ pub type Certificate = CertificateDer<'static>;
 /// What is stored. It was read in this order: what depends on something is read before it, so that nothing here is
 /// newer than what it depends on.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct StoredCertificates {
     /// The `caBundle` of each webhook.
     pub bundles: Vec<Bundle>,
     /// The leaf, if the authority signed it and it is for every name.
@@ -103,7 +103,7 @@ pub struct Since {
 
 impl Since {
     /// Compares with what is stored now.
-    pub fn saw(&mut self, seen: &Seen, at: Instant) {
+    pub fn saw(&mut self, seen: &StoredCertificates, at: Instant) {
         let authority = seen.authority.as_ref().map(|authority| &authority.certificate);
         if self.authority.as_ref() != authority {
             *self = Self {
@@ -150,7 +150,7 @@ fn left(wait: Duration, since: Instant, at: Instant) -> Duration {
     wait.saturating_sub(at.saturating_duration_since(since))
 }
 
-impl Seen {
+impl StoredCertificates {
     /// All certificates that any webhook trusts, each once and sorted.
     fn present(&self) -> Vec<Certificate> {
         let bundles = self.bundles.iter();
@@ -194,7 +194,7 @@ impl Lasting {
 }
 
 /// The next step for this state. `since` must already have been compared with it.
-pub fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Settings) -> Step {
+pub fn next_step(seen: &StoredCertificates, since: &Since, now: Now, settings: &Settings) -> Step {
     let Some(authority) = &seen.authority else {
         return Step::MakeAuthority {
             previous: seen.previous.clone(),
@@ -231,7 +231,7 @@ pub fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Settings) -> S
 
 /// What every webhook should trust: the CA and those before it. Until all pods serve its leaf, also everything that
 /// any webhook trusts already.
-fn target(seen: &Seen, authority: &Lasting, is_served: bool) -> Vec<Certificate> {
+fn target(seen: &StoredCertificates, authority: &Lasting, is_served: bool) -> Vec<Certificate> {
     let mut target = vec![authority.certificate.clone()];
     let present = if is_served { Vec::new() } else { seen.present() };
     for certificate in seen.previous.iter().cloned().chain(present) {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::decide::{Certificate, Now, Settings, Since, Step, next_step};
 use super::error::KeepError;
 use super::metrics::CertificatesMetrics;
-use super::objects::{AUTHORITY, LEAF, Meaning, Names, Read, trusting};
+use super::objects::{AUTHORITY, LEAF, Meaning, Names, ReadObjects, trusting};
 use super::store::Store;
 use crate::certs::{Authority, unix_seconds};
 use crate::cluster::backoff;
@@ -69,7 +69,7 @@ impl Keeper {
     /// Reads once and does one step. Returns how long to wait afterwards.
     async fn once(&self, since: &mut Since) -> Result<Duration, KeepError> {
         let read = self.store.read().await?;
-        let meaning = read.understand(&self.names);
+        let meaning = read.interpret(&self.names);
         let clock = SystemTime::now();
         let now = Now {
             wall: unix_seconds(clock),
@@ -112,7 +112,7 @@ impl Keeper {
 
     async fn make_authority(
         &self,
-        read: &Read,
+        read: &ReadObjects,
         meaning: &Meaning,
         previous: &[Certificate],
         clock: SystemTime,
@@ -129,7 +129,7 @@ impl Keeper {
         Ok(())
     }
 
-    async fn trust(&self, read: &Read, certificates: &[Certificate]) -> Result<(), KeepError> {
+    async fn trust(&self, read: &ReadObjects, certificates: &[Certificate]) -> Result<(), KeepError> {
         for (path, configuration) in &read.configurations {
             let Some(patch) = trusting(configuration, certificates) else {
                 continue;
@@ -143,7 +143,12 @@ impl Keeper {
         Ok(())
     }
 
-    async fn make_leaf(&self, read: &Read, meaning: &Meaning, clock: SystemTime) -> Result<(), KeepError> {
+    async fn make_leaf(
+        &self,
+        read: &ReadObjects,
+        meaning: &Meaning,
+        clock: SystemTime,
+    ) -> Result<(), KeepError> {
         // Without a CA no leaf is needed.
         let Ok(authority) = &meaning.authority else {
             return Ok(());

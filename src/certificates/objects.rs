@@ -10,7 +10,7 @@ use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::decide::{Bundle, Certificate, Lasting, Seen};
+use super::decide::{Bundle, Certificate, Lasting, StoredCertificates};
 use crate::certs::{
     Authority, AuthorityError, Issued, Pair, PairError, read_certificates, verify, write_certificates,
 };
@@ -72,7 +72,7 @@ impl Names {
 }
 
 /// What was read, in the order in which it was read.
-pub struct Read {
+pub struct ReadObjects {
     pub configurations: Vec<(&'static str, WebhookConfiguration)>,
     pub leaf: Secret,
     pub authority: Secret,
@@ -80,7 +80,7 @@ pub struct Read {
 
 /// What the stored objects mean.
 pub struct Meaning {
-    pub seen: Seen,
+    pub seen: StoredCertificates,
     /// The CA that signs.
     pub authority: Result<Authority, AuthorityError>,
     /// Why the leaf must be replaced.
@@ -98,9 +98,9 @@ pub enum LeafFault {
     Foreign(rustls::Error),
 }
 
-impl Read {
+impl ReadObjects {
     /// Interprets what was read.
-    pub fn understand(&self, names: &Names) -> Meaning {
+    pub fn interpret(&self, names: &Names) -> Meaning {
         let webhooks = self
             .configurations
             .iter()
@@ -113,7 +113,7 @@ impl Read {
             Err(fault) => (None, Some(fault)),
         };
         let leaf_is_known = leaf.is_some();
-        let seen = Seen {
+        let seen = StoredCertificates {
             bundles: webhooks.map(bundle).collect(),
             leaf,
             previous: self.previous(signer, leaf_is_known),

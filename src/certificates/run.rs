@@ -11,7 +11,7 @@ use super::keeper::Keeper;
 use super::metrics::CertificatesMetrics;
 use super::objects::Names;
 use super::store::Store;
-use crate::cluster::{WatchMetrics, authority, client_for_watches, required_cluster};
+use crate::cluster::{WatchMetrics, api_server_ca, client_for_watches, required_cluster};
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness};
 use crate::probes::Process;
@@ -60,7 +60,7 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
             line,
             readiness,
         };
-        tokio::join!(keeper.run(), authority::watch(&config, watches.authorities));
+        tokio::join!(keeper.run(), api_server_ca::watch(&config, watches.authorities));
     };
     process.tasks.spawn(CERTIFICATES, async move {
         tokio::select! {

@@ -8,7 +8,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::Value;
 
 use super::error::KeepError;
-use super::objects::{AUTHORITY, LEAF, Read, Secret};
+use super::objects::{AUTHORITY, LEAF, ReadObjects, Secret};
 use crate::cluster::{ApiError, Collection, webhooks};
 
 /// How long a call may take.
@@ -33,8 +33,8 @@ impl Store {
     }
 
     /// Reads everything. What depends on something is read before it.
-    pub async fn read(&self) -> Result<Read, KeepError> {
-        Ok(Read {
+    pub async fn read(&self) -> Result<ReadObjects, KeepError> {
+        Ok(ReadObjects {
             configurations: webhooks::read(&self.client, webhooks::all(), CALL).await?,
             leaf: self.secret(LEAF).await?,
             authority: self.secret(AUTHORITY).await?,

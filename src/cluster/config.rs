@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 use kube::Config;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
-use poolgate_lint::cluster::Route;
+use poolgate_lint::cluster::ClusterFlags;
 
 use super::kubeconfig::{self, UnusableKubeconfig};
 
@@ -90,7 +90,7 @@ pub enum UnusableConfig {
 /// Looks for the cluster. Only what the user has given must exist: a server still starts where an old file is left on a
 /// laptop.
 pub async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
-    let route = Route {
+    let route = ClusterFlags {
         kubeconfig: args.kubeconfig.as_deref(),
         context: args.context.as_deref(),
     };
@@ -108,7 +108,7 @@ pub async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
 }
 
 /// Looks for the cluster by these flags.
-pub async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
+pub async fn find_at(route: ClusterFlags<'_>) -> Result<Found, UnusableRoute> {
     match (config_of(route).await, route.named()) {
         (Ok(config), _) => Ok(with_deadlines(config)),
         (Err(cause), Some(what)) => Err(UnusableRoute { what, cause }),
@@ -118,14 +118,14 @@ pub async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
 }
 
 /// The kubeconfig, as kubectl finds it.
-pub fn kubeconfig_of(route: Route<'_>) -> Result<Kubeconfig, UnusableKubeconfig> {
+pub fn kubeconfig_of(route: ClusterFlags<'_>) -> Result<Kubeconfig, UnusableKubeconfig> {
     match route.kubeconfig {
         Some(path) => kubeconfig::read_from(path),
         None => kubeconfig::read(),
     }
 }
 
-async fn config_of(route: Route<'_>) -> Result<Config, UnusableKubeconfig> {
+async fn config_of(route: ClusterFlags<'_>) -> Result<Config, UnusableKubeconfig> {
     let kubeconfig = kubeconfig_of(route)?;
     let options = KubeConfigOptions {
         context: route.context.map(Into::into),

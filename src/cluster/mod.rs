@@ -5,7 +5,7 @@
 //! waited for, no longer than the request allows.
 
 mod api;
-pub mod authority;
+pub mod api_server_ca;
 pub mod claims;
 pub mod clock;
 mod collection;
@@ -19,7 +19,7 @@ pub mod metrics;
 mod pool_ledgers;
 pub mod pools;
 mod reader;
-pub mod stored;
+pub mod stored_verdicts;
 pub mod watch;
 pub mod webhooks;
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::collection::Versioned;
 use super::metrics::ClusterMetrics;
-use super::stored::StoredVerdicts;
+use super::stored_verdicts::StoredVerdicts;
 use super::watch::Follower;
 use crate::admission::{CachedPool, ClusterView, Pools};
 use crate::objects::NodePool;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::ListParams;
 use kube::config::KubeconfigError;
-use poolgate_lint::cluster::{Cluster, ClusterReadError, KubeArgs, Route, TakeObject};
+use poolgate_lint::cluster::{Cluster, ClusterFlags, ClusterReadError, KubeArgs, TakeObject};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
@@ -126,7 +126,7 @@ impl Cluster for ClusterReader {
 }
 
 /// No cluster is configured, or the kubeconfig has contexts and no current one.
-fn nowhere(route: Route<'_>) -> ClusterReadError {
+fn nowhere(route: ClusterFlags<'_>) -> ClusterReadError {
     match contexts(route) {
         Some(known) => other_context("the kubeconfig has no current context", &known),
         None => ClusterReadError(
@@ -138,7 +138,7 @@ fn nowhere(route: Route<'_>) -> ClusterReadError {
 }
 
 /// What is wrong, with the existing contexts if the wrong context is the reason.
-fn unusable(route: Route<'_>, what: String, cause: Option<&UnusableKubeconfig>) -> ClusterReadError {
+fn unusable(route: ClusterFlags<'_>, what: String, cause: Option<&UnusableKubeconfig>) -> ClusterReadError {
     let is_context = matches!(
         cause,
         Some(UnusableKubeconfig::Content(
@@ -158,7 +158,7 @@ fn other_context(what: &str, known: &str) -> ClusterReadError {
 }
 
 /// The contexts of the kubeconfig as a list; none if it has none or cannot be read.
-fn contexts(route: Route<'_>) -> Option<String> {
+fn contexts(route: ClusterFlags<'_>) -> Option<String> {
     let kubeconfig = kubeconfig_of(route).ok()?;
     let contexts = kubeconfig.contexts.into_iter();
     let names: Vec<String> = contexts.map(|context| context.name).collect();

@@ -26,9 +26,9 @@ use crate::policy_watch::PolicyInForce;
 /// What all decisions share.
 pub struct GateContext {
     /// Connections that are kept and used again.
-    pub usual: Way,
+    pub usual: ApiConnection,
     /// A new connection for each call.
-    pub fresh: Way,
+    pub fresh: ApiConnection,
     pub ledgers: Rc<RefCell<CachedLedgers>>,
     pub lists: Rc<ClaimLists>,
     pub claims: Rc<RefCell<ClaimViews>>,
@@ -40,7 +40,7 @@ pub struct GateContext {
 }
 
 /// A client, and what is read and stored with it.
-pub struct Way {
+pub struct ApiConnection {
     pub store: CachingLedgerStore,
     pub pools: Collection<Pool>,
 }
@@ -61,7 +61,7 @@ impl GateContext {
         let ledgers = Rc::new(RefCell::new(CachedLedgers::new(metrics.ledgers.clone())));
         let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&shared.view))));
         let lists = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_CLAIMS));
-        let way = |client: Client| Way {
+        let way = |client: Client| ApiConnection {
             store: CachingLedgerStore::new(
                 LedgerStore::new(client.clone(), namespace),
                 Rc::clone(&ledgers),
@@ -136,7 +136,7 @@ impl GateContext {
     }
 
     /// The clients to call the API server with.
-    pub fn way(&self, old_are_silent: bool) -> &Way {
+    pub fn way(&self, old_are_silent: bool) -> &ApiConnection {
         if old_are_silent { &self.fresh } else { &self.usual }
     }
 

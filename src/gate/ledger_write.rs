@@ -6,7 +6,7 @@ use std::time::Duration;
 use poolgate_core::nodelimit::ledger::Ledger;
 use tokio::task::spawn_local;
 
-use super::context::{GateContext, Way};
+use super::context::{ApiConnection, GateContext};
 use super::error::CallError;
 use super::reads::write_limit;
 use crate::cluster::Deadline;
@@ -30,7 +30,12 @@ pub struct LedgerWrite {
 
 impl LedgerWrite {
     /// Stores it within `limit`.
-    pub async fn store(&self, context: &GateContext, way: &Way, limit: Duration) -> Result<(), CallError> {
+    pub async fn store(
+        &self,
+        context: &GateContext,
+        way: &ApiConnection,
+        limit: Duration,
+    ) -> Result<(), CallError> {
         let owner = Owner {
             name: &self.pool,
             uid: &self.uid,
@@ -62,7 +67,7 @@ impl LedgerWrite {
     pub async fn store_if_unchanged(
         &self,
         context: &GateContext,
-        way: &Way,
+        way: &ApiConnection,
         limit: Duration,
     ) -> Result<(), CallError> {
         match self.store(context, way, limit).await {

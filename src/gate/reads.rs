@@ -8,10 +8,10 @@ use futures_util::future::{Either, select};
 use poolgate_core::nodelimit::ledger::{Needs, Observed, ReadSpan};
 use tokio::time::{sleep, timeout};
 
-use super::context::{GateContext, LimitedPool, Way};
+use super::context::{ApiConnection, GateContext, LimitedPool};
 use super::error::CallError;
 use super::waiter::Waiter;
-use crate::cluster::ledgers::Stored;
+use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::{Deadline, pools};
 
 /// The shortest and the longest time that the API server gets for one call.
@@ -35,7 +35,7 @@ pub struct Reads<'a> {
     name: &'a str,
     /// The pool. A sweep first takes it from the watch. None inside if it has no limit.
     pub pool: Option<Observed<Option<LimitedPool>>>,
-    pub ledger: Option<(Option<Stored>, ReadSpan)>,
+    pub ledger: Option<(Option<StoredLedger>, ReadSpan)>,
     /// Whether a LIST of the claims was late.
     pub claims_late: bool,
     old_are_silent: Cell<bool>,
@@ -54,7 +54,7 @@ impl<'a> Reads<'a> {
     }
 
     /// The client that the API server answers.
-    pub fn way(&self) -> &'a Way {
+    pub fn way(&self) -> &'a ApiConnection {
         self.context.way(self.old_are_silent())
     }
 
@@ -76,8 +76,8 @@ impl<'a> Reads<'a> {
         }
         let begun = context.shared.clock.now();
         let (ledger, pool, claims_late) = tokio::try_join!(
-            self.wanted(needs.ledger, limit, |way, by| way.store.read(name, by)),
-            self.wanted(needs.limit, limit, |way, by| way.pools.get_opt(name).by(by)),
+            self.hedged(needs.ledger, limit, |way, by| way.store.read(name, by)),
+            self.hedged(needs.limit, limit, |way, by| way.pools.get_opt(name).by(by)),
             self.claims_are_late(needs.claims, waiters),
         )?;
         let span = ReadSpan {
@@ -100,11 +100,11 @@ impl<'a> Reads<'a> {
 
     /// Reads what is needed within `limit`. After half of it, the same call is made a second time, on a new connection: the
     /// open connections may be dead, and a second call on one of them would get no answer either.
-    async fn wanted<T, E, C>(
+    async fn hedged<T, E, C>(
         &self,
         is_wanted: bool,
         limit: Duration,
-        call: impl Fn(&'a Way, Deadline) -> C,
+        call: impl Fn(&'a ApiConnection, Deadline) -> C,
     ) -> Result<Option<T>, CallError>
     where
         C: Future<Output = Result<T, E>>,

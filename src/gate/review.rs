@@ -137,7 +137,7 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>)
 impl NodeClaimReview {
     /// Whether it is an inquiry: nothing is stored, so it is admitted, and the decision is in a warning.
     pub fn is_inquiry(&self) -> bool {
-        inquiry::is_one(&self.request)
+        inquiry::is_inquiry(&self.request)
     }
 
     /// It is admitted with this warning.

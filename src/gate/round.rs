@@ -17,7 +17,7 @@ use super::ledger_write::LedgerWrite;
 use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, write_limit};
 use super::waiter::{DecidedRequest, Waiter};
 use crate::cluster::clock::wall_seconds;
-use crate::cluster::ledgers::Stored;
+use crate::cluster::ledgers::StoredLedger;
 
 /// How old a view may be that a creation is denied by.
 const OLDEST_VIEW: Duration = Duration::from_mins(5);
@@ -36,8 +36,8 @@ pub struct Round<'a> {
 }
 
 /// The ledger to decide on.
-struct Base {
-    stored: Stored,
+struct LedgerToDecideOn {
+    stored: StoredLedger,
     /// The same without the reservations that must be cancelled, if it has any of them.
     released: Option<Ledger>,
 }
@@ -60,7 +60,7 @@ const LIMIT: Needs = Needs {
     ..NOTHING
 };
 
-impl Base {
+impl LedgerToDecideOn {
     fn ledger(&self) -> &Ledger {
         self.released.as_ref().unwrap_or(&self.stored.ledger)
     }
@@ -149,7 +149,7 @@ impl<'a> Round<'a> {
     async fn carry_out(
         &mut self,
         pool: &LimitedPool,
-        base: Option<Base>,
+        base: Option<LedgerToDecideOn>,
         decision: Decision,
     ) -> Result<Option<Needs>, CallError> {
         let Decision { write, answers } = decision;
@@ -196,9 +196,9 @@ impl<'a> Round<'a> {
     }
 
     /// The write with what it adds to the ledger before, and removes from it.
-    fn counted(&self, base: Option<&Base>, write: LedgerWrite) -> LedgerWrite {
+    fn counted(&self, base: Option<&LedgerToDecideOn>, write: LedgerWrite) -> LedgerWrite {
         let total = |ledger: &Ledger| ledger.denied().map_or(0, |denied| denied.total);
-        let before = base.map(Base::ledger);
+        let before = base.map(LedgerToDecideOn::ledger);
         LedgerWrite {
             denials: total(&write.ledger).saturating_sub(before.map_or(0, total)),
             expired: before.map_or(0, |before| self.expired(before, &write.ledger)),
@@ -333,18 +333,18 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn base(&self) -> Option<Base> {
+    fn base(&self) -> Option<LedgerToDecideOn> {
         let stored = match &self.read.ledger {
             Some((stored, _)) => stored.clone(),
             None => self.context.ledgers.borrow().get(self.pool),
         }?;
-        Some(Base {
+        Some(LedgerToDecideOn {
             released: stored.ledger.release(&self.releases),
             stored,
         })
     }
 
-    fn decide(&self, limit: Observed<LimitInForce>, base: Option<&Base>) -> Step {
+    fn decide(&self, limit: Observed<LimitInForce>, base: Option<&LedgerToDecideOn>) -> Step {
         let context = self.context;
         let mut claims = context.claims.borrow_mut();
         let oldest = context.shared.clock.now().minus(OLDEST_VIEW);
@@ -362,7 +362,7 @@ impl<'a> Round<'a> {
         let none = FirstSeen::default();
         let facts = Facts {
             ledger: Observed {
-                value: base.map(Base::ledger),
+                value: base.map(LedgerToDecideOn::ledger),
                 read: self.read.ledger.as_ref().map(|(_, span)| *span),
             },
             claims: Observed {

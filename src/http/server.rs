@@ -19,7 +19,7 @@ use super::connection::{self, ConnectionContext, Peer};
 use super::metrics::HttpMetrics;
 use super::slots::{Grant, Slot, Slots};
 use super::tls::Tls;
-use super::workers::{Load, Workers};
+use super::workers::{ConnectionCount, Workers};
 use crate::lifecycle::Readiness;
 use crate::telemetry::LogLimit;
 
@@ -86,7 +86,7 @@ impl Server {
         &self,
         stream: TcpStream,
         peer: Peer,
-        (slot, load): (Slot, Load),
+        (slot, load): (Slot, ConnectionCount),
         denied: &Arc<LogLimit>,
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {

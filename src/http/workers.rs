@@ -21,13 +21,13 @@ pub struct Workers {
 struct Worker {
     handle: Handle,
     /// Shared with each of its connections.
-    load: Load,
+    load: ConnectionCount,
     /// Its thread ends when this is dropped. `None` for the caller's.
     _alive: Option<oneshot::Sender<()>>,
 }
 
 /// Held by a connection as long as it is open.
-pub type Load = Arc<()>;
+pub type ConnectionCount = Arc<()>;
 
 impl Workers {
     /// Starts `count` threads of this name, but at least one.
@@ -45,7 +45,7 @@ impl Workers {
         Self {
             first: Worker {
                 handle: Handle::current(),
-                load: Load::default(),
+                load: ConnectionCount::default(),
                 _alive: None,
             },
             others: Vec::new(),
@@ -54,7 +54,7 @@ impl Workers {
 
     /// Gives a connection to the thread with the fewest: what it needs there must be spawned on its handle, and hold the
     /// load.
-    pub fn adopt(&self, stream: TcpStream) -> io::Result<(TcpStream, &Handle, Load)> {
+    pub fn adopt(&self, stream: TcpStream) -> io::Result<(TcpStream, &Handle, ConnectionCount)> {
         let workers = once(&self.first).chain(&self.others);
         let least = workers.min_by_key(|worker| Arc::strong_count(&worker.load));
         let Worker { handle, load, .. } = least.unwrap_or(&self.first);
@@ -76,7 +76,7 @@ impl Worker {
         })?;
         Ok(Self {
             handle,
-            load: Load::default(),
+            load: ConnectionCount::default(),
             _alive: Some(alive),
         })
     }

@@ -17,8 +17,8 @@ use super::index::{Index, PlanInputs, Snapshot};
 use super::pace::Pace;
 use super::queue::Queue;
 use super::rights::GrantedRights;
-use super::seen::Seen;
 use super::step::Step;
+use super::watched_state::WatchedState;
 use crate::cluster::PoolLedgers;
 use crate::policy_watch::PolicyInForce;
 
@@ -33,7 +33,7 @@ const RESYNC: Duration = Duration::from_mins(10);
 
 /// Reconciles pools one by one.
 pub struct Controller {
-    pub seen: Seen,
+    pub seen: WatchedState,
     pub writer: Writer,
     pub ledgers: PoolLedgers,
     rights: GrantedRights,
@@ -60,7 +60,7 @@ pub struct Controller {
 
 impl Controller {
     pub fn new(
-        seen: Seen,
+        seen: WatchedState,
         writer: Writer,
         ledgers: PoolLedgers,
         policy: PolicyInForce,

@@ -17,10 +17,10 @@ mod queue;
 mod replace;
 mod rights;
 mod run;
-mod seen;
 mod step;
 mod terminate;
-mod work;
+mod thread;
+mod watched_state;
 
 pub use args::ReconcileArgs;
 pub use run::reconcile;

@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use super::apply::{Writer, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
 use super::metrics::ReconcileMetrics;
-use super::work::{LEASE, Lines, Work};
+use super::thread::{LEASE, Lines, ReconcilerThread};
 use crate::cluster::{Leadership, WatchMetrics, client, lease_holder, lease_is_silent, required_cluster};
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness, SystemError};
@@ -83,7 +83,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     let lines = Lines::of(&process.board, args.observe);
     let metrics = ReconcileMetrics::register(&mut process.registry);
     metrics.observing(args.observe);
-    let work = Work {
+    let work = ReconcilerThread {
         cluster: required_cluster(&args.cluster).await?,
         args,
         policy,

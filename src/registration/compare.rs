@@ -89,7 +89,7 @@ const GATE: [&str; 2] = ["/gate", STRICT];
 pub fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
     let mut comparison = Comparison::default();
     for webhook in webhooks {
-        let (host, path) = called(webhook);
+        let (host, path) = host_and_path(webhook);
         comparison.registered.push(Registered {
             webhook: webhook.name.clone(),
             path: path.clone(),
@@ -132,7 +132,7 @@ pub fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
 }
 
 /// The host and the path that a webhook calls.
-pub fn called(webhook: &Webhook) -> (String, String) {
+pub fn host_and_path(webhook: &Webhook) -> (String, String) {
     if let Some(service) = &webhook.client_config.service {
         let host = format!("{}.{}.svc", service.name, service.namespace);
         return (host, service.path.clone().unwrap_or_else(|| "/".into()));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::reconciler::Reconciler;
-use crate::cluster::ledgers::Stored;
+use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::webhooks::Webhook;
 use crate::objects::{Metadata, Object, PoolLabel, PoolObject, Texts};
 
@@ -80,6 +80,6 @@ pub struct Facts {
     pub pools: Read<Vec<PoolObject>>,
     pub claims: Read<Vec<ClaimObject>>,
     pub nodes: Read<Vec<NodeObject>>,
-    pub ledgers: Read<Vec<Stored>>,
+    pub ledgers: Read<Vec<StoredLedger>>,
     pub events: Read<Vec<Event>>,
 }

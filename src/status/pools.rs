@@ -12,7 +12,7 @@ use poolgate_core::policy::{AtLimit, OverLimit, Policy};
 use serde::Serialize;
 
 use super::facts::{Asked, ClaimObject, Facts, NodeObject};
-use crate::cluster::ledgers::Stored;
+use crate::cluster::ledgers::StoredLedger;
 use crate::objects::PoolObject;
 
 /// The component whose events are reported.
@@ -68,7 +68,7 @@ pub fn of_pools(facts: &Facts, policy: Option<&Policy>, has_gate: Option<bool>) 
     });
     let objects = facts.pools.as_ref().ok()?;
     let reports = objects.iter().map(|object| {
-        let seen = Seen {
+        let seen = PoolFacts {
             facts,
             object,
             limit: KnownLimit::of(object, policy),
@@ -124,7 +124,7 @@ impl KnownLimit {
 }
 
 /// What was seen of a pool.
-pub struct Seen<'f> {
+pub struct PoolFacts<'f> {
     facts: &'f Facts,
     pub object: &'f PoolObject,
     pub limit: Option<KnownLimit>,
@@ -134,7 +134,7 @@ pub struct Seen<'f> {
     pub nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
 }
 
-impl Seen<'_> {
+impl PoolFacts<'_> {
     fn report(&self, has_gate: Option<bool>) -> PoolReport {
         let name = &*self.object.metadata.name;
         let mut notes: Vec<String> = self.drains().into_iter().collect();
@@ -223,7 +223,7 @@ impl Seen<'_> {
     }
 
     /// Its ledger, if it has one; or why that is not known.
-    pub fn ledger(&self) -> Result<Option<&Stored>, &String> {
+    pub fn ledger(&self) -> Result<Option<&StoredLedger>, &String> {
         let ledgers = self.facts.ledgers.as_ref()?;
         Ok(ledgers
             .iter()

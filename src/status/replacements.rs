@@ -7,12 +7,12 @@ use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, HELD_ANNOTATION, HeldF
 use poolgate_core::policy::{AT_LIMIT_ANNOTATION, AtLimit};
 
 use super::facts::ClaimObject;
-use super::pools::{KnownLimit, Seen};
+use super::pools::{KnownLimit, PoolFacts};
 
 /// How many nodes are named.
 const MOST_NAMES: usize = 5;
 
-impl Seen<'_> {
+impl PoolFacts<'_> {
     /// What is under way, and what waits: a sentence or two each.
     pub fn replacements(&self) -> Vec<String> {
         let ledger = self.ledger().ok().flatten().map(|stored| &stored.ledger);

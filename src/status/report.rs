@@ -8,7 +8,7 @@ use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::certs::read_certificates;
 use crate::cluster::webhooks::Webhook;
-use crate::registration::{Served, called, compare};
+use crate::registration::{Served, compare, host_and_path};
 use poolgate_core::sha256::sha256;
 
 /// How long before its end a certificate is a problem.
@@ -76,7 +76,7 @@ impl Report {
     pub fn of(facts: &Facts) -> Self {
         let webhooks = facts.webhooks.as_ref().ok();
         let has_gate = webhooks.map(|webhooks| {
-            let mut paths = webhooks.iter().map(|webhook| called(webhook).1);
+            let mut paths = webhooks.iter().map(|webhook| host_and_path(webhook).1);
             paths.any(|path| path.starts_with("/gate"))
         });
         let mut report = Self {
@@ -181,7 +181,7 @@ impl WebhookReport {
 }
 
 fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
-    let (_, path) = called(webhook);
+    let (_, path) = host_and_path(webhook);
     let of_claims = path.starts_with("/gate");
     let asked: Vec<&Read<Asked>> = if of_claims {
         facts.asked_of_claims.values().collect()

@@ -9,7 +9,7 @@ use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
 
 use super::live::InUse;
-use super::stored;
+use super::pool_status;
 use crate::files;
 use crate::nodepools::Found;
 
@@ -67,7 +67,7 @@ impl<'a> Subject<'a> {
         let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
         let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
-        let in_status = || stored::nodes(&found.object);
+        let in_status = || pool_status::nodes(&found.object);
         let replicas = || u32::try_from(pool.replicas.present()?).ok();
         let known = nodes.or_else(in_status).or_else(replicas);
         let reasons = match reason {
@@ -82,7 +82,7 @@ impl<'a> Subject<'a> {
             assumed: known.is_none(),
             budgets,
             reasons,
-            stored: stored::notes(&found.object, &pool),
+            stored: pool_status::notes(&found.object, &pool),
             policy: None,
             pool,
             author,

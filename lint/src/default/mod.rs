@@ -53,7 +53,7 @@ struct Defaults<'a> {
 
 /// What all inputs share.
 #[derive(Debug)]
-struct Work<'a> {
+struct DefaultRun<'a> {
     args: &'a DefaultArgs,
     policies: Policies,
     karpenter: TargetKarpenter,
@@ -75,7 +75,7 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         bail!("--write changes files, not standard input: name the files");
     }
     let inputs = files::find(&args.paths, None, &Excluded::nothing());
-    let work = Work {
+    let work = DefaultRun {
         args,
         policies: args.review_args.policies(files::folders(&inputs.files))?,
         karpenter: args.review_args.karpenter(),
@@ -108,7 +108,7 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-impl Work<'_> {
+impl DefaultRun<'_> {
     /// The output for one input. Completes every object that it can, even if another one is broken.
     fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
         let before = input.read()?;

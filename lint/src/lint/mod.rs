@@ -12,6 +12,7 @@ mod diagnosed;
 mod finding;
 mod fix;
 mod format;
+mod from_cluster;
 mod json;
 mod note;
 mod notes;
@@ -23,7 +24,6 @@ mod review_fixes;
 mod selection;
 mod settings;
 mod source_range;
-mod stored;
 mod subjects;
 mod suppress;
 mod tally;
@@ -85,7 +85,7 @@ struct Reading {
 }
 
 /// How each input is checked.
-struct Work<'a> {
+struct LintRun<'a> {
     settings: Settings,
     policies: Policies,
     printers: Vec<Printer<'a>>,
@@ -104,7 +104,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let cluster = args.stored.connect(connect)?;
     let mut karpenter = args.review_args.karpenter();
     if let Some(cluster) = cluster.as_deref() {
-        karpenter = stored::karpenter(cluster, &karpenter)?;
+        karpenter = from_cluster::karpenter(cluster, &karpenter)?;
     }
     let Inputs {
         mut files,
@@ -122,15 +122,15 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     );
     let mut together = Together::default();
     if let Some(cluster) = cluster.as_deref() {
-        files = stored::all(cluster);
+        files = from_cluster::all(cluster);
         let objects = Objects::of(&files, &settings, &patches);
-        together = Together::among(&objects, &stored::classes(cluster, &objects.class_kinds()));
+        together = Together::among(&objects, &from_cluster::classes(cluster, &objects.class_kinds()));
     } else if args.together {
         files = files.into_iter().map(Input::held).collect();
         let objects = Objects::of(&files, &settings, &patches);
         together = Together::among(&objects, &objects.classes());
     }
-    let work = Work {
+    let work = LintRun {
         settings,
         policies,
         printers: outputs.printers(),
@@ -206,7 +206,7 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     }
 }
 
-impl Work<'_> {
+impl LintRun<'_> {
     fn on(&self, input: &Input) -> LintOutcome {
         let mut remarks = Vec::new();
         let mut reading = match input.read() {

@@ -47,8 +47,8 @@ fn names(more: &[&str]) -> Names {
     Names::of("system", &more).expect("names")
 }
 
-fn read(authority: Secret, leaf: Secret) -> Read {
-    Read {
+fn read(authority: Secret, leaf: Secret) -> ReadObjects {
+    ReadObjects {
         configurations: Vec::new(),
         leaf,
         authority,
@@ -59,7 +59,7 @@ fn read(authority: Secret, leaf: Secret) -> Read {
 fn what_is_stored_is_understood_again() {
     let (authority, names) = (authority(), names(&["127.0.0.1"]));
     let empty = secret(&[]);
-    let nothing = read(empty.clone(), empty.clone()).understand(&names);
+    let nothing = read(empty.clone(), empty.clone()).interpret(&names);
     assert!(nothing.seen.authority.is_none() && nothing.seen.leaf.is_none() && nothing.authority.is_err());
 
     let (old, older) = (self::authority(), self::authority());
@@ -69,7 +69,7 @@ fn what_is_stored_is_understood_again() {
         .issue(&names.signed, SystemTime::now(), 30 * DAY)
         .expect("a leaf");
     let leaf = patched(&empty, &empty.with_leaf(&issued, &authority));
-    let both = read(stored.clone(), leaf.clone()).understand(&names);
+    let both = read(stored.clone(), leaf.clone()).interpret(&names);
     assert_eq!(both.seen.previous, previous);
     assert_eq!(
         both.seen
@@ -83,7 +83,7 @@ fn what_is_stored_is_understood_again() {
         Some(issued.certificate)
     );
     let alone = patched(&stored, &stored.without_previous());
-    assert_eq!(read(alone, leaf).understand(&names).seen.previous, Vec::new());
+    assert_eq!(read(alone, leaf).interpret(&names).seen.previous, Vec::new());
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_leaf_that_no_api_server_would_accept_does_not_count() {
     let (empty, all) = (secret(&[]), names(&["10.0.0.1"]));
     let stored = patched(&empty, &empty.with_authority(&authority, &[]));
     let fault = |leaf: &Secret| {
-        let meaning = read(stored.clone(), leaf.clone()).understand(&all);
+        let meaning = read(stored.clone(), leaf.clone()).interpret(&all);
         assert!(meaning.seen.leaf.is_none());
         meaning.leaf_fault.expect("a fault").to_string()
     };
@@ -105,7 +105,7 @@ fn a_leaf_that_no_api_server_would_accept_does_not_count() {
     let good = issue(&authority, &all);
     assert!(
         read(stored.clone(), good.clone())
-            .understand(&all)
+            .interpret(&all)
             .leaf_fault
             .is_none()
     );
@@ -127,7 +127,7 @@ fn a_leaf_that_no_api_server_would_accept_does_not_count() {
 fn an_authority_without_its_key_is_one_of_those_before() {
     let authority = authority();
     let broken = secret(&[("ca.crt", &authority.pem()), ("ca.key", "no key")]);
-    let meaning = read(broken, secret(&[])).understand(&names(&[]));
+    let meaning = read(broken, secret(&[])).interpret(&names(&[]));
     assert!(meaning.seen.authority.is_none());
     assert_eq!(meaning.seen.previous, [authority.certificate().clone()]);
 }
@@ -140,7 +140,7 @@ fn the_authority_of_a_leaf_of_somebody_else_is_one_of_those_before() {
         .expect("a leaf");
     let leaf = patched(&empty, &empty.with_leaf(&issued, &other));
     let stored = patched(&empty, &empty.with_authority(&authority, &[]));
-    let meaning = read(stored, leaf).understand(&names);
+    let meaning = read(stored, leaf).interpret(&names);
     assert_eq!(meaning.seen.previous, [other.certificate().clone()]);
 }
 

@@ -6,13 +6,13 @@ use std::fmt::Display;
 use poolgate_core::nodelimit::ledger::{FirstSeen, Moment};
 
 use super::metrics::LedgerMetrics;
-use super::object::{self, BrokenLedger, Stored};
+use super::object::{self, BrokenLedger, StoredLedger};
 
 /// What is known of one ledger.
 #[derive(Debug)]
 struct Cached {
     /// The ledger, or the version of one that is neither read nor replaced.
-    stored: Result<Stored, u64>,
+    stored: Result<StoredLedger, u64>,
     first_seen: FirstSeen,
 }
 
@@ -24,7 +24,7 @@ pub struct CachedLedgers {
 }
 
 /// What a ConfigMap contains.
-pub type Read = Result<Stored, BrokenLedger>;
+pub type ReadLedger = Result<StoredLedger, BrokenLedger>;
 
 impl CachedLedgers {
     pub fn new(metrics: LedgerMetrics) -> Self {
@@ -35,7 +35,7 @@ impl CachedLedgers {
     }
 
     /// The ledger of a pool as it was last known; none if no readable one is known.
-    pub fn get(&self, pool: &str) -> Option<Stored> {
+    pub fn get(&self, pool: &str) -> Option<StoredLedger> {
         self.kept(pool)?.stored.as_ref().ok().cloned()
     }
 
@@ -53,7 +53,7 @@ impl CachedLedgers {
     }
 
     /// Takes what was read or listed just now: it replaces everything that was known before.
-    pub fn put(&mut self, name: &str, read: Read, now: Moment) {
+    pub fn put(&mut self, name: &str, read: ReadLedger, now: Moment) {
         let stored = read.map_err(|error| {
             self.tell(name, error.version, &error);
             error.version
@@ -74,7 +74,7 @@ impl CachedLedgers {
     }
 
     /// Takes what the watch reports or what was written, unless something newer is known.
-    pub fn put_newer(&mut self, name: &str, version: u64, read: Read, now: Moment) {
+    pub fn put_newer(&mut self, name: &str, version: u64, read: ReadLedger, now: Moment) {
         if self.version(name).is_none_or(|known| version > known) {
             self.put(name, read, now);
         }
@@ -134,9 +134,9 @@ mod tests {
 
     use super::*;
 
-    fn stored(version: u64, reservations: &str) -> Stored {
+    fn stored(version: u64, reservations: &str) -> StoredLedger {
         let text = format!(r#"{{"version":1,"seen":0,"reservations":{reservations}}}"#);
-        Stored {
+        StoredLedger {
             pool: "general".into(),
             version,
             ledger: Rc::new(Ledger::read(&text).expect("a ledger")),

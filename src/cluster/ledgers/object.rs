@@ -98,7 +98,7 @@ pub fn version(object: &ConfigMap) -> Option<u64> {
 
 /// A ledger as it is stored.
 #[derive(Debug, Clone)]
-pub struct Stored {
+pub struct StoredLedger {
     /// The pool that it belongs to.
     pub pool: Box<str>,
     /// Its resourceVersion.
@@ -110,12 +110,12 @@ pub struct Stored {
 }
 
 /// Reads a ledger. One that cannot be read counts as closed, and is overwritten with a closed one.
-pub fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
+pub fn read(object: &ConfigMap) -> Result<StoredLedger, BrokenLedger> {
     read_of(object, None)
 }
 
 /// The same for a pool that is known.
-pub fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, BrokenLedger> {
+pub fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, BrokenLedger> {
     parse(object, pool).map_err(|fault| BrokenLedger {
         namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
         name: object.metadata.name.as_deref().unwrap_or_default().into(),
@@ -124,11 +124,11 @@ pub fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, BrokenL
     })
 }
 
-fn parse(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, Fault> {
+fn parse(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault> {
     let field = |key: &str| object.data.as_ref()?.get(key).map(String::as_str);
     let named = field(POOL).filter(|pool| object.metadata.name.as_ref() == Some(&name(pool)));
     let version = version(object).ok_or(Fault::NoVersion)?;
-    let stored = |pool: &str, ledger, lost: Option<String>| Stored {
+    let stored = |pool: &str, ledger, lost: Option<String>| StoredLedger {
         pool: pool.into(),
         version,
         ledger: Rc::new(ledger),

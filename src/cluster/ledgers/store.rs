@@ -8,7 +8,7 @@ use kube::Client;
 use poolgate_core::nodelimit::ledger::{Ledger, TooManyVictims, UnusableUid};
 
 use super::cached::CachedLedgers;
-use super::object::{self, BrokenLedger, Owner, Stored};
+use super::object::{self, BrokenLedger, Owner, StoredLedger};
 use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
 use crate::cluster::collection::Collection;
@@ -47,7 +47,7 @@ impl LedgerStore {
     }
 
     /// Reads the ledger of a pool as it is now.
-    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<Stored>, LedgerError> {
+    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
         let object = self.objects.get_opt(&object::name(pool)).by(by).await?;
         let read = object.map(|object| object::read_of(&object, Some(pool)));
         Ok(read.transpose()?)
@@ -60,7 +60,7 @@ impl LedgerStore {
         ledger: &Ledger,
         over: Option<u64>,
         by: Deadline,
-    ) -> Result<Stored, LedgerError> {
+    ) -> Result<StoredLedger, LedgerError> {
         let object = object::write(owner, ledger, over);
         let written = match over {
             Some(_) => {
@@ -91,7 +91,7 @@ impl CachingLedgerStore {
     }
 
     /// Reads the ledger of a pool as it is now.
-    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<Stored>, LedgerError> {
+    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
         let read = self.store.read(pool, by).await;
         let (name, mut kept) = (object::name(pool), self.kept.borrow_mut());
         match &read {
@@ -110,7 +110,7 @@ impl CachingLedgerStore {
         ledger: &Ledger,
         over: Option<u64>,
         by: Deadline,
-    ) -> Result<Stored, LedgerError> {
+    ) -> Result<StoredLedger, LedgerError> {
         let written = self.store.write(owner, ledger, over, by).await;
         let read = match &written {
             Ok(stored) => Some((stored.version, Ok(stored.clone()))),

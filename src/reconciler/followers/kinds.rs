@@ -11,7 +11,7 @@ use crate::cluster::read_ledger;
 use crate::objects::{Definition, PoolObject};
 use crate::reconciler::index::Index;
 use crate::reconciler::objects::{ClaimObject, Interned, Key, NodeKinds, NodeObject, PodKinds, PodObject};
-use crate::reconciler::seen::{Seen, Watched};
+use crate::reconciler::watched_state::{Watched, WatchedState};
 
 /// The definition of NodePools: its content is not read, only whether it changes.
 #[derive(Default)]
@@ -27,11 +27,11 @@ impl Kind for Definitions {
 
     fn key(_: &Definition) {}
 
-    fn begin(&mut self, _: &Seen) -> HashSet<()> {
+    fn begin(&mut self, _: &WatchedState) -> HashSet<()> {
         HashSet::new()
     }
 
-    fn put(&mut self, seen: &Seen, object: Definition) {
+    fn put(&mut self, seen: &WatchedState, object: Definition) {
         let known = Some((object.metadata.uid, object.metadata.generation));
         if self.known != known {
             self.known = known;
@@ -39,7 +39,7 @@ impl Kind for Definitions {
         }
     }
 
-    fn remove(&mut self, seen: &Seen, (): &()) {
+    fn remove(&mut self, seen: &WatchedState, (): &()) {
         self.known = None;
         seen.redefined();
     }
@@ -58,15 +58,15 @@ impl Kind for Pools {
         (*object.metadata.name).into()
     }
 
-    fn begin(&mut self, seen: &Seen) -> HashSet<Arc<str>> {
+    fn begin(&mut self, seen: &WatchedState) -> HashSet<Arc<str>> {
         seen.look(|index| index.pools().cloned().collect())
     }
 
-    fn put(&mut self, seen: &Seen, object: PoolObject) {
+    fn put(&mut self, seen: &WatchedState, object: PoolObject) {
         seen.change(|index| index.put_pool(&object));
     }
 
-    fn remove(&mut self, seen: &Seen, name: &Arc<str>) {
+    fn remove(&mut self, seen: &WatchedState, name: &Arc<str>) {
         seen.change(|index| index.remove_pool(name));
     }
 }
@@ -86,11 +86,11 @@ impl Kind for Claims {
         (*object.metadata.uid).into()
     }
 
-    fn begin(&mut self, seen: &Seen) -> HashSet<Arc<str>> {
+    fn begin(&mut self, seen: &WatchedState) -> HashSet<Arc<str>> {
         seen.look(|index| index.claims().cloned().collect())
     }
 
-    fn put(&mut self, seen: &Seen, object: ClaimObject) {
+    fn put(&mut self, seen: &WatchedState, object: ClaimObject) {
         let uid = Self::key(&object);
         match object.seen(&mut self.names) {
             Some(claim) => seen.change(|index| index.put_claim(claim, seen.now())),
@@ -98,7 +98,7 @@ impl Kind for Claims {
         }
     }
 
-    fn remove(&mut self, seen: &Seen, uid: &Arc<str>) {
+    fn remove(&mut self, seen: &WatchedState, uid: &Arc<str>) {
         seen.change(|index| index.remove_claim(uid));
     }
 }
@@ -119,17 +119,17 @@ impl Kind for Nodes {
         (*object.metadata.name).into()
     }
 
-    fn begin(&mut self, seen: &Seen) -> HashSet<Arc<str>> {
+    fn begin(&mut self, seen: &WatchedState) -> HashSet<Arc<str>> {
         self.labels = seen.change(Index::selected_labels);
         seen.look(|index| index.nodes().cloned().collect())
     }
 
-    fn wants_list(seen: &Seen) -> LocalBoxFuture<'static, ()> {
+    fn wants_list(seen: &WatchedState) -> LocalBoxFuture<'static, ()> {
         let seen = seen.clone();
         Box::pin(async move { seen.wants_nodes_again().await })
     }
 
-    fn put(&mut self, seen: &Seen, object: NodeObject) {
+    fn put(&mut self, seen: &WatchedState, object: NodeObject) {
         let name = Self::key(&object);
         match object.seen(&mut self.kinds, &self.labels) {
             Some(node) => seen.change(|index| index.put_node(node)),
@@ -137,7 +137,7 @@ impl Kind for Nodes {
         }
     }
 
-    fn remove(&mut self, seen: &Seen, name: &Arc<str>) {
+    fn remove(&mut self, seen: &WatchedState, name: &Arc<str>) {
         seen.change(|index| index.remove_node(name));
     }
 }
@@ -157,11 +157,11 @@ impl Kind for Pods {
         Key::of(&object.metadata.uid)
     }
 
-    fn begin(&mut self, seen: &Seen) -> HashSet<Key> {
+    fn begin(&mut self, seen: &WatchedState) -> HashSet<Key> {
         seen.look(|index| index.pods().collect())
     }
 
-    fn put(&mut self, seen: &Seen, object: PodObject) {
+    fn put(&mut self, seen: &WatchedState, object: PodObject) {
         let key = Self::key(&object);
         match object.seen(key, &mut self.kinds) {
             Some(pod) => seen.change(|index| index.put_pod(pod)),
@@ -169,7 +169,7 @@ impl Kind for Pods {
         }
     }
 
-    fn remove(&mut self, seen: &Seen, key: &Key) {
+    fn remove(&mut self, seen: &WatchedState, key: &Key) {
         seen.change(|index| index.remove_pod(*key));
     }
 }
@@ -192,11 +192,11 @@ impl Kind for Ledgers {
         object.metadata.name.as_deref().unwrap_or_default().into()
     }
 
-    fn begin(&mut self, _: &Seen) -> HashSet<Box<str>> {
+    fn begin(&mut self, _: &WatchedState) -> HashSet<Box<str>> {
         self.pools.keys().chain(self.logged.keys()).cloned().collect()
     }
 
-    fn put(&mut self, seen: &Seen, object: ConfigMap) {
+    fn put(&mut self, seen: &WatchedState, object: ConfigMap) {
         let name = Self::key(&object);
         match read_ledger(&object) {
             Ok((pool, ledger)) => {
@@ -216,14 +216,14 @@ impl Kind for Ledgers {
         }
     }
 
-    fn remove(&mut self, seen: &Seen, name: &Box<str>) {
+    fn remove(&mut self, seen: &WatchedState, name: &Box<str>) {
         self.logged.remove(name);
         self.take_out(seen, name);
     }
 }
 
 impl Ledgers {
-    fn take_out(&mut self, seen: &Seen, name: &str) {
+    fn take_out(&mut self, seen: &WatchedState, name: &str) {
         if let Some(pool) = self.pools.remove(name) {
             seen.change(|index| index.remove_ledger(&pool));
         }

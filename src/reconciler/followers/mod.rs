@@ -7,7 +7,7 @@ use std::hash::Hash;
 
 use futures_util::future::LocalBoxFuture;
 
-use super::seen::{Seen, Watched};
+use super::watched_state::{Watched, WatchedState};
 use crate::cluster::{Follower, Versioned};
 
 pub use kinds::{Claims, Definitions, Ledgers, Nodes, Pods, Pools};
@@ -23,27 +23,27 @@ pub trait Kind: Default {
     /// The key of this object.
     fn key(object: &Self::Object) -> Self::Key;
     /// A list is about to begin. Returns the known objects: those missing from the list are gone.
-    fn begin(&mut self, seen: &Seen) -> HashSet<Self::Key>;
+    fn begin(&mut self, seen: &WatchedState) -> HashSet<Self::Key>;
     /// Waits until the objects must be listed again.
-    fn wants_list(_: &Seen) -> LocalBoxFuture<'static, ()> {
+    fn wants_list(_: &WatchedState) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::pending())
     }
     /// An object is new or has changed.
-    fn put(&mut self, seen: &Seen, object: Self::Object);
+    fn put(&mut self, seen: &WatchedState, object: Self::Object);
     /// An object is gone.
-    fn remove(&mut self, seen: &Seen, key: &Self::Key);
+    fn remove(&mut self, seen: &WatchedState, key: &Self::Key);
 }
 
 /// Follows objects of one kind.
 pub struct KindFollower<K: Kind> {
-    seen: Seen,
+    seen: WatchedState,
     kind: K,
     /// Objects that were known when the list began and have not been listed yet.
     unlisted: HashSet<K::Key>,
 }
 
 impl<K: Kind> KindFollower<K> {
-    pub fn new(seen: &Seen) -> Self {
+    pub fn new(seen: &WatchedState) -> Self {
         Self {
             seen: seen.clone(),
             kind: K::default(),

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::reconciler::index::{BOUNDS, Index};
 
-fn nothing_seen() -> Seen {
-    Seen::new(Index::new(Arc::new(Policy::default()), BOUNDS))
+fn nothing_seen() -> WatchedState {
+    WatchedState::new(Index::new(Arc::new(Policy::default()), BOUNDS))
 }
 
 fn list<K: Kind>(follower: &mut KindFollower<K>, objects: impl IntoIterator<Item = Value>) {
@@ -34,7 +34,7 @@ fn pool(name: &str) -> Value {
 #[test]
 fn a_list_says_what_is_gone() {
     let seen = nothing_seen();
-    let known = |seen: &Seen| {
+    let known = |seen: &WatchedState| {
         seen.look(|index| {
             [
                 index.pools().count(),

@@ -166,11 +166,11 @@ fn a_path_at_which_nobody_asks_is_reported() {
 fn a_webhook_with_a_url_is_checked_by_its_host() {
     let setting = Setting::new();
     let mut webhooks = setting.all();
-    let called = |host: &str| json!({"url": format!("https://{host}/mutate"), "caBundle": STANDARD.encode(setting.authority.pem())});
-    webhooks[0]["clientConfig"] = called("poolgate.system.svc:443");
+    let host_and_path = |host: &str| json!({"url": format!("https://{host}/mutate"), "caBundle": STANDARD.encode(setting.authority.pem())});
+    webhooks[0]["clientConfig"] = host_and_path("poolgate.system.svc:443");
     assert_eq!(setting.compare(&webhooks).problems, []);
     for other in ["127.0.0.1:8443", "[::1]:8443", "example.com"] {
-        webhooks[0]["clientConfig"] = called(other);
+        webhooks[0]["clientConfig"] = host_and_path(other);
         let problems = setting.compare(&webhooks).problems;
         assert!(
             matches!(problems[..], [(Problem::Untrusted, _)]),

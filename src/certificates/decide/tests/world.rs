@@ -62,7 +62,7 @@ pub enum Event {
 #[derive(Default)]
 pub struct Process {
     pub since: Since,
-    pub look: Option<(Seen, [u64; 3], Duration)>,
+    pub look: Option<(StoredCertificates, [u64; 3], Duration)>,
 }
 
 /// Everything that is stored, with the version of each object and its history.
@@ -142,7 +142,7 @@ impl World {
         self.versions[1] += 1;
     }
 
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> StoredCertificates {
         let usable = self.authority.filter(|(.., has_key)| *has_key);
         let leaf = self
             .leaf
@@ -150,7 +150,7 @@ impl World {
         let broken = self.authority.filter(|(.., has_key)| !has_key);
         // The Secret of a leaf holds its authority as well.
         let of_leaf = self.leaf.filter(|_| leaf.is_none()).map(|leaf| leaf.signer);
-        Seen {
+        StoredCertificates {
             bundles: self
                 .bundles
                 .iter()

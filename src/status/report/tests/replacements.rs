@@ -5,7 +5,7 @@ use std::rc::Rc;
 use poolgate_core::nodelimit::ledger::Ledger;
 
 use super::*;
-use crate::cluster::ledgers::Stored;
+use crate::cluster::ledgers::StoredLedger;
 
 /// A Hard pool of two nodes at its limit, with these annotations and these fields in its ledger.
 fn full(annotations: &Value, ledger: &Value) -> Facts {
@@ -16,7 +16,7 @@ fn full(annotations: &Value, ledger: &Value) -> Facts {
         pools: Ok(vec![pool("2", annotations)]),
         claims: Ok(vec![claim("a", None), claim("b", None)]),
         nodes: Ok(vec![node("a", false, false), node("b", false, false)]),
-        ledgers: Ok(vec![Stored {
+        ledgers: Ok(vec![StoredLedger {
             pool: "general".into(),
             version: 7,
             ledger: Rc::new(Ledger::read(&text.to_string()).expect("a ledger")),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use poolgate_core::nodelimit::ledger::Ledger;
 
 use super::*;
-use crate::cluster::ledgers::Stored;
+use crate::cluster::ledgers::StoredLedger;
 
 const FORBIDDEN: &str = "forbidden";
 
@@ -25,8 +25,8 @@ fn used(annotations: &Value) -> Facts {
     }
 }
 
-fn stored(text: &str) -> Stored {
-    Stored {
+fn stored(text: &str) -> StoredLedger {
+    StoredLedger {
         pool: "general".into(),
         version: 7,
         ledger: Rc::new(Ledger::read(text).expect("a ledger")),

@@ -15,10 +15,10 @@ use super::controller::Controller;
 use super::followers::{Claims, Definitions, Kind, KindFollower, Ledgers, Nodes, Pods, Pools};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
-use super::seen::{Seen, Watched};
+use super::watched_state::{Watched, WatchedState};
 use crate::cluster::{
     Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch, WatchMetrics,
-    authority, client_for_watches, ledgers_path,
+    api_server_ca, client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Readiness, StatusBoard, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
@@ -31,7 +31,7 @@ pub const LEASE: &str = "poolgate-reconciler";
 const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
 
 /// Everything that the thread needs.
-pub struct Work {
+pub struct ReconcilerThread {
     pub args: ReconcileArgs,
     pub cluster: Config,
     pub policy: PolicyInForce,
@@ -73,7 +73,7 @@ impl Lines {
     }
 }
 
-impl Work {
+impl ReconcilerThread {
     /// Starts the thread. The returned future ends when the thread does.
     pub fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
         on_own_thread("reconciler", || self.run())
@@ -86,7 +86,7 @@ impl Work {
             client = client_for_watches(&self.cluster, lines, MEANWHILE, failed) => client,
             () = self.end.cancelled() => return,
         };
-        let seen = Seen::new(Index::new(Arc::clone(&self.policy.load().policy), BOUNDS));
+        let seen = WatchedState::new(Index::new(Arc::clone(&self.policy.load().policy), BOUNDS));
         let elected = CancellationToken::new();
         let (candidate, leadership) = self.candidate(&client);
         let election = candidate.map(|candidate| candidate.run(elected.clone()));
@@ -111,7 +111,7 @@ impl Work {
         tokio::select! {
             ((), _) = async { tokio::join!(work, OptionFuture::from(election)) } => {}
             () = self.watch(&client, &seen) => {}
-            () = authority::watch(&self.cluster, self.watches.authorities.clone()) => {}
+            () = api_server_ca::watch(&self.cluster, self.watches.authorities.clone()) => {}
         }
     }
 
@@ -132,7 +132,7 @@ impl Work {
     }
 
     /// Runs all watches for ever.
-    async fn watch(&self, client: &Client, seen: &Seen) {
+    async fn watch(&self, client: &Client, seen: &WatchedState) {
         let ledgers = ledgers_path(&self.cluster.default_namespace);
         tokio::join!(
             self.follow::<Definitions>(client, seen, DEFINITIONS),
@@ -149,7 +149,7 @@ impl Work {
         );
     }
 
-    async fn follow<K: Kind>(&self, client: &Client, seen: &Seen, path: &str) {
+    async fn follow<K: Kind>(&self, client: &Client, seen: &WatchedState, path: &str) {
         let objects = Collection::new(client.clone(), path);
         let follower = KindFollower::<K>::new(seen);
         self.one(K::WATCHED).run(objects, follower).await;

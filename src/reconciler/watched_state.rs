@@ -53,7 +53,7 @@ impl Watched {
 
 /// What the watches have seen; clones share it.
 #[derive(Debug, Clone)]
-pub struct Seen(Rc<Inner>);
+pub struct WatchedState(Rc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -68,7 +68,7 @@ struct Inner {
     relist_nodes: Notify,
 }
 
-impl Seen {
+impl WatchedState {
     pub fn new(index: Index) -> Self {
         Self(Rc::new(Inner {
             index: RefCell::new(index),
