@@ -23,6 +23,9 @@ const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 /// The first release whose CRD requires `resources` of a NodePool to be empty.
 const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
 
+/// The only field of `resources`. The API server drops all others before it looks whether `resources` is empty.
+const REQUESTS: &str = "requests";
+
 pub static KUBELET: Rule = rule!("kubelet", Error, [Schema, Silent, Poolgate], Read);
 pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, [Schema]);
 
@@ -42,7 +45,8 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         && template
             .resources
             .present()
-            .is_some_and(|resources| !resources.is_empty())
+            .and_then(|resources| resources.get(REQUESTS))
+            .is_some_and(|requests| !requests.is_null())
     {
         findings
             .report(
@@ -224,6 +228,23 @@ mod tests {
             "systemReserved": {"memory": "100Mi"},
         });
         assert_eq!(errors(&kubelet), [""; 0]);
+    }
+
+    #[test]
+    fn resources_are_as_full_as_the_api_server_stores_them() {
+        let reported = |resources: &Value| {
+            let object = json!({"spec": {"template": {"spec": {"resources": resources}}}});
+            let errors = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None);
+            errors.iter().any(|error| error.ends_with("[template-resources]"))
+        };
+        assert!(reported(&json!({"requests": {"cpu": "1"}})));
+        for stored_empty in [
+            json!({}),
+            json!({"requests": null}),
+            json!({"example.com/owner": ""}),
+        ] {
+            assert!(!reported(&stored_empty), "{stored_empty}");
+        }
     }
 
     #[test]
