@@ -44,7 +44,7 @@ pub struct Requirement<'a> {
     pub index: usize,
     /// `key`: the label that is required.
     pub key: Field<&'a str>,
-    /// `operator`: one of [`Operator`](super::Operator) as a word.
+    /// `operator`: one of [`Operator`] as a word.
     pub operator: Field<&'a str>,
     /// `values`: what the operator compares the label with.
     pub values: Field<&'a [Json<'a>]>,
