@@ -107,7 +107,7 @@ fn the_runbook_of_a_broken_node_shows_and_does_what_it_says() {
     scene.type_row("give the pool room for one more node");
     assert_eq!(scene.stored(POOL)["spec"]["limits"]["nodes"], "6");
     for (purpose, key, value) in [
-        ("the same, if the annotation holds the limit", "node-limit", "6"),
+        ("the same, if the limit is in the annotation", "node-limit", "6"),
         ("give it room only while nodes are replaced", "surge", "1"),
         ("have broken nodes terminated first, or not", "at-limit", "Repair"),
     ] {
