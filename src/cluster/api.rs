@@ -79,7 +79,7 @@ impl<T: 'static> Call<T> {
         ApiError { asked, fault }
     }
 
-    /// The same; without an object of that name there is nothing in the answer.
+    /// This call, answered with `None` if there is no object of that name.
     pub fn or_none(self) -> Call<Option<T>> {
         let Self { asked, answer } = self;
         let answer = answer.map(|answer| match answer {
