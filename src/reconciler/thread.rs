@@ -1,24 +1,25 @@
 //! The thread that watches the cluster and writes to it: watches, leader election and controller run concurrently.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::io;
 use std::sync::Arc;
 
 use futures_util::future::OptionFuture;
 use kube::{Client, Config};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
 use super::args::ReconcileArgs;
 use super::controller::Controller;
-use super::followers::{Claims, Definitions, Kind, KindFollower, Ledgers, Nodes, Pods, Pools};
+use super::followers::{self, Kind, KindFollower};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::watched_state::{Watched, WatchedState};
 use crate::cluster::{
-    Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch, WatchMetrics,
-    api_server_ca, client_for_watches, ledgers_path,
+    Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Versioned, Watch,
+    WatchMetrics, api_server_ca, client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Readiness, StatusBoard, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
@@ -135,24 +136,30 @@ impl ReconcilerThread {
     async fn watch(&self, client: &Client, seen: &WatchedState) {
         let ledgers = ledgers_path(&self.cluster.default_namespace);
         tokio::join!(
-            self.follow::<Definitions>(client, seen, DEFINITIONS),
-            self.follow::<Pools>(client, seen, NODE_POOLS),
-            self.follow::<Claims>(client, seen, NODE_CLAIMS),
+            self.follow(followers::DEFINITION, client, seen, DEFINITIONS),
+            self.follow(followers::POOLS, client, seen, NODE_POOLS),
+            self.follow(followers::CLAIMS, client, seen, NODE_CLAIMS),
             async {
                 // Pods decide which node labels are kept. Without them every node would be listed twice at the
                 // start, and in between the index would know only some of its labels.
                 seen.completed(Watched::Pods).await;
-                self.follow::<Nodes>(client, seen, NODES).await;
+                self.follow(followers::NODES, client, seen, NODES).await;
             },
-            self.follow::<Pods>(client, seen, PODS),
-            self.follow::<Ledgers>(client, seen, &ledgers),
+            self.follow(followers::PODS, client, seen, PODS),
+            self.follow(followers::LEDGERS, client, seen, &ledgers),
         );
     }
 
-    async fn follow<K: Kind>(&self, client: &Client, seen: &WatchedState, path: &str) {
+    async fn follow<O: Versioned + DeserializeOwned, K: Eq + Hash>(
+        &self,
+        kind: Kind<O, K>,
+        client: &Client,
+        seen: &WatchedState,
+        path: &str,
+    ) {
         let objects = Collection::new(client.clone(), path);
-        let follower = KindFollower::<K>::new(seen);
-        self.one(K::WATCHED).run(objects, follower).await;
+        let watch = self.one(kind.watched);
+        watch.run(objects, KindFollower::new(kind, seen)).await;
     }
 
     fn one(&self, watched: Watched) -> Watch {

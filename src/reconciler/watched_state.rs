@@ -60,8 +60,6 @@ struct Inner {
     index: RefCell<Index>,
     /// Since when each watch that runs has been complete.
     up: RefCell<BTreeMap<Watched, Moment>>,
-    /// When the definition last changed.
-    defined: RefCell<Option<Moment>>,
     clock: Clock,
     changed: Notify,
     completed: Notify,
@@ -73,7 +71,6 @@ impl WatchedState {
         Self(Rc::new(Inner {
             index: RefCell::new(index),
             up: RefCell::default(),
-            defined: RefCell::default(),
             clock: Clock::start(),
             changed: Notify::new(),
             completed: Notify::new(),
@@ -136,11 +133,6 @@ impl WatchedState {
         self.change(Index::forget_tries);
     }
 
-    /// The definition of NodePools has changed.
-    pub fn redefined(&self) {
-        *self.0.defined.borrow_mut() = Some(self.now());
-    }
-
     /// Whether a watch is complete.
     pub fn is_up(&self, watch: Watched) -> bool {
         self.0.up.borrow().contains_key(&watch)
@@ -158,6 +150,6 @@ impl WatchedState {
             return None;
         }
         let up = self.0.up.borrow();
-        up.values().copied().chain(*self.0.defined.borrow()).max()
+        up.values().copied().chain(self.look(Index::defined_at)).max()
     }
 }

@@ -1,17 +1,15 @@
-use std::sync::Arc;
-
 use futures_util::FutureExt as _;
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::reconciler::index::{BOUNDS, Index};
+use crate::reconciler::index::BOUNDS;
 
 fn nothing_seen() -> WatchedState {
     WatchedState::new(Index::new(Arc::new(Policy::default()), BOUNDS))
 }
 
-fn list<K: Kind>(follower: &mut KindFollower<K>, objects: impl IntoIterator<Item = Value>) {
+fn list(follower: &mut impl Follower, objects: impl IntoIterator<Item = Value>) {
     follower.list_begins();
     for object in objects {
         follower.listed(serde_json::from_value(object).expect("an object"));
@@ -44,10 +42,10 @@ fn a_list_says_what_is_gone() {
             ]
         })
     };
-    let mut pools = KindFollower::<Pools>::new(&seen);
-    let mut claims = KindFollower::<Claims>::new(&seen);
-    let mut nodes = KindFollower::<Nodes>::new(&seen);
-    let mut pods = KindFollower::<Pods>::new(&seen);
+    let mut pools = KindFollower::new(POOLS, &seen);
+    let mut claims = KindFollower::new(CLAIMS, &seen);
+    let mut nodes = KindFollower::new(NODES, &seen);
+    let mut pods = KindFollower::new(PODS, &seen);
     for names in [&["a", "b"][..], &["b", "c", "d"], &["d"], &[]] {
         list(&mut pools, names.iter().map(|name| pool(name)));
         list(&mut claims, names.iter().map(|name| of_pool(name)));
@@ -60,7 +58,7 @@ fn a_list_says_what_is_gone() {
 #[test]
 fn a_list_that_breaks_off_removes_nothing() {
     let seen = nothing_seen();
-    let mut claims = KindFollower::<Claims>::new(&seen);
+    let mut claims = KindFollower::new(CLAIMS, &seen);
     list(&mut claims, ["a", "b"].map(of_pool));
     claims.list_begins();
     claims.listed(serde_json::from_value(of_pool("c")).expect("a claim"));
@@ -72,8 +70,8 @@ fn a_list_that_breaks_off_removes_nothing() {
 #[test]
 fn nodes_are_listed_again_only_for_a_label_that_the_last_list_did_not_keep() {
     let seen = nothing_seen();
-    let mut nodes = KindFollower::<Nodes>::new(&seen);
-    let mut pods = KindFollower::<Pods>::new(&seen);
+    let mut nodes = KindFollower::new(NODES, &seen);
+    let mut pods = KindFollower::new(PODS, &seen);
     let selecting = |label: &str| json!({"metadata": {"uid": label}, "spec": {"nodeName": "a", "nodeSelector": {label: "1"}}});
     list(&mut pods, [selecting("zone")]);
     list(&mut nodes, [of_pool("a")]);
@@ -91,11 +89,12 @@ fn nodes_are_listed_again_only_for_a_label_that_the_last_list_did_not_keep() {
 #[test]
 fn a_ledger_that_cannot_be_read_is_logged_anew_once_it_was_gone() {
     let seen = nothing_seen();
-    let mut ledgers = Ledgers::default();
-    let broken = || serde_json::from_value(json!({"metadata": {"name": "broken"}})).expect("a ConfigMap");
-    ledgers.put(&seen, broken());
-    let known: Vec<_> = ledgers.begin(&seen).into_iter().collect();
-    assert_eq!(known, [Box::from("broken")]);
-    ledgers.remove(&seen, &known[0]);
-    assert!(ledgers.begin(&seen).is_empty());
+    let mut ledgers = KindFollower::new(LEDGERS, &seen);
+    let broken: ConfigMap =
+        serde_json::from_value(json!({"metadata": {"name": "broken"}})).expect("a ConfigMap");
+    ledgers.changed(broken.clone());
+    let known = |seen: &WatchedState| seen.look(|index| index.ledgers().cloned().collect::<Vec<_>>());
+    assert_eq!(known(&seen), [Box::from("broken")]);
+    ledgers.gone(&broken);
+    assert!(known(&seen).is_empty());
 }

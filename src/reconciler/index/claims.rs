@@ -7,11 +7,15 @@ use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::Tries;
 
 use super::{Index, KnownClaim};
-use crate::reconciler::objects::{Key, SeenClaim};
+use crate::reconciler::objects::{ClaimObject, Key};
 
 impl Index {
     /// A claim is new or has changed.
-    pub fn put_claim(&mut self, seen: SeenClaim, now: Moment) {
+    pub fn put_claim(&mut self, object: ClaimObject, now: Moment) {
+        let uid = object.metadata.uid.clone();
+        let Some(seen) = object.seen(&mut self.claim_pools) else {
+            return self.remove_claim(&uid);
+        };
         let uid = Arc::clone(&seen.claim.uid);
         let mut since = now;
         let mut tries = None;

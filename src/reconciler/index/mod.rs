@@ -6,6 +6,7 @@
 //! is not whole, and nothing may be terminated because of it.
 
 mod claims;
+mod ledgers;
 mod nodes;
 mod pods;
 mod pools;
@@ -21,7 +22,7 @@ use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool, Tries};
 use poolgate_core::policy::Policy;
 
-use super::objects::{Key, PodLocation, SeenClaim, SeenNode};
+use super::objects::{Interned, Key, NodeKinds, PodKinds, PodLocation, SeenClaim, SeenNode};
 
 pub use snapshot::{PlanInputs, Snapshot};
 
@@ -50,32 +51,46 @@ const MOST_SELECTED: usize = 256;
 pub struct Index {
     bounds: IndexBounds,
     policy: Arc<Policy>,
+    /// The UID and generation of the definition of NodePools.
+    definition: Option<(Box<str>, Option<i64>)>,
+    /// When it last changed.
+    defined_at: Option<Moment>,
     /// The pools, by name.
     pools: BTreeMap<Arc<str>, KnownPool>,
     /// The claims, by UID.
     claims: HashMap<Arc<str>, KnownClaim>,
+    /// The names of their pools.
+    claim_pools: Interned<str>,
     /// The UIDs of a pool's claims, by the pool's name.
     claims_of: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// The pools of claims, by machine.
     pool_of_machine: HashMap<Key, Arc<str>>,
     /// The nodes, by name.
     nodes: HashMap<Arc<str>, SeenNode>,
+    /// What they share.
+    node_kinds: NodeKinds,
+    /// The labels that are kept of them.
+    kept_labels: BTreeSet<Box<str>>,
     /// The names of nodes, by machine.
     node_of_machine: HashMap<Key, Arc<str>>,
     /// The names of nodes with poolgate's marks, by pool.
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
     placements: HashMap<Key, PodLocation>,
+    /// What pods share.
+    pod_kinds: PodKinds,
     /// The pods on each node, by its name.
     pods_on: HashMap<Arc<str>, Vec<Arc<Pod>>>,
     /// The needs of pods without a node, and how many pods have each.
     pending: HashMap<Arc<Needs>, usize>,
     /// The labels by which pods select nodes.
     selected: BTreeSet<Box<str>>,
-    /// Whether nodes must be listed again, because pods select by a label that was not kept.
-    relist_nodes: bool,
     /// What each pool's ledger says, by the pool's name.
     ledgers: HashMap<Box<str>, KnownLedger>,
+    /// The pools of readable ledgers, by the names of the objects.
+    pool_of_ledger: HashMap<Box<str>, Box<str>>,
+    /// The error that was logged for each unreadable ledger, by the name of the object.
+    unreadable_ledgers: HashMap<Box<str>, String>,
     /// When the number of denials of any pool was last seen to change.
     denied_at: Option<Moment>,
     /// Pools that have changed since [`Index::take_changed`].

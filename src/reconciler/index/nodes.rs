@@ -1,17 +1,20 @@
 //! Nodes in the index.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::Node;
 
 use super::Index;
-use crate::reconciler::objects::SeenNode;
+use crate::reconciler::objects::{NodeObject, SeenNode};
 
 impl Index {
     /// A node is new or has changed.
-    pub fn put_node(&mut self, mut seen: SeenNode) {
-        let name = self.node_name(&seen.node.name);
+    pub fn put_node(&mut self, object: NodeObject) {
+        let name = object.metadata.name.clone();
+        let Some(mut seen) = object.seen(&mut self.node_kinds, &self.kept_labels) else {
+            return self.remove_node(&name);
+        };
+        let name = self.node_name(&name);
         match self.nodes.get(&name) {
             Some(known) if *known == seen => return,
             Some(known) => {
@@ -78,15 +81,15 @@ impl Index {
         self.nodes.keys()
     }
 
-    /// The node labels to keep.
-    pub fn selected_labels(&mut self) -> BTreeSet<Box<str>> {
-        self.relist_nodes = false;
-        self.selected.clone()
+    /// Keeps from now on every label that pods select nodes by: all nodes are about to be listed.
+    pub fn keep_selected_labels(&mut self) {
+        self.kept_labels.clone_from(&self.selected);
     }
 
-    /// Whether there are labels to keep that were not kept before.
+    /// Whether nodes must be listed again, because pods select by a label that was not kept.
     pub fn wants_other_labels(&self) -> bool {
-        self.relist_nodes
+        // Labels only ever become more.
+        self.selected.len() > self.kept_labels.len()
     }
 
     /// Nodes of a pool with poolgate's marks whose machine belongs to no claim: no plan covers them.

@@ -6,27 +6,31 @@ use std::sync::Arc;
 use poolgate_core::nodelimit::plan::Needs;
 
 use super::{Index, MOST_SELECTED};
-use crate::reconciler::objects::{Key, PodLocation, SeenPod};
+use crate::reconciler::objects::{Key, PodLocation, PodObject};
 
 impl Index {
     /// A pod is new or has changed.
-    pub fn put_pod(&mut self, seen: SeenPod) {
-        if self.placements.get(&seen.key) == Some(&seen.location) {
+    pub fn put_pod(&mut self, object: PodObject) {
+        let key = object.key();
+        let Some(location) = object.location(&mut self.pod_kinds) else {
+            return self.remove_pod(key);
+        };
+        if self.placements.get(&key) == Some(&location) {
             return;
         }
         let (count, bound) = (self.placements.len(), self.bounds.pods);
-        if !self.placements.contains_key(&seen.key) && !self.has_room("pods", count, bound) {
+        if !self.placements.contains_key(&key) && !self.has_room("pods", count, bound) {
             return;
         }
-        self.remove_pod(seen.key);
-        match seen.location {
+        self.remove_pod(key);
+        match location {
             PodLocation::Bound(node, pod) => {
                 self.select_by(&pod.needs);
                 let node = self.node_name(&node);
                 let pods = self.pods_on.entry(Arc::clone(&node)).or_default();
                 pods.push(Arc::clone(&pod));
                 self.note_node(&node);
-                self.placements.insert(seen.key, PodLocation::Bound(node, pod));
+                self.placements.insert(key, PodLocation::Bound(node, pod));
             }
             PodLocation::Unschedulable(needs) => {
                 self.select_by(&needs);
@@ -35,8 +39,7 @@ impl Index {
                 if *count == 1 {
                     self.note_all();
                 }
-                let location = PodLocation::Unschedulable(needs);
-                self.placements.insert(seen.key, location);
+                self.placements.insert(key, PodLocation::Unschedulable(needs));
             }
         }
     }
@@ -82,7 +85,6 @@ impl Index {
         for key in needs.node_selector.keys() {
             if !self.selected.contains(key.as_str()) && self.selected.len() < MOST_SELECTED {
                 self.selected.insert(key.as_str().into());
-                self.relist_nodes = true;
             }
         }
     }

@@ -1,16 +1,36 @@
-//! Pools in the index, and what their ledgers say.
+//! Pools in the index, and their definition.
 
 use std::sync::Arc;
 
-use poolgate_core::nodelimit::ledger::{Moment, ReplacedFor, Replacement};
-use poolgate_core::nodelimit::plan::{LedgerState, Pool};
+use poolgate_core::nodelimit::ledger::Moment;
+use poolgate_core::nodelimit::plan::Pool;
 use poolgate_core::policy::Policy;
 use serde_json::json;
 
-use super::{Index, KnownLedger, KnownPool};
-use crate::objects::PoolObject;
+use super::{Index, KnownPool};
+use crate::objects::{Definition, PoolObject};
 
 impl Index {
+    /// The definition of NodePools is new or has changed. Its content is not read.
+    pub fn put_definition(&mut self, object: Definition, now: Moment) {
+        let definition = Some((object.metadata.uid, object.metadata.generation));
+        if self.definition != definition {
+            self.definition = definition;
+            self.defined_at = Some(now);
+        }
+    }
+
+    /// The definition of NodePools is gone.
+    pub fn remove_definition(&mut self, now: Moment) {
+        self.definition = None;
+        self.defined_at = Some(now);
+    }
+
+    /// When the definition of NodePools last changed.
+    pub fn defined_at(&self) -> Option<Moment> {
+        self.defined_at
+    }
+
     /// A pool is new or has changed.
     pub fn put_pool(&mut self, object: &PoolObject) {
         let name: Arc<str> = object.metadata.name.as_ref().into();
@@ -54,37 +74,6 @@ impl Index {
         }
         self.policy = policy;
         self.note_all();
-    }
-
-    /// A pool's ledger is new or has changed. `changed_at` is the time; `None` if the ledger was there before the
-    /// watch: its last denial may be of any age.
-    pub fn put_ledger(&mut self, pool: &str, ledger: LedgerState, changed_at: Option<Moment>) {
-        let known = self.ledgers.get(pool);
-        if known.is_some_and(|known| known.ledger == ledger) {
-            return;
-        }
-        let total = |ledger: &LedgerState| ledger.denial.map(|denial| denial.total);
-        let is_denied = known.and_then(|known| total(&known.ledger)) != total(&ledger);
-        let before = known.and_then(|known| known.denied_at);
-        let denied_at = changed_at.filter(|_| is_denied).or(before);
-        self.denied_at = self.denied_at.max(denied_at);
-        self.ledgers
-            .insert(pool.into(), KnownLedger { ledger, denied_at });
-        self.note(&Arc::from(pool));
-    }
-
-    /// Whether a drifted node of another pool is being replaced.
-    pub fn replaces_drifted_outside(&self, pool: &str) -> bool {
-        let is_drifted = |replacement: &Replacement| replacement.reason == ReplacedFor::Drifted;
-        let mut others = self.ledgers.iter().filter(|(name, _)| ***name != *pool);
-        others.any(|(_, known)| known.ledger.replacement.as_ref().is_some_and(is_drifted))
-    }
-
-    /// A pool's ledger is gone.
-    pub fn remove_ledger(&mut self, pool: &str) {
-        if self.ledgers.remove(pool).is_some() {
-            self.note(&Arc::from(pool));
-        }
     }
 
     /// The pool of this name; a pool without a limit if it does not exist.

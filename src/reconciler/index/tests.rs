@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::objects::PoolObject;
-use crate::reconciler::objects::{ClaimObject, Interned, Key, NodeKinds, NodeObject, PodKinds, PodObject};
+use crate::reconciler::objects::{ClaimObject, Key, NodeObject, PodObject};
 
 mod memory;
 
@@ -31,9 +31,6 @@ const NOTHING: PlanInputs = PlanInputs {
 
 struct World {
     index: Index,
-    names: Interned<str>,
-    nodes: NodeKinds,
-    pods: PodKinds,
     now: Moment,
 }
 
@@ -41,9 +38,6 @@ impl World {
     fn new(bounds: IndexBounds) -> Self {
         Self {
             index: Index::new(Arc::new(Policy::default()), bounds),
-            names: Interned::default(),
-            nodes: NodeKinds::default(),
-            pods: PodKinds::default(),
             now: Moment::default(),
         }
     }
@@ -60,7 +54,6 @@ impl World {
             "status": {"providerID": format!("machine-{name}")},
         });
         let claim: ClaimObject = serde_json::from_value(claim).expect("a claim");
-        let claim = claim.seen(&mut self.names).expect("a claim of a pool");
         self.index.put_claim(claim, self.now);
     }
 
@@ -73,19 +66,15 @@ impl World {
             node["metadata"]["labels"]["poolgate.dev/held"] = json!("true");
         }
         let node: NodeObject = serde_json::from_value(node).expect("a node");
-        let selected = self.index.selected_labels();
-        self.index
-            .put_node(node.seen(&mut self.nodes, &selected).expect("a node of a pool"));
+        self.index.keep_selected_labels();
+        self.index.put_node(node);
     }
 
     fn pod(&mut self, name: &str, spec: &Value) {
         let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable"});
         let pod = json!({"metadata": {"uid": name}, "spec": spec, "status": {"conditions": [condition]}});
         let pod: PodObject = serde_json::from_value(pod).expect("a pod");
-        match pod.seen(Key::of(name), &mut self.pods) {
-            Some(pod) => self.index.put_pod(pod),
-            None => self.index.remove_pod(Key::of(name)),
-        }
+        self.index.put_pod(pod);
     }
 
     fn changed(&mut self) -> Vec<String> {
@@ -158,7 +147,7 @@ fn only_what_changes_something_of_a_limited_pool_is_news() {
         victims: vec!["a".into()],
         ..LedgerState::default()
     };
-    world.index.put_ledger("limited", ledger, None);
+    world.index.set_ledger("limited", ledger, None);
     assert_eq!(world.changed(), ["limited"]);
 }
 
@@ -203,7 +192,6 @@ fn a_claim_is_as_old_as_it_has_been_seen_whatever_it_says() {
     let unlaunched =
         json!({"metadata": {"name": "b", "uid": "b", "labels": {"karpenter.sh/nodepool": "general"}}});
     let unlaunched: ClaimObject = serde_json::from_value(unlaunched).expect("a claim");
-    let unlaunched = unlaunched.seen(&mut world.names).expect("a claim of a pool");
     world.index.put_claim(unlaunched, world.now);
     world.pool("general", &json!(0));
     assert_eq!(
@@ -229,7 +217,7 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
             victims,
             ..LedgerState::default()
         };
-        world.index.put_ledger("general", ledger, changed_at);
+        world.index.set_ledger("general", ledger, changed_at);
         let snapshot = world.index.snapshot("general");
         snapshot.state(NOTHING).denied_at
     };
@@ -242,7 +230,7 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
         at(90),
         "another ledger counts from zero"
     );
-    world.index.remove_ledger("general");
+    world.index.ledgers.remove("general");
     let ledger = LedgerState {
         denial: Some(LastDenial {
             at: jiff::Timestamp::MIN,
@@ -250,7 +238,7 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
         }),
         ..LedgerState::default()
     };
-    world.index.put_ledger("general", ledger, at(95));
+    world.index.set_ledger("general", ledger, at(95));
     let snapshot = world.index.snapshot("general");
     assert_eq!(snapshot.state(NOTHING).denied_at, at(95), "the first is one, too");
 }

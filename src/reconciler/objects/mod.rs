@@ -14,5 +14,5 @@ pub use claim::{ClaimObject, SeenClaim};
 pub use interned::Interned;
 pub use key::Key;
 pub use node::{NodeKinds, NodeObject, SeenNode};
-pub use pod::{PodKinds, PodLocation, PodObject, SeenPod};
+pub use pod::{PodKinds, PodLocation, PodObject};
 pub use pod_disruption_budget::BudgetObject;

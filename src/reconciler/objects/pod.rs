@@ -27,14 +27,6 @@ pub struct Status {
     conditions: Conditions,
 }
 
-/// A pod as it was seen.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeenPod {
-    /// Its UID.
-    pub key: Key,
-    pub location: PodLocation,
-}
-
 /// Where a pod is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PodLocation {
@@ -53,18 +45,22 @@ pub struct PodKinds {
 }
 
 impl PodObject {
+    /// Its UID.
+    pub fn key(&self) -> Key {
+        Key::of(&self.metadata.uid)
+    }
+
     /// What is kept of the pod; `None` if no plan depends on it.
-    pub fn seen(self, key: Key, kinds: &mut PodKinds) -> Option<SeenPod> {
+    pub fn location(self, kinds: &mut PodKinds) -> Option<PodLocation> {
         let mut needs = || kinds.needs.share(self.spec.needs(&mut kinds.names));
-        let location = match self.spec.node_name() {
+        match self.spec.node_name() {
             Some(node) => {
                 let pod = self.pod(needs());
-                PodLocation::Bound(node.into(), kinds.pods.share(pod))
+                Some(PodLocation::Bound(node.into(), kinds.pods.share(pod)))
             }
-            None if self.is_unschedulable() => PodLocation::Unschedulable(needs()),
-            None => return None,
-        };
-        Some(SeenPod { key, location })
+            None if self.is_unschedulable() => Some(PodLocation::Unschedulable(needs())),
+            None => None,
+        }
     }
 }
 
