@@ -5,7 +5,6 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures_util::future::OptionFuture;
 use kube::{Client, Config};
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{ClusterView, Pools};
@@ -30,8 +29,8 @@ pub struct Cluster {
     policy: PolicyInForce,
     metrics: ClusterMetrics,
     release_line: StatusLine,
-    definition_line: StatusLine,
-    pools_line: StatusLine,
+    definition: Watch,
+    pools: Watch,
     definition_read: CancellationToken,
     registration: Option<Registration>,
 }
@@ -71,14 +70,18 @@ impl Cluster {
         metrics.rules_for(&view.karpenter());
         let release_line = board.line("rules for");
         release_line.set(definition::rules_for(&view.karpenter()));
+        let watch = |name, meanwhile, line| Watch::new(name, meanwhile, board.line(line), &metrics.watches);
         Self {
             config,
             release_line,
             view,
             policy,
+            definition: Watch {
+                fields: Some(definition::FIELDS),
+                ..watch(DEFINITION, UNREAD, "NodePool definition")
+            },
+            pools: watch("nodepools", "`kubectl scale` is not checked", "static NodePools"),
             metrics,
-            definition_line: board.line("NodePool definition"),
-            pools_line: board.line("static NodePools"),
             definition_read: CancellationToken::new(),
             registration: None,
         }
@@ -104,34 +107,15 @@ impl Cluster {
     }
 
     async fn run<F: Future<Output = ()>>(self, beside: impl FnOnce(Client, Config, ClusterMetrics) -> F) {
-        let lines = [&self.definition_line, &self.pools_line].map(StatusLine::clone);
+        let lines = [&self.definition, &self.pools].map(|watch| watch.line.clone());
         let client = client_for_watches(&self.config, &lines, UNREAD, || {
             self.metrics.watches.errors.inc(DEFINITION);
         })
         .await;
-        let retry = Arc::new(Notify::new());
-        let definition = Watch {
-            name: DEFINITION,
-            meanwhile: UNREAD,
-            fields: Some(definition::FIELDS),
-            labels: None,
-            line: self.definition_line,
-            metrics: self.metrics.watches.clone(),
-            retry: Arc::default(),
-        };
-        let pools = Watch {
-            name: "nodepools",
-            meanwhile: "`kubectl scale` is not checked",
-            fields: None,
-            labels: None,
-            line: self.pools_line,
-            metrics: self.metrics.watches.clone(),
-            retry: Arc::clone(&retry),
-        };
         let follow_definition = DefinitionFollower {
             view: Arc::clone(&self.view),
             metrics: self.metrics.clone(),
-            installed: retry,
+            installed: Arc::clone(&self.pools.retry),
             line: self.release_line,
             read: self.definition_read,
             seen: false,
@@ -150,8 +134,9 @@ impl Cluster {
         };
         tokio::join!(
             watch_authorities,
-            definition.run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
-            pools.run(Collection::new(client, NODE_POOLS), follow_pools),
+            self.definition
+                .run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
+            self.pools.run(Collection::new(client, NODE_POOLS), follow_pools),
             beside,
             OptionFuture::from(registration),
         );

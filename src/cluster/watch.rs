@@ -98,6 +98,24 @@ impl Failure {
 }
 
 impl Watch {
+    /// A watch of all objects.
+    pub fn new(
+        name: &'static str,
+        meanwhile: &'static str,
+        line: StatusLine,
+        metrics: &WatchMetrics,
+    ) -> Self {
+        Self {
+            name,
+            meanwhile,
+            fields: None,
+            labels: None,
+            line,
+            metrics: metrics.clone(),
+            retry: Arc::default(),
+        }
+    }
+
     /// Watches until the process stops.
     pub async fn run<F: Follower>(self, objects: Collection<F::Object>, mut follower: F) {
         self.run_raw(&objects.raw(), &mut follower).await;

@@ -65,13 +65,8 @@ impl GateRunner {
         .await;
         let namespace = &cluster.default_namespace;
         let watch_ledgers = Watch {
-            name: "ledgers",
-            meanwhile: MEANWHILE,
-            fields: None,
             labels: Some(ledgers::LABEL),
-            line: self.ledgers_line,
-            metrics: metrics.watches.clone(),
-            retry: Arc::default(),
+            ..Watch::new("ledgers", MEANWHILE, self.ledgers_line, &metrics.watches)
         };
         let config_maps = Collection::new(usual.clone(), &ledgers::path(namespace));
         let watched = usual.clone();

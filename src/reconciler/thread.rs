@@ -164,17 +164,18 @@ impl ReconcilerThread {
 
     fn one(&self, watched: Watched) -> Watch {
         Watch {
-            name: watched.name(),
-            meanwhile: MEANWHILE,
             fields: (watched == Watched::Definition).then_some(DEFINITION_FIELDS),
             labels: match watched {
                 Watched::Nodes => Some(NODEPOOL_LABEL),
                 Watched::Ledgers => Some(LEDGER_LABEL),
                 _ => None,
             },
-            line: self.lines.watch(watched),
-            metrics: self.watches.clone(),
-            retry: Arc::default(),
+            ..Watch::new(
+                watched.name(),
+                MEANWHILE,
+                self.lines.watch(watched),
+                &self.watches,
+            )
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
@@ -45,15 +44,7 @@ impl ClaimWatch {
 
     /// Keeps these views up to date until the process stops.
     pub async fn run(self, client: Client, views: Rc<RefCell<ClaimViews>>, metrics: WatchMetrics) {
-        let watch = Watch {
-            name: Self::NAME,
-            meanwhile: self.meanwhile,
-            fields: None,
-            labels: None,
-            line: self.line,
-            metrics,
-            retry: Arc::default(),
-        };
+        let watch = Watch::new(Self::NAME, self.meanwhile, self.line, &metrics);
         let follower = ClaimFollower::new(Rc::clone(&views));
         tokio::join!(
             watch.run(Collection::new(client, NODE_CLAIMS), follower),

@@ -69,15 +69,7 @@ impl Follower for Nobody {
 async fn watched_for(is_silent: bool, time: Duration) -> (u32, String) {
     let watches = Rc::new(Cell::new(0));
     let line = StatusLine::default();
-    let watch = Watch {
-        name: "configmaps",
-        meanwhile: "",
-        fields: None,
-        labels: None,
-        line: line.clone(),
-        metrics: WatchMetrics::default(),
-        retry: Arc::default(),
-    };
+    let watch = Watch::new("configmaps", "", line.clone(), &WatchMetrics::default());
     let server = Server {
         watches: Rc::clone(&watches),
         is_silent,
