@@ -18,6 +18,7 @@ mod objects;
 mod policy_watch;
 mod polled_file;
 mod probes;
+mod process;
 mod reconciler;
 mod registration;
 mod serve;

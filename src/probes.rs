@@ -1,9 +1,8 @@
 //! The port for a kubelet and Prometheus: is the process alive, is it ready, what are its metrics. Does not depend
 //! on what the process does.
 
-mod process;
-
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -12,11 +11,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use clap::Args;
 
-use crate::http::ListenAddr;
+use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Workers};
 use crate::lifecycle::{Readiness, StatusBoard};
 use crate::telemetry::{CONTENT_TYPE, Registry};
-
-pub use process::Process;
 
 /// How many connections are kept open: of a kubelet and a few Prometheus servers.
 const MAX_CONNECTIONS: usize = 64;
@@ -36,13 +33,35 @@ pub struct ProbeArgs {
 
 /// What the answers are made from.
 #[derive(Debug)]
-struct Probes {
+pub struct Probes {
     /// Whether the process is ready.
-    readiness: Arc<Readiness>,
+    pub readiness: Arc<Readiness>,
     /// The lines of its parts in `/readyz`, below the answer itself.
-    board: StatusBoard,
+    pub board: StatusBoard,
     /// Its metrics.
-    metrics: Registry,
+    pub metrics: Registry,
+}
+
+impl Probes {
+    /// The server of the port, which has still to run.
+    pub async fn server(
+        self,
+        args: &ProbeArgs,
+        otherwise: Interface,
+        metrics: HttpMetrics,
+    ) -> Result<Server, BindError> {
+        Ok(Server {
+            name: "probe",
+            listener: http::bind("probes", args.probe_listen, otherwise).await?,
+            workers: Workers::here(),
+            tls: None,
+            readiness: Arc::clone(&self.readiness),
+            router: router(self),
+            max_connections: MAX_CONNECTIONS,
+            grace: Duration::ZERO,
+            metrics,
+        })
+    }
 }
 
 /// The paths of the probe port.

@@ -14,7 +14,7 @@ use super::store::Store;
 use crate::cluster::{WatchMetrics, api_server_ca, client_for_watches, required_cluster};
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness};
-use crate::probes::Process;
+use crate::process::Process;
 
 /// How long a step that has begun may take after the first signal. It can be cut off: the next process continues
 /// from what is stored.

@@ -14,7 +14,7 @@ use crate::cluster::{Leadership, WatchMetrics, client, lease_holder, lease_is_si
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness, SystemError};
 use crate::policy_watch::IfUnusable;
-use crate::probes::Process;
+use crate::process::Process;
 use crate::telemetry::Registry;
 
 /// How long work in progress may take after the first signal. Shorter than the Deployment's grace period.

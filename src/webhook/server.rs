@@ -20,7 +20,7 @@ use crate::http::{self, Server, Tls, Workers};
 use crate::lifecycle::{Readiness, SystemError};
 use crate::policy_watch::{IfUnusable, PolicyInForce};
 use crate::polled_file::LoadMetrics;
-use crate::probes::Process;
+use crate::process::Process;
 use crate::registration::{Registration, RegistrationMetrics, Serves};
 
 /// How many connections the admission port keeps open. An API server needs a handful; the rest are for other

@@ -1,4 +1,4 @@
-//! What `serve`, `gate`, `reconcile` and `certificates` share: each runs and answers probes until a signal.
+//! The process of `serve`, `gate`, `reconcile` and `certificates`: it starts, answers probes, and stops after a signal.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{MAX_CONNECTIONS, ProbeArgs, Probes, router};
-use crate::http::{self, BindError, HttpMetrics, Interface, Server, Workers};
+use crate::http::{self, BindError, HttpMetrics, Interface};
 use crate::lifecycle::{PartError, Readiness, Signal, Signals, StatusBoard, SystemError, Tasks};
+use crate::probes::{ProbeArgs, Probes};
 use crate::telemetry::{Registry, count_panics};
 
 /// A process that starts: its parts register their metrics and add their tasks.
@@ -63,17 +63,7 @@ impl Process {
             board: self.board,
             metrics: self.registry,
         };
-        let server = Server {
-            name: "probe",
-            listener: http::bind("probes", args.probe_listen, otherwise).await?,
-            workers: Workers::here(),
-            tls: None,
-            router: router(probes),
-            max_connections: MAX_CONNECTIONS,
-            grace: Duration::ZERO,
-            readiness: Arc::clone(&readiness),
-            metrics: self.http_metrics,
-        };
+        let server = probes.server(args, otherwise, self.http_metrics).await?;
         let probe_address = http::local_addr(&server.listener);
         self.tasks
             .spawn(server.name, server.run(CancellationToken::new()));
