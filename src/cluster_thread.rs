@@ -12,12 +12,12 @@ use crate::cluster::api_server_ca;
 use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
 use crate::cluster::connect::client_for_watches;
 use crate::cluster::definition::{self, DefinitionFollower};
+use crate::cluster::objects::{DEFINITIONS, NODE_POOLS};
 use crate::cluster::pools::PoolFollower;
 use crate::cluster::stored_verdicts::StoredVerdicts;
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection};
 use crate::lifecycle::{StatusBoard, StatusLine, on_own_thread};
-use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Registration;
 

@@ -14,7 +14,6 @@ mod flags;
 mod gate;
 mod http;
 mod lifecycle;
-mod objects;
 mod policy_watch;
 mod polled_file;
 mod probes;

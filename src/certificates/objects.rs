@@ -14,8 +14,8 @@ use super::decide::{Bundle, Certificate, Lasting, StoredCertificates};
 use crate::certs::{
     Authority, AuthorityError, Issued, Pair, PairError, read_certificates, verify, write_certificates,
 };
+use crate::cluster::objects::Metadata;
 use crate::cluster::webhooks::{Webhook, WebhookConfiguration};
-use crate::objects::Metadata;
 
 /// The Secret with the CA's key.
 pub const AUTHORITY: &str = "poolgate-certificates";

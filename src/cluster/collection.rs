@@ -18,7 +18,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::api::{ApiError, Call, Deadline, Fault};
-use crate::objects::{Metadata, Object};
+use super::objects::{Metadata, Object};
 
 /// How many pages a list has at most. No cluster has so many objects, so such a list does not end.
 const MOST_PAGES: u32 = 10_000;

@@ -16,6 +16,7 @@ mod kubeconfig;
 mod lease;
 pub mod ledgers;
 pub mod metrics;
+pub mod objects;
 mod pool_ledgers;
 pub mod pools;
 mod reader;

@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 
 use super::collection::Versioned;
 use super::metrics::ClusterMetrics;
+use super::objects::NodePool;
 use super::stored_verdicts::StoredVerdicts;
 use super::watch::Follower;
 use crate::admission::{CachedPool, ClusterView, Pools};
-use crate::objects::NodePool;
 
 /// How many pools are kept. Hundreds would be many. Beyond this number, scaling is not checked, and limits are read when
 /// they are needed.

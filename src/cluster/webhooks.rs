@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::api::ApiError;
 use super::collection::Collection;
-use crate::objects::Metadata;
+use super::objects::Metadata;
 
 /// Where mutating configurations are.
 pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";

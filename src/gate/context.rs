@@ -19,8 +19,8 @@ use crate::cluster::Collection;
 use crate::cluster::claims::ClaimViews;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{CachedLedgers, CachingLedgerStore, LedgerStore};
+use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::cluster::pools::Pool;
-use crate::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::policy_watch::PolicyInForce;
 
 /// What all decisions share.

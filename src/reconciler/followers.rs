@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use super::index::Index;
 use super::objects::{ClaimObject, Key, NodeObject, PodObject};
 use super::watched_state::{Watched, WatchedState};
+use crate::cluster::objects::{Definition, PoolObject};
 use crate::cluster::{Follower, Versioned};
-use crate::objects::{Definition, PoolObject};
 
 /// How the index takes the objects of one kind.
 pub struct Kind<O, K> {

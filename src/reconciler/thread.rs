@@ -17,12 +17,12 @@ use super::followers::{self, Kind, KindFollower};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::watched_state::{Watched, WatchedState};
+use crate::cluster::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::cluster::{
     Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Versioned, Watch,
     WatchMetrics, api_server_ca, client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Readiness, StatusBoard, StatusLine, on_own_thread};
-use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::policy_watch::PolicyInForce;
 
 /// The Lease of the leader: only its holder writes.

@@ -9,8 +9,8 @@ use serde::de::IgnoredAny;
 
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::StoredLedger;
+use crate::cluster::objects::{Metadata, Object, PoolLabel, PoolObject, Texts};
 use crate::cluster::webhooks::Webhook;
-use crate::objects::{Metadata, Object, PoolLabel, PoolObject, Texts};
 
 /// What was read, or why it was not.
 pub type Read<T> = Result<T, String>;

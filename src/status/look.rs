@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 use super::facts::{Asked, Facts, Read, SelfReport};
 use super::reconciler::Reconciler;
 use crate::admission::inquiry;
+use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
 use crate::cluster::webhooks::{self, Webhook};
 use crate::cluster::{
     Call, Collection, Deadline, LEDGER_LABEL, RawObject, leases_path, ledgers, ledgers_path,
 };
-use crate::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
 
 /// How long one answer may take.
 const ANSWER: Duration = Duration::from_secs(30);

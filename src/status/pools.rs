@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::facts::{Asked, ClaimObject, Facts, NodeObject};
 use crate::cluster::ledgers::StoredLedger;
-use crate::objects::PoolObject;
+use crate::cluster::objects::PoolObject;
 
 /// The component whose events are reported.
 const COMPONENT: &str = "poolgate";

@@ -4,7 +4,7 @@ use poolgate_core::nodelimit::ledger::{Claim, Uid};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::objects;
+use crate::cluster::objects;
 
 /// The condition that Karpenter sets, together with its taint on the node, on a NodeClaim that it is disrupting
 /// (`ConditionTypeDisruptionReason` of `sigs.k8s.io/karpenter/pkg/apis/v1`).

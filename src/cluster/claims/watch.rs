@@ -11,9 +11,9 @@ use super::follower::ClaimFollower;
 use super::views::ClaimViews;
 use crate::cluster::collection::Collection;
 use crate::cluster::metrics::WatchMetrics;
+use crate::cluster::objects::NODE_CLAIMS;
 use crate::cluster::watch::Watch;
 use crate::lifecycle::{StatusBoard, StatusLine};
-use crate::objects::NODE_CLAIMS;
 
 /// How long departed NodeClaims are remembered, at least: longer than a reservation lives.
 const DEPARTURES_PERIOD: Duration = Duration::from_mins(2);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, PoolObject};
+use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, PoolObject};
 use crate::reconciler::objects::{ClaimObject, NodeObject};
 
 /// The claims of a pool, by UID, and since when each is being deleted.

@@ -6,7 +6,7 @@ use poolgate_core::nodelimit::plan::{DrainObstacle, MOST_PODS_ON_NODE, PodDisrup
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::objects::{PODS, Texts};
+use crate::cluster::objects::{PODS, Texts};
 use crate::reconciler::objects::{BudgetObject, PodObject};
 
 /// The path of PodDisruptionBudgets.

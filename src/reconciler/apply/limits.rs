@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::objects::{NODE_POOLS, PoolObject};
+use crate::cluster::objects::{NODE_POOLS, PoolObject};
 
 /// The name by which poolgate owns these limits.
 const MANAGER: &str = "poolgate-node-limit";

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{MANAGER, PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::objects::{Metadata, NODES, Texts};
+use crate::cluster::objects::{Metadata, NODES, Texts};
 use crate::reconciler::objects::NodeObject;
 
 /// How many nodes are written to at the same time.

@@ -8,7 +8,7 @@ use poolgate_core::policy::Policy;
 use serde_json::json;
 
 use super::{Index, KnownPool};
-use crate::objects::{Definition, PoolObject};
+use crate::cluster::objects::{Definition, PoolObject};
 
 impl Index {
     /// The definition of NodePools is new or has changed. Its content is not read.

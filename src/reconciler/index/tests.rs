@@ -7,7 +7,7 @@ use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::objects::PoolObject;
+use crate::cluster::objects::PoolObject;
 use crate::reconciler::objects::{ClaimObject, Key, NodeObject, PodObject};
 
 mod memory;

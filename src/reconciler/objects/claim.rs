@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{Interned, Key};
-use crate::objects::{Conditions, Metadata, Object, PoolLabel};
+use crate::cluster::objects::{Conditions, Metadata, Object, PoolLabel};
 
 /// The fields of a NodeClaim that are read.
 pub type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::claim::machine;
 use super::{Interned, Key};
-use crate::objects::{Conditions, Metadata, Object, Texts};
+use crate::cluster::objects::{Conditions, Metadata, Object, Texts};
 
 /// The fields of a Node that are read.
 pub type NodeObject = Object<Metadata<Texts, Texts>, Spec, Status>;

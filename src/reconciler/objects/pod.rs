@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 
 use super::pod_needs::Spec;
 use super::{Interned, Key};
-use crate::objects::{Conditions, Metadata, Object, Texts, instant};
+use crate::cluster::objects::{Conditions, Metadata, Object, Texts, instant};
 
 /// The annotation of the mirror pod of a static pod.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";

@@ -86,7 +86,7 @@ fn well() -> Facts {
     }
 }
 
-fn pool(limit: &str, annotations: &Value) -> crate::objects::PoolObject {
+fn pool(limit: &str, annotations: &Value) -> crate::cluster::objects::PoolObject {
     read(json!({
         "metadata": {"name": "general", "uid": "u-pool", "annotations": annotations},
         "spec": {"limits": {"nodes": limit}},
