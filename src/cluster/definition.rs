@@ -87,7 +87,7 @@ pub fn rules_for(karpenter: &TargetKarpenter) -> String {
 fn read(definition: Definition<Value>) -> Result<Installed, String> {
     let metadata = json!({"name": NODEPOOL_DEFINITION});
     let object = Value::from_iter([("metadata", metadata), ("spec", definition.spec)]);
-    Installed::read(&object).map_err(|error| error.to_string())
+    Installed::parse(&object).map_err(|error| error.to_string())
 }
 
 impl DefinitionFollower {

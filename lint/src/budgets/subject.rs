@@ -66,7 +66,7 @@ impl<'a> Subject<'a> {
     ) -> Result<Self, String> {
         let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
-        let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
+        let budgets = Budgets::parse(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
         let in_status = || pool_status::nodes(&found.object);
         let replicas = || u32::try_from(pool.replicas.present()?).ok();
         let known = nodes.or_else(in_status).or_else(replicas);

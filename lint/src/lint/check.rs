@@ -289,7 +289,7 @@ impl FileCheck<'_, '_> {
         }
         if self.manifest.whole == Whole::Part {
             self.leave(first, "a kustomization names the file as a patch");
-        } else if let Some(reason) = LeftAlone::of(document.value(), checked.value) {
+        } else if let Some(reason) = LeftAlone::by_edits(document.value(), checked.value) {
             self.leave(first, &reason.to_string());
         }
     }

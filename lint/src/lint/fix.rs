@@ -95,7 +95,7 @@ impl TextEdit {
             return Err(UNUSUAL);
         }
         let (span, new) = replaced(&change, written.key, written.value, text).ok_or(UNUSUAL)?;
-        if manifest::has_variable(span.of(text)) {
+        if manifest::has_variable(span.slice(text)) {
             return Err("another program fills in a variable here: change it where it is set");
         }
         if document.is_shared(span) {
@@ -116,8 +116,8 @@ const UNUSUAL: &str = "there is a tag or a block text here: change it by hand";
 
 /// The span of the text that a change replaces, and its new text.
 fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Option<(Span, String)> {
-    let new_value = |new: &Value| scalar(new, value.of(text)).filter(|_| !value.is_empty());
-    let new_key = |key: Span, name: &String| scalar(&Value::String(name.clone()), key.of(text));
+    let new_value = |new: &Value| scalar(new, value.slice(text)).filter(|_| !value.is_empty());
+    let new_key = |key: Span, name: &String| scalar(&Value::String(name.clone()), key.slice(text));
     match (&change.rename, &change.write) {
         (None, Some(new)) => Some((value, new_value(new)?)),
         (Some(name), None) => Some((key?, new_key(key?, name)?)),

@@ -65,7 +65,7 @@ impl<'v> Subjects<'v> {
         } = object;
         let subject = version.zip(kind).and_then(|(version, kind)| {
             let (group, version) = version.split_once('/')?;
-            Subject::of(group, version, kind)
+            Subject::from_kind(group, version, kind)
         });
         if let Some(subject) = subject.filter(|subject| is_served(*subject, karpenter)) {
             self.checked.push(Checked { subject, value, path });

@@ -278,7 +278,7 @@ spec:
         Suppressions::of(&document, text)
             .mistakes()
             .filter_map(|mistake| match mistake.place {
-                Place::Comment(span) => Some((mistake.rule, span.of(text).to_owned())),
+                Place::Comment(span) => Some((mistake.rule, span.slice(text).to_owned())),
                 Place::Field(_) => None,
             })
             .collect()

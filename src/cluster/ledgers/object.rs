@@ -138,7 +138,7 @@ fn parse(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault> 
         let pool = pool.ok_or(Fault::OtherPool)?;
         return Ok(stored(pool, Ledger::closed(), Some(Fault::OtherPool.to_string())));
     };
-    let lost = match field(LEDGER).map(Ledger::read) {
+    let lost = match field(LEDGER).map(Ledger::parse) {
         Some(Ok(ledger)) => return Ok(stored(named, ledger, None)),
         Some(Err(newer @ UnreadableLedger::Newer(_))) => return Err(Fault::Newer(newer)),
         Some(Err(error)) => format!("data[\"{LEDGER}\"]: {error}"),

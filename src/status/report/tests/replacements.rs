@@ -19,7 +19,7 @@ fn full(annotations: &Value, ledger: &Value) -> Facts {
         ledgers: Ok(vec![StoredLedger {
             pool: "general".into(),
             version: 7,
-            ledger: Rc::new(Ledger::read(&text.to_string()).expect("a ledger")),
+            ledger: Rc::new(Ledger::parse(&text.to_string()).expect("a ledger")),
             lost: None,
         }]),
         ..well()

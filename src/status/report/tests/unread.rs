@@ -29,7 +29,7 @@ fn stored(text: &str) -> StoredLedger {
     StoredLedger {
         pool: "general".into(),
         version: 7,
-        ledger: Rc::new(Ledger::read(text).expect("a ledger")),
+        ledger: Rc::new(Ledger::parse(text).expect("a ledger")),
         lost: None,
     }
 }
