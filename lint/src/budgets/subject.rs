@@ -57,7 +57,7 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// Reads a pool, with the number of its nodes and the only reason to explain if they are given. An error says why
     /// Karpenter never acts on it.
-    pub fn of(
+    pub fn new(
         found: &Found,
         object: &'a Json<'a>,
         author: Author,

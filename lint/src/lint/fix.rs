@@ -70,7 +70,7 @@ pub struct TextEdit {
 impl TextEdit {
     /// The edit that makes a change at a field of a document, or why the text cannot be changed there. `number` is which
     /// document of the text it is.
-    pub fn of(
+    pub fn new(
         change: Change,
         field: FieldPath,
         (number, document): (usize, &Document<'_>),

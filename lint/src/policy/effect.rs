@@ -20,7 +20,7 @@ pub struct Definition(Vec<(Value, FieldPath)>);
 
 impl Definition {
     /// Reads it from a file.
-    pub fn read(path: &Path) -> anyhow::Result<Self> {
+    pub fn load(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).context("it cannot be opened")?;
         let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
         let mut found = Vec::new();

@@ -37,8 +37,8 @@ fn listing_a() -> Value {
 #[track_caller]
 fn notes(facts: &Facts) -> Vec<String> {
     let report = Report::of(facts);
-    let text = table::of(&report);
-    let notes = as_json::of(&report)["nodePools"][0]["notes"].clone();
+    let text = table::render(&report);
+    let notes = as_json::from_report(&report)["nodePools"][0]["notes"].clone();
     let notes: Vec<String> = read(notes);
     for note in &notes {
         assert!(text.contains(&format!("  general: {note}\n")), "{text}");
