@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::source_range;
 use super::source_range::SourceRange;
-use poolgate_core::manifest::{self, Document, Form, Limits, Lines, Span};
+use crate::written;
+use poolgate_core::manifest::{self, Document, Form, Lines, Span};
 
 /// What a fix does to one field of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -180,22 +181,11 @@ fn with(text: &str, edits: &[&TextEdit]) -> Option<String> {
 }
 
 fn says_what_is_meant(text: &str, changed: &str, edits: &[&TextEdit]) -> bool {
-    let limits = Limits::default();
-    let mut after = manifest::parse(changed, &limits);
-    for (number, before) in manifest::parse(text, &limits).enumerate() {
-        let Some(after) = after.next() else { return false };
-        let problems = (before.problems().len(), after.problems().len());
-        let mut meant = before.value().clone();
-        for edit in edits.iter().filter(|edit| edit.document == number) {
-            if edit.change.make(&mut meant, &edit.field).is_none() {
-                return false;
-            }
-        }
-        if problems.1 > problems.0 || *after.value() != meant {
-            return false;
-        }
-    }
-    after.next().is_none()
+    written::is_as_meant(text, changed, |number, before, after| {
+        let mut meant = before.clone();
+        let mut here = edits.iter().filter(|edit| edit.document == number);
+        here.all(|edit| edit.change.make(&mut meant, &edit.field).is_some()) && *after == meant
+    })
 }
 
 #[cfg(test)]
