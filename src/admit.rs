@@ -42,7 +42,7 @@ pub fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     };
     let view = Arc::new(ClusterView::new(args.review_args.karpenter()));
     let reviewer = Reviewer::new(args.review_args.policy()?, view, MutateVerdict::On);
-    let body = read(files::stdin("an AdmissionReview"))?;
+    let body = read_bounded(files::stdin("an AdmissionReview"))?;
     let mut answer = reviewer
         .respond(endpoint, &body)
         .context("standard input cannot be answered")?;
@@ -55,7 +55,7 @@ pub fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// All of the input, and never more than one byte over the bound.
-fn read(input: impl Read) -> anyhow::Result<Vec<u8>> {
+fn read_bounded(input: impl Read) -> anyhow::Result<Vec<u8>> {
     let mut body = Vec::new();
     input
         .take(MAX_BYTES + 1)

@@ -20,7 +20,7 @@ pub enum Subject {
 
 impl Subject {
     /// The subject for a group, version and kind; `None` for objects that poolgate does not check.
-    pub fn of(group: &str, version: &str, kind: &str) -> Option<Self> {
+    pub fn from_kind(group: &str, version: &str, kind: &str) -> Option<Self> {
         match (group, kind) {
             (GROUP, "NodePool") => ApiVersion::parse(version).map(Self::NodePool),
             (GROUP, "NodeClaim") => ApiVersion::parse(version).map(Self::NodeClaim),

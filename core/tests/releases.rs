@@ -104,13 +104,13 @@ fn definition_of(release: KarpenterVersion) -> Value {
 }
 
 fn installed(release: KarpenterVersion) -> Installed {
-    Installed::read(&definition_of(release)).expect("a definition")
+    Installed::parse(&definition_of(release)).expect("a definition")
 }
 
 #[test]
 fn every_published_definition_is_recognised() {
     for Published { releases, definition } in published() {
-        let range = Installed::read(&definition).expect("a definition").releases;
+        let range = Installed::parse(&definition).expect("a definition").releases;
         assert_eq!(Some(&range.oldest), releases.first(), "{range}");
         // Patch releases do not change it.
         let last = releases.last().expect("a release").to_string();
@@ -127,7 +127,7 @@ fn the_ranges_of_neighbours_do_not_overlap() {
     let ranges: Vec<_> = published()
         .iter()
         .map(|published| {
-            Installed::read(&published.definition)
+            Installed::parse(&published.definition)
                 .expect("a definition")
                 .releases
         })
@@ -308,7 +308,7 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
         )
         .expect("an enumeration");
     *policies = json!(["WhenEmpty", "WhenCheaper"]);
-    let installed = Arc::new(Installed::read(&definition).expect("a definition"));
+    let installed = Arc::new(Installed::parse(&definition).expect("a definition"));
     let policy = |karpenter: &TargetKarpenter, word| {
         karpenter.knows(EnumValues::ConsolidationPolicy, ApiVersion::V1, word)
     };
@@ -363,7 +363,7 @@ fn a_word_of_a_later_release_says_which() {
 fn a_definition_tells_whether_it_keeps_the_node_limit_mode() {
     let mut definition = definition_of(KarpenterVersion::new(1, 14, 1));
     let read = |definition: &Value| {
-        let installed = Installed::read(definition).expect("a definition");
+        let installed = Installed::parse(definition).expect("a definition");
         installed.version(ApiVersion::V1).expect("v1").clone()
     };
     assert!(!read(&definition).keeps_node_limit_mode);
@@ -377,7 +377,7 @@ fn a_definition_tells_whether_it_keeps_the_node_limit_mode() {
 fn anything_but_a_definition_of_nodepools_is_denied_and_never_panics() {
     let other = json!({"metadata": {"name": "nodeclaims.karpenter.sh"}});
     assert_eq!(
-        Installed::read(&other).map_err(|error| error.to_string()),
+        Installed::parse(&other).map_err(|error| error.to_string()),
         Err("it defines `nodeclaims.karpenter.sh`, not nodepools.karpenter.sh".to_owned())
     );
     let named = |versions: Value| json!({"metadata": {"name": "nodepools.karpenter.sh"}, "spec": {"versions": versions}});
@@ -391,14 +391,14 @@ fn anything_but_a_definition_of_nodepools_is_denied_and_never_panics() {
         json!([{"name": "v1", "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": []}}}}}]),
     ] {
         assert_eq!(
-            Installed::read(&named(versions)),
+            Installed::parse(&named(versions)),
             Err(UnreadableDefinition::NoVersion)
         );
     }
     let odd = json!([{"name": "v1", "served": "yes", "schema": {"openAPIV3Schema": {"properties": {"spec":
         {"required": 3, "properties": {"disruption": {"required": "all", "properties":
             {"consolidationPolicy": {"enum": [1, null, "A"]}, "budgets": {"items": 7}}}}}}}}}]);
-    let installed = Installed::read(&named(odd)).expect("enough to read");
+    let installed = Installed::parse(&named(odd)).expect("enough to read");
     assert_eq!(
         installed.releases.oldest,
         KarpenterVersion::V1_SERVED.max(KarpenterVersion::V1_ALONE)

@@ -107,10 +107,10 @@ fn selections(row: &Value) -> BTreeMap<&str, Selection<'_>> {
         sources
             .entry(key)
             .or_default()
-            .push(Selection::of(operator, &values));
+            .push(Selection::new(operator, &values));
     }
     for (key, value) in row["labels"].as_object().unwrap() {
-        let label = Selection::of(Operator::In, &[value.as_str().unwrap()]);
+        let label = Selection::new(Operator::In, &[value.as_str().unwrap()]);
         sources.entry(canonical_label(key)).or_default().push(label);
     }
     let together = |(key, selections)| (key, Selection::all(selections));

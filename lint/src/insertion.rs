@@ -99,7 +99,7 @@ fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inser
         let at = mapping.span().start() + 1;
         return Some(Insertion::new(at, format!("{quoted}:{}", entry.value)));
     };
-    let is_plain = !last.span().of(text).starts_with(['"', '\'']);
+    let is_plain = !last.span().slice(text).starts_with(['"', '\'']);
     let key = if is_plain { entry.key } else { &quoted };
     let before = line_before(text, last.span().start());
     let between = text.get(last.span().end()..value.span().start())?;
@@ -133,7 +133,7 @@ pub fn in_place_of(text: &str, node: NodeRef<'_, '_>, value: &Value) -> Option<I
             let lines: Vec<String> = elements.flat_map(element).collect();
             lines.join(&separator(text, node.span().start()))
         }
-        NodeKind::Scalar => scalar(node.span().of(text), value),
+        NodeKind::Scalar => scalar(node.span().slice(text), value),
         NodeKind::Mapping(_) | NodeKind::Sequence(Style::Flow) => value.to_string(),
     };
     let (at, until) = (node.span().start(), node.span().end());

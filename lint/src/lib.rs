@@ -21,6 +21,7 @@ pub mod policy_file;
 pub mod review_args;
 mod rules;
 mod text_rules;
+mod written;
 
 use std::env;
 use std::ffi::OsString;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use poolgate_core::policy_file::{MAX_BYTES, Mistake, Mistakes, ReadPolicy, read};
+use poolgate_core::policy_file::{self, MAX_BYTES, Mistake, Mistakes, ReadPolicy};
 
 use crate::files::read_bytes;
 
@@ -88,7 +88,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
             io::Error::other(format!("it is not UTF-8, from byte {offset} on")),
         )
     })?;
-    read(text).map_err(|mistakes| LoadError::Wrong {
+    policy_file::parse(text).map_err(|mistakes| LoadError::Wrong {
         path: path.to_owned(),
         mistakes,
     })

@@ -104,7 +104,7 @@ pub(crate) struct Policies {
 
 impl Policies {
     /// The policy of the files in a folder.
-    pub(crate) fn of(&self, folder: &Path) -> &FoundPolicy {
+    pub(crate) fn for_folder(&self, folder: &Path) -> &FoundPolicy {
         let found = self.nearest.get(folder).copied().flatten();
         found
             .and_then(|index| self.found.get(index))

@@ -90,7 +90,7 @@ pub fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultValue]) 
 
 /// The object is denied by the findings of the report.
 pub fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
-    let mut causes: Vec<Cause> = report.with_severity(Severity::Error).map(Cause::of).collect();
+    let mut causes: Vec<Cause> = report.with_severity(Severity::Error).map(Cause::from).collect();
     let omitted = report.omitted(Severity::Error);
     if omitted > 0 {
         causes.push(Cause {
@@ -230,8 +230,8 @@ struct Cause {
     field: String,
 }
 
-impl Cause {
-    fn of(error: &Diagnostic) -> Self {
+impl From<&Diagnostic> for Cause {
+    fn from(error: &Diagnostic) -> Self {
         Self {
             reason: error.error_type.cause_reason(),
             message: error.message(),

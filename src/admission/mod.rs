@@ -170,7 +170,7 @@ fn stored_object(body: &[u8]) -> Option<Json<'_>> {
 fn subject_of(request: &AdmissionRequest<'_>) -> Option<Subject> {
     let is_reviewed = request.operation != Operation::Other && request.sub_resource.is_empty();
     let kind = &request.kind;
-    Subject::of(&kind.group, &kind.version, &kind.kind).filter(|_| is_reviewed)
+    Subject::from_kind(&kind.group, &kind.version, &kind.kind).filter(|_| is_reviewed)
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub struct Names {
 
 impl Names {
     /// The names of the Services in `namespace`, and these.
-    pub fn of(namespace: &str, more: &[String]) -> anyhow::Result<Self> {
+    pub fn new(namespace: &str, more: &[String]) -> anyhow::Result<Self> {
         let services = SERVICES.map(|service| format!("{service}.{namespace}.svc"));
         let mut names = Self {
             signed: Vec::new(),

@@ -44,7 +44,7 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
         .await?;
 
     let names =
-        Names::of(&config.default_namespace, &args.name).map_err(|error| anyhow!("--name: {error}"))?;
+        Names::new(&config.default_namespace, &args.name).map_err(|error| anyhow!("--name: {error}"))?;
     let (settings, interval) = (args.settings()?, args.look_interval);
     let keep = async move {
         let client = client_for_watches(&config, std::slice::from_ref(&line), MEANWHILE, || {

@@ -35,7 +35,7 @@ impl Store {
     /// Reads everything. What depends on something is read before it.
     pub async fn read(&self) -> Result<ReadObjects, KeepError> {
         Ok(ReadObjects {
-            configurations: webhooks::read(&self.client, webhooks::all(), CALL).await?,
+            configurations: webhooks::fetch(&self.client, webhooks::all(), CALL).await?,
             leaf: self.secret(LEAF).await?,
             authority: self.secret(AUTHORITY).await?,
         })

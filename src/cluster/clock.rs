@@ -16,11 +16,11 @@ impl Clock {
 
     /// Its time now.
     pub fn now(self) -> Moment {
-        self.of(Instant::now())
+        self.moment_of(Instant::now())
     }
 
     /// Its time at that instant.
-    pub fn of(self, instant: Instant) -> Moment {
+    pub fn moment_of(self, instant: Instant) -> Moment {
         Moment::at(instant.saturating_duration_since(self.0))
     }
 }

@@ -120,8 +120,8 @@ pub async fn find_at(route: ClusterFlags<'_>) -> Result<Found, UnusableRoute> {
 /// The kubeconfig, as kubectl finds it.
 pub fn kubeconfig_of(route: ClusterFlags<'_>) -> Result<Kubeconfig, UnusableKubeconfig> {
     match route.kubeconfig {
-        Some(path) => kubeconfig::read_from(path),
-        None => kubeconfig::read(),
+        Some(path) => kubeconfig::load_from(path),
+        None => kubeconfig::load(),
     }
 }
 

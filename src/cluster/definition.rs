@@ -56,7 +56,7 @@ impl Follower for DefinitionFollower {
         self.seen = true;
         self.installed.notify_one();
         let version = definition.metadata.resource_version.clone();
-        match read(definition) {
+        match parse(definition) {
             Ok(installed) => self.take(Some(installed)),
             Err(error) => {
                 self.metrics.unreadable_definition();
@@ -84,10 +84,10 @@ pub fn rules_for(karpenter: &TargetKarpenter) -> String {
     }
 }
 
-fn read(definition: Definition<Value>) -> Result<Installed, String> {
+fn parse(definition: Definition<Value>) -> Result<Installed, String> {
     let metadata = json!({"name": NODEPOOL_DEFINITION});
     let object = Value::from_iter([("metadata", metadata), ("spec", definition.spec)]);
-    Installed::read(&object).map_err(|error| error.to_string())
+    Installed::parse(&object).map_err(|error| error.to_string())
 }
 
 impl DefinitionFollower {

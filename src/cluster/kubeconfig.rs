@@ -54,22 +54,22 @@ impl UnusableKubeconfig {
 }
 
 /// The kubeconfig that kubectl takes if none is given.
-pub fn read() -> Result<Kubeconfig, UnusableKubeconfig> {
+pub fn load() -> Result<Kubeconfig, UnusableKubeconfig> {
     if let Some(paths) = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty()) {
-        read_all(&paths)
+        load_all(&paths)
     } else {
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
-        read_from(&home.ok_or(UnusableKubeconfig::Nowhere)?.join(".kube/config"))
+        load_from(&home.ok_or(UnusableKubeconfig::Nowhere)?.join(".kube/config"))
     }
 }
 
 /// The files of `$KUBECONFIG` merged; the first that sets a value wins. Missing files are left out, as kubectl does, unless
 /// all are missing.
-fn read_all(paths: &OsStr) -> Result<Kubeconfig, UnusableKubeconfig> {
+fn load_all(paths: &OsStr) -> Result<Kubeconfig, UnusableKubeconfig> {
     let mut merged = None;
     let mut missing = UnusableKubeconfig::Nowhere;
     for path in env::split_paths(paths).filter(|path| !path.as_os_str().is_empty()) {
-        match read_from(&path) {
+        match load_from(&path) {
             Ok(next) => merged = Some(merge(merged, next)?),
             Err(error) if error.is_missing() => missing = error,
             Err(error) => return Err(error),
@@ -79,7 +79,7 @@ fn read_all(paths: &OsStr) -> Result<Kubeconfig, UnusableKubeconfig> {
 }
 
 /// One file. The paths in it begin at its directory.
-pub fn read_from(path: &Path) -> Result<Kubeconfig, UnusableKubeconfig> {
+pub fn load_from(path: &Path) -> Result<Kubeconfig, UnusableKubeconfig> {
     let text = fs::read_to_string(path).map_err(|cause| UnusableKubeconfig::Unreadable {
         path: path.into(),
         cause,
@@ -197,7 +197,7 @@ contexts: [{name: green, context: {cluster: green}}]
     #[test]
     fn paths_begin_at_the_directory_of_the_file_and_commands_in_path_do_not() {
         let directory = written(&[("config", BLUE)]);
-        let kubeconfig = read_from(&directory.path().join("config")).expect("a kubeconfig");
+        let kubeconfig = load_from(&directory.path().join("config")).expect("a kubeconfig");
         let there = |name: &str| Some(directory.path().join(name).to_str().expect("text").to_owned());
         let cluster = kubeconfig.clusters[0].cluster.as_ref().expect("a cluster");
         assert_eq!(cluster.certificate_authority, there("blue.crt"));
@@ -218,7 +218,7 @@ contexts: [{name: green, context: {cluster: green}}]
     fn of_several_files_the_first_that_sets_a_thing_wins_and_missing_ones_are_left_out() {
         let directory = written(&[("one", BLUE), ("two", GREEN)]);
         let paths = ["none", "one", "two"].map(|name| directory.path().join(name));
-        let kubeconfig = read_all(&env::join_paths(&paths).expect("paths")).expect("a kubeconfig");
+        let kubeconfig = load_all(&env::join_paths(&paths).expect("paths")).expect("a kubeconfig");
         assert_eq!(kubeconfig.current_context.as_deref(), Some("blue"));
         let servers: Vec<_> = kubeconfig
             .clusters
@@ -230,7 +230,7 @@ contexts: [{name: green, context: {cluster: green}}]
             ["https://blue.example.com", "https://green.example.com"].map(|server| Some(server.to_owned()))
         );
         assert_eq!(kubeconfig.contexts.len(), 2);
-        let none = read_all(paths[0].as_os_str()).expect_err("an error");
+        let none = load_all(paths[0].as_os_str()).expect_err("an error");
         assert!(none.is_missing(), "{none}");
     }
 
@@ -245,7 +245,7 @@ contexts: [{name: green, context: {cluster: green}}]
             ("apiVersion: {}\n", "config: the kubeconfig: "),
         ] {
             let directory = written(&[("config", text)]);
-            let error = read_from(&directory.path().join("config")).expect_err("an error");
+            let error = load_from(&directory.path().join("config")).expect_err("an error");
             assert!(error.to_string().contains(expected), "{error}");
         }
     }

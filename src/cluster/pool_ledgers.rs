@@ -91,7 +91,7 @@ impl PoolLedgers {
 
 /// The pool of a ledger, and what a plan needs of it.
 pub fn read_ledger(object: &ConfigMap) -> Result<(Box<str>, LedgerState), BrokenLedger> {
-    let stored = ledgers::read(object)?;
+    let stored = ledgers::parse(object)?;
     Ok((stored.pool, state(&stored.ledger)))
 }
 

@@ -32,7 +32,7 @@ pub fn all() -> Vec<(&'static str, &'static str)> {
 }
 
 /// Reads those of these configurations that exist, each with its path. The API server has `limit` for each of them.
-pub async fn read(
+pub async fn fetch(
     client: &Client,
     names: Vec<(&'static str, &'static str)>,
     limit: Duration,

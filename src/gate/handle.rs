@@ -63,7 +63,7 @@ impl Gate {
         let waiter = Waiter {
             uid: uid.clone(),
             name: review.name.clone(),
-            arrived: self.clock.of(now),
+            arrived: self.clock.moment_of(now),
             deadline: now + limit,
             on_error,
             dry_run: review.is_dry_run(),

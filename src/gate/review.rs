@@ -34,7 +34,7 @@ struct Claim<'b> {
 }
 
 impl<'b> Claim<'b> {
-    fn of(mut claim: Json<'b>) -> Self {
+    fn new(mut claim: Json<'b>) -> Self {
         let mut metadata = claim.take("metadata");
         let pool = match metadata.take("labels").take(NODEPOOL_LABEL) {
             Json::String(pool) => Some(pool),
@@ -79,10 +79,10 @@ pub fn open(body: &[u8]) -> Result<Result<NodeClaimReview, Answer<'_>>, Malforme
     if !is_reviewed(&request) {
         return Ok(Err(answer::admitted(&request, None)));
     }
-    let claim = Claim::of(objects.new);
+    let claim = Claim::new(objects.new);
     Ok(match request.operation {
         Operation::Update => {
-            let old = Claim::of(objects.old.unwrap_or_default());
+            let old = Claim::new(objects.old.unwrap_or_default());
             Err(moved(&request, &claim, &old))
         }
         _ => created(request, claim),

@@ -58,7 +58,7 @@ impl ClaimWebhook {
 
     /// Asks the gate about a NodeClaim, and answers before the API server stops waiting.
     async fn review(self: &Arc<Self>, on_error: OnError, request: Request) -> Result<Vec<u8>, Rejection> {
-        let (began, limit) = (Instant::now(), deadline::of(request.uri().query()));
+        let (began, limit) = (Instant::now(), deadline::from_query(request.uri().query()));
         let route = self.route(on_error);
         let webhook = Arc::clone(self);
         let open = move |body: &[u8]| {

@@ -126,7 +126,7 @@ impl Registration {
             Serves::Reviews => OF_REVIEWS.to_vec(),
             Serves::Gate => OF_THE_GATE.to_vec(),
         };
-        let configurations = webhooks::read(client, names, READ).await?;
+        let configurations = webhooks::fetch(client, names, READ).await?;
         let served = Served {
             reviews: self.serves == Serves::Reviews,
             gate: self.serves == Serves::Gate,

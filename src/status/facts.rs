@@ -48,7 +48,7 @@ pub struct SelfReport(BTreeMap<String, String>);
 
 impl SelfReport {
     /// The self report in a warning; `None` if the warning is not from poolgate.
-    pub fn of(warning: &str) -> Option<Self> {
+    pub fn parse(warning: &str) -> Option<Self> {
         let (_, words) = warning.split_once(crate::admission::inquiry::BEGINNING)?;
         let words = words.split(['"', ' ']).filter_map(|word| word.split_once('='));
         Some(Self(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::report::{Answers, PolicyReport, Report, WebhookReport};
 
 /// The report as one object; what is not known is null.
-pub fn of(report: &Report) -> Value {
+pub fn from_report(report: &Report) -> Value {
     let reconciler = report.reconciler.iter().flatten().next();
     let reconciler = reconciler.map(|reconciler| {
         json!({

@@ -87,7 +87,7 @@ impl Look<'_> {
             claims,
             nodes,
             ledgers: stored.and_then(|maps| {
-                let read = maps.iter().map(ledgers::read);
+                let read = maps.iter().map(ledgers::parse);
                 read.collect::<Result<_, _>>().map_err(|error| error.to_string())
             }),
             events,
@@ -100,7 +100,7 @@ impl Look<'_> {
     }
 
     async fn webhooks(&self) -> Read<Vec<Webhook>> {
-        let read = webhooks::read(self.client, webhooks::all(), ANSWER).await?;
+        let read = webhooks::fetch(self.client, webhooks::all(), ANSWER).await?;
         Ok(read.into_iter().flat_map(|(_, one)| one.webhooks).collect())
     }
 
@@ -152,7 +152,7 @@ impl Look<'_> {
             .headers
             .get_all(header::WARNING)
             .iter()
-            .filter_map(|warning| SelfReport::of(warning.to_str().ok()?))
+            .filter_map(|warning| SelfReport::parse(warning.to_str().ok()?))
             .collect();
         let error = (!head.status.is_success()).then(|| {
             let status: Value = serde_json::from_slice(&body).unwrap_or_default();

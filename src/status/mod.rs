@@ -88,7 +88,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
 fn show(args: &StatusArgs, report: &Report) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if args.json {
-        let json = json::of(report);
+        let json = json::from_report(report);
         return if args.watch.is_some() {
             writeln!(out, "{json}")
         } else {
@@ -98,7 +98,7 @@ fn show(args: &StatusArgs, report: &Report) -> io::Result<()> {
     if args.watch.is_some() && out.is_terminal() {
         write!(out, "{CLEAR}")?;
     }
-    write!(out, "{}", table::of(report))?;
+    write!(out, "{}", table::render(report))?;
     out.flush()
 }
 

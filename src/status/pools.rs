@@ -71,7 +71,7 @@ pub fn of_pools(facts: &Facts, policy: Option<&Policy>, has_gate: Option<bool>) 
         let seen = PoolFacts {
             facts,
             object,
-            limit: KnownLimit::of(object, policy),
+            limit: KnownLimit::from_object(object, policy),
             claims: claims_of(facts, &object.metadata.name),
             nodes: nodes.as_ref(),
         };
@@ -100,7 +100,7 @@ pub struct KnownLimit {
 }
 
 impl KnownLimit {
-    fn of(object: &PoolObject, policy: Option<&Policy>) -> Option<Self> {
+    fn from_object(object: &PoolObject, policy: Option<&Policy>) -> Option<Self> {
         let object = object.kept();
         let object = Json::from(&object);
         let view = NodePool::view(ApiVersion::V1, &object);

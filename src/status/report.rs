@@ -115,7 +115,7 @@ impl Report {
         in_force.dedup();
         self.policy.in_force = in_force;
         let text = facts.policy.as_ref().ok()?.as_deref();
-        let policy = match text.map(poolgate_core::policy_file::read) {
+        let policy = match text.map(poolgate_core::policy_file::parse) {
             Some(Ok(read)) => Some(read.policy),
             Some(Err(mistakes)) => {
                 self.problems

@@ -31,7 +31,7 @@ const POOLS: [&str; 8] = [
 ];
 
 /// The report as text.
-pub fn of(report: &Report) -> String {
+pub fn render(report: &Report) -> String {
     let mut page = Page::default();
     page.line(&format!("poolgate in {}, {:.0}", report.namespace, report.now));
     page.line("");

@@ -11,7 +11,7 @@ const DEFAULT: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// How long a request with this query may take.
-pub fn of(query: Option<&str>) -> Duration {
+pub fn from_query(query: Option<&str>) -> Duration {
     query
         .and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("timeout=")))
         .and_then(go_duration)
@@ -43,8 +43,8 @@ mod tests {
             (Some("timeout=\u{b5}s"), 10),
             (Some("nottimeout=3s"), 10),
         ] {
-            assert_eq!(of(query), Duration::from_secs(seconds), "{query:?}");
+            assert_eq!(from_query(query), Duration::from_secs(seconds), "{query:?}");
         }
-        assert_eq!(of(Some("timeout=500ms")), Duration::from_millis(500));
+        assert_eq!(from_query(Some("timeout=500ms")), Duration::from_millis(500));
     }
 }

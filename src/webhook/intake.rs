@@ -87,7 +87,7 @@ impl Intake {
         request: Request,
         work: impl FnOnce(&[u8]) -> Result<T, Rejection> + Send + 'static,
     ) -> Result<T, Rejection> {
-        let limit = deadline::of(request.uri().query());
+        let limit = deadline::from_query(request.uri().query());
         let held = self.read(request, limit).await?;
         if admission::is_light(&held.bytes) {
             return work(&held.bytes);

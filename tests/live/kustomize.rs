@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use poolgate_core::manifest::{Limits, parse};
 use serde_json::Value;
 
+use crate::support::chart::values;
 use crate::support::files::directory;
 use crate::support::{assets, process, program};
 
@@ -80,16 +80,8 @@ fn rendered(directory: &Path) -> (String, BTreeMap<String, Value>) {
 }
 
 fn objects(text: &str) -> BTreeMap<String, Value> {
-    parse(text, &Limits::default())
-        .map(|document| {
-            assert!(document.problems().is_empty(), "{:?}", document.problems());
-            let object = document.into_value();
-            (
-                object["metadata"]["name"].as_str().expect("a name").to_owned(),
-                object,
-            )
-        })
-        .collect()
+    let name = |object: &Value| object["metadata"]["name"].as_str().expect("a name").to_owned();
+    values(text).map(|object| (name(&object), object)).collect()
 }
 
 /// Runs a command of poolgate that writes, once over the sources and once over what they render before; what both then

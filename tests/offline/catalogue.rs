@@ -66,7 +66,7 @@ fn subject_of(object: &Value) -> Subject {
             .expect("it is filled in")
     };
     let (group, version) = text("apiVersion").split_once('/').expect("a group and a version");
-    Subject::of(group, version, text("kind")).expect("an object that poolgate checks")
+    Subject::from_kind(group, version, text("kind")).expect("an object that poolgate checks")
 }
 
 /// The objects of an example: of two, the first is stored and the second replaces it.
@@ -99,7 +99,7 @@ fn policy(rule: &Rule) -> Policy {
         rule.id
     );
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let reading = poolgate_core::policy_file::read(&text);
+    let reading = poolgate_core::policy_file::parse(&text);
     reading
         .unwrap_or_else(|mistakes| panic!("{path}: {mistakes:?}"))
         .policy

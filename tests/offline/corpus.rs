@@ -108,7 +108,7 @@ fn directory() -> &'static Path {
 
 fn subject_of(object: &Json<'_>) -> Option<Subject> {
     let (group, version) = object.get("apiVersion")?.as_str()?.split_once('/')?;
-    Subject::of(group, version, object.get("kind")?.as_str()?)
+    Subject::from_kind(group, version, object.get("kind")?.as_str()?)
 }
 
 /// A line for each document of the file that is a NodePool or NodeClaim, or cannot be read.

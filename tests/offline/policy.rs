@@ -9,7 +9,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
-use poolgate_core::policy_file::{self, read};
+use poolgate_core::policy_file;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Value, json};
 
@@ -95,7 +95,10 @@ fn the_page_shows_the_example_files_and_what_comes_of_them() {
             let file = text(&root().join("docs/examples/policy").join(name));
             let (_, shown) = file.split_once('\n').expect("the line for editors");
             assert_eq!(rest, shown.trim_end(), "{name}");
-            policy = Some((name.to_owned(), read(&file).expect("a policy").policy));
+            policy = Some((
+                name.to_owned(),
+                policy_file::parse(&file).expect("a policy").policy,
+            ));
         } else if first == "# NodePool" {
             pool = Some(value(rest));
         } else if word == "text" {
@@ -135,7 +138,7 @@ fn the_schema_accepts_every_example() {
     let schema = schema();
     for path in examples() {
         let text = text(&path);
-        read(&text).unwrap_or_else(|mistakes| panic!("{}: {mistakes:?}", path.display()));
+        policy_file::parse(&text).unwrap_or_else(|mistakes| panic!("{}: {mistakes:?}", path.display()));
         let value = value(&text);
         let errors: Vec<String> = schema
             .validate(&value)
@@ -181,7 +184,7 @@ fn schema_and_poolgate_deny_the_same_mistakes() {
         "spec: {}",
     ] {
         let text = format!("{head}{body}\n");
-        assert!(read(&text).is_err(), "{body}");
+        assert!(policy_file::parse(&text).is_err(), "{body}");
         assert!(!schema.is_valid(&value(&text)), "{body}");
     }
     assert!(!schema.is_valid(&value("kind: Policy\n")));

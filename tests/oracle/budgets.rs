@@ -78,7 +78,7 @@ fn poolgate_computes_budgets_as_karpenter_does() {
     for number in effort.first..effort.first + effort.cases {
         let mut rng = StdRng::seed_from_u64(effort.seed.rotate_left(32) ^ number);
         let object = json!({"spec": {"disruption": {"budgets": random_budgets(&mut rng)}}});
-        let budgets = Budgets::of(&NodePool::view(ApiVersion::V1, &Json::from(&object)))
+        let budgets = Budgets::parse(&NodePool::view(ApiVersion::V1, &Json::from(&object)))
             .expect("the CRD takes these budgets");
         let asked: Vec<(Timestamp, u32)> = (0..moments)
             .map(|_| (moment(&mut rng, &object), rng.random_range(0..300)))

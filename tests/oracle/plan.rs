@@ -197,7 +197,7 @@ fn disruption_is_allowed_exactly_in_the_minutes_that_were_wished_for() {
         for variant in &variants {
             let object = &variant.object;
             let view = Json::from(object);
-            let budgets = Budgets::of(&NodePool::view(ApiVersion::V1, &view)).expect(&case);
+            let budgets = Budgets::parse(&NodePool::view(ApiVersion::V1, &view)).expect(&case);
             for (start, end) in &variant.spans {
                 let mut questions = Vec::new();
                 let mut before = None;

@@ -65,13 +65,17 @@ pub(crate) fn strict_overlay(pools: &str) -> (TempDir, PathBuf) {
     with_overlay(&[("kustomization.yaml", overlay), ("pools.yaml", &named)])
 }
 
+/// The values in a stream of YAML, in which nothing is wrong.
+pub(crate) fn values(text: &str) -> impl Iterator<Item = Value> {
+    parse(text, &Limits::default()).map(|document| {
+        assert!(document.problems().is_empty(), "{:?}", document.problems());
+        document.into_value()
+    })
+}
+
 /// The objects of a stream of YAML.
 pub(crate) fn objects(text: &str) -> Objects {
-    parse(text, &Limits::default())
-        .map(|document| {
-            assert!(document.problems().is_empty(), "{:?}", document.problems());
-            document.into_value()
-        })
+    values(text)
         .filter(|object| !object.is_null())
         .map(|object| {
             let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();

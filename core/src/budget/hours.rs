@@ -130,19 +130,19 @@ fn time(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (WeeklyHours, Option<&str>) {
+    fn parsed(text: &str) -> (WeeklyHours, Option<&str>) {
         WeeklyHours::parse(text).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn minutes(text: &str) -> Vec<usize> {
-        let mut minutes: Vec<usize> = read(text).0.minutes().collect();
+        let mut minutes: Vec<usize> = parsed(text).0.minutes().collect();
         minutes.sort_unstable();
         minutes
     }
 
     #[test]
     fn days_hours_and_both_are_read_and_a_zone_behind_them() {
-        assert_eq!(read("sat 02:00-06:00 Europe/Berlin").1, Some("Europe/Berlin"));
+        assert_eq!(parsed("sat 02:00-06:00 Europe/Berlin").1, Some("Europe/Berlin"));
         let sat = 6 * DAY;
         assert_eq!(
             minutes("sat 02:00-06:00"),
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn every_minute_is_held_or_not_as_it_is_listed() {
         for text in ["sat 22:00-02:00", "mon-fri 09:00-17:00", "sun", "12:30-12:00"] {
-            let hours = read(text).0;
+            let hours = parsed(text).0;
             let listed = minutes(text);
             let held: Vec<usize> = (0..WEEK).filter(|minute| hours.hold(*minute)).collect();
             assert_eq!(held, listed, "{text}");

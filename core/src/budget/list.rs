@@ -57,11 +57,11 @@ pub struct UnreadableBudget {
 
 impl Budgets {
     /// Reads the budgets of a pool. If it has none, those of the CRD's default: 10% at all times.
-    pub fn of(pool: &NodePool<'_>) -> Result<Self, UnreadableBudget> {
+    pub fn parse(pool: &NodePool<'_>) -> Result<Self, UnreadableBudget> {
         Self::of_parsed(pool, &ParsedBudget::all(pool, usize::MAX))
     }
 
-    /// Like [`Self::of`], for a pool whose budgets are parsed already.
+    /// Like [`Self::parse`], for a pool whose budgets are parsed already.
     pub(crate) fn of_parsed(
         pool: &NodePool<'_>,
         budgets: &[ParsedBudget<'_>],
@@ -80,7 +80,7 @@ impl Budgets {
         if let Some(index) = first_of_wrong_type(pool) {
             return Err(unreadable(list().index(index), "it is not an object"));
         }
-        let entries: Result<_, _> = budgets.iter().map(Entry::of).collect();
+        let entries: Result<_, _> = budgets.iter().map(Entry::new).collect();
         Ok(Self {
             entries: entries?,
             written: true,
@@ -129,7 +129,7 @@ impl Entry {
         }
     }
 
-    fn of(budget: &ParsedBudget<'_>) -> Result<Self, UnreadableBudget> {
+    fn new(budget: &ParsedBudget<'_>) -> Result<Self, UnreadableBudget> {
         let view = budget.view;
         let path = |field: &'static str| move || view.path(field);
         let nodes = match typed(budget.nodes.as_ref(), path("nodes"))? {
@@ -148,7 +148,7 @@ impl Entry {
             (Some(schedule), Some(duration)) => {
                 let duration = read(&duration.value, path("duration"))?.as_duration();
                 match schedule.value.as_ref().map_err(AsRef::as_ref) {
-                    Ok(schedule) => timing(Window::of(*schedule, duration)),
+                    Ok(schedule) => timing(Window::new(*schedule, duration)),
                     Err(TextError::Wrong(error)) => Timing::Broken(error.clone()),
                     Err(error) => return Err(unreadable(view.path("schedule"), error)),
                 }

@@ -7,7 +7,7 @@ use crate::value::cron::WeekMinutes;
 
 /// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read.
 pub(crate) fn never_allows_drift(pool: &NodePool<'_>) -> bool {
-    Budgets::of(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
+    Budgets::parse(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
 }
 
 impl Budgets {
@@ -46,7 +46,7 @@ mod tests {
         let object = json!({"spec": {"disruption": {"budgets": budgets}}});
         let object = Json::from(&object);
         let pool = NodePool::view(ApiVersion::V1, &object);
-        Budgets::of(&pool).unwrap().never_allows(reason)
+        Budgets::parse(&pool).unwrap().never_allows(reason)
     }
 
     fn freeze(schedule: &str, duration: &str) -> Value {

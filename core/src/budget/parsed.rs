@@ -57,7 +57,7 @@ pub(crate) enum TextError<E> {
 }
 
 impl<'a, T, E> Parsed<'a, T, E> {
-    fn of(text: &'a str, parse: impl FnOnce(&str) -> Result<T, E>) -> Self {
+    fn new(text: &'a str, parse: impl FnOnce(&str) -> Result<T, E>) -> Self {
         let value = parse(text).map_err(Box::new);
         Self { text, value }
     }
@@ -87,13 +87,13 @@ impl<'a> ParsedBudget<'a> {
             (Field::Present(schedule), Field::Present(duration)) => schedule
                 .value()
                 .zip(duration.value())
-                .map(|(schedule, duration)| Window::of(schedule, duration.as_duration())),
+                .map(|(schedule, duration)| Window::new(schedule, duration.as_duration())),
             _ => None,
         };
         Self {
             view,
-            nodes: view.nodes.map(|text| Parsed::of(text, BudgetNodes::parse)),
-            reasons: Reasons::of(view, pool.version),
+            nodes: view.nodes.map(|text| Parsed::new(text, BudgetNodes::parse)),
+            reasons: Reasons::parse(view, pool.version),
             schedule,
             duration,
             window,
@@ -148,7 +148,7 @@ fn bounded<T, E>(
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Field<Parsed<'_, T, TextError<E>>> {
     text.map(|text| {
-        Parsed::of(text, |text| {
+        Parsed::new(text, |text| {
             let length = text.len();
             if length > longest {
                 return Err(TextError::TooLong { length, longest });

@@ -79,7 +79,7 @@ impl Reasons {
 
     /// The reasons that a budget lists; `None` if one of them cannot be read. A budget without `reasons` applies to
     /// all of them, one with an empty list to none.
-    pub fn of(budget: &Budget<'_>, version: ApiVersion) -> Option<Self> {
+    pub fn parse(budget: &Budget<'_>, version: ApiVersion) -> Option<Self> {
         match (version, budget.reasons) {
             (ApiVersion::V1Beta1, _) | (_, Field::Absent) => Some(Self::ALL),
             (_, Field::Mistyped) => None,

@@ -8,9 +8,9 @@ use super::*;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 
-fn read(budgets: &Value) -> Result<Budgets, UnreadableBudget> {
+fn parsed(budgets: &Value) -> Result<Budgets, UnreadableBudget> {
     let object = json!({"spec": {"disruption": {"budgets": budgets}}});
-    Budgets::of(&NodePool::view(ApiVersion::V1, &Json::from(&object)))
+    Budgets::parse(&NodePool::view(ApiVersion::V1, &Json::from(&object)))
 }
 
 fn time(text: &str) -> Timestamp {
@@ -18,7 +18,9 @@ fn time(text: &str) -> Timestamp {
 }
 
 fn allowed(budgets: &Value, nodes: u32, at: &str) -> Allowance {
-    read(budgets).unwrap().allowance(Reason::Drifted, nodes, time(at))
+    parsed(budgets)
+        .unwrap()
+        .allowance(Reason::Drifted, nodes, time(at))
 }
 
 fn office() -> Value {
@@ -68,7 +70,7 @@ fn one_schedule_that_cannot_be_read_stops_every_reason() {
     ]);
     let noon = "2026-01-05T12:00:00Z";
     assert_eq!(allowed(&budgets, 10, noon), Allowance::Blocked { budget: 1 });
-    let change = read(&budgets)
+    let change = parsed(&budgets)
         .unwrap()
         .next_change(Reason::Drifted, 10, time(noon));
     assert_eq!(change, Change::Never);
@@ -81,7 +83,7 @@ fn a_schedule_that_never_fires_holds_always_and_a_window_without_length_never() 
     assert_eq!(allowed(&never_fires, 10, "2026-01-05T12:00:00Z"), limited);
     for (schedule, duration) in [("@daily", "0m"), ("@every 2h      ", "1h")] {
         let never_open = json!([{"nodes": "0", "schedule": schedule, "duration": duration}]);
-        let read = read(&never_open).unwrap();
+        let read = parsed(&never_open).unwrap();
         let at = time("2026-01-05T00:00:00Z");
         assert_eq!(read.allowance(Reason::Empty, 10, at), Allowance::Unlimited);
         assert_eq!(read.next_change(Reason::Empty, 10, at), Change::Never);
@@ -96,7 +98,7 @@ fn without_budgets_the_default_of_ten_per_cent_holds_and_an_empty_list_limits_no
         json!({"spec": {"disruption": {}}}),
         json!({"spec": {"disruption": {"budgets": null}}}),
     ] {
-        let budgets = Budgets::of(&NodePool::view(ApiVersion::V1, &Json::from(&object))).unwrap();
+        let budgets = Budgets::parse(&NodePool::view(ApiVersion::V1, &Json::from(&object))).unwrap();
         assert!(!budgets.are_written());
         let limited = Allowance::Limited { nodes: 2, budget: 0 };
         assert_eq!(budgets.allowance(Reason::Empty, 11, time(at)), limited);
@@ -117,7 +119,7 @@ fn of_equal_budgets_the_first_binds_and_only_those_for_the_reason_count() {
 
 #[test]
 fn a_change_is_reported_with_what_comes_of_it() {
-    let budgets = read(&office()).unwrap();
+    let budgets = parsed(&office()).unwrap();
     let next = |at: &str| budgets.next_change(Reason::Empty, 10, time(at));
     assert_eq!(
         next("2026-01-05T10:00:00Z"),
@@ -140,7 +142,7 @@ fn a_change_far_away_is_not_searched_for_without_end() {
     let at = time("2026-02-01T12:00:00Z");
     let next = |schedule: &str, duration: &str| {
         let budgets = json!([{"nodes": "0", "schedule": schedule, "duration": duration}]);
-        read(&budgets).unwrap().next_change(Reason::Empty, 10, at)
+        parsed(&budgets).unwrap().next_change(Reason::Empty, 10, at)
     };
     assert_eq!(
         next("0 0 29 2 *", "24h"),
@@ -192,7 +194,7 @@ fn what_the_api_server_rejects_is_named_with_its_place() {
             "spec.disruption.budgets[0].duration: days and weeks are not supported, only hours and minutes",
         ),
     ] {
-        assert_eq!(read(&budgets).unwrap_err().to_string(), wanted);
+        assert_eq!(parsed(&budgets).unwrap_err().to_string(), wanted);
     }
 }
 
@@ -240,7 +242,7 @@ proptest! {
     fn a_week_and_the_next_change_are_what_asking_every_minute_finds(
         budgets in prop::collection::vec(budget(), 0..4), day in 0_i64..20_000, hour in 0_i64..24,
     ) {
-        let budgets = read(&Value::Array(budgets)).unwrap();
+        let budgets = parsed(&Value::Array(budgets)).unwrap();
         let from = time("2000-01-01T00:00:00Z") + SignedDuration::from_hours(day * 24 + hour);
         let reasons = [Reason::Empty, Reason::Drifted];
         let week = budgets.week(&reasons, 12, from);
@@ -274,7 +276,7 @@ proptest! {
         duration in r"[0-9]{1,3}[hm]|\PC{0,5}", at in 631_152_000_i64..3_786_912_000,
     ) {
         let one = json!([{"nodes": nodes, "schedule": schedule, "duration": duration}]);
-        if let Ok(budgets) = read(&one) {
+        if let Ok(budgets) = parsed(&one) {
             let at = Timestamp::from_second(at).unwrap();
             let _ = budgets.next_change(Reason::Empty, 10, at);
         }

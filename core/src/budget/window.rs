@@ -32,7 +32,7 @@ pub enum Window {
 impl Window {
     /// The window of a schedule and a duration. It is always open if it opens again before it closes, and if the
     /// schedule never fires: Karpenter treats never as always.
-    pub fn of(schedule: Schedule, duration: Duration) -> Self {
+    pub fn new(schedule: Schedule, duration: Duration) -> Self {
         if schedule.longest_gap().is_none_or(|gap| duration >= gap) {
             Self::Always
         } else {

@@ -241,7 +241,7 @@ mod tests {
                     "disruption": {"properties": fields},
                 }}}}},
             }]}});
-            let installed = Installed::read(&definition).expect("a definition");
+            let installed = Installed::parse(&definition).expect("a definition");
             TargetKarpenter::default().with_definition(Arc::new(installed))
         };
         let without = on(json!({}));

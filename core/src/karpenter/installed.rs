@@ -59,7 +59,7 @@ pub enum UnreadableDefinition {
 
 impl Installed {
     /// Reads the definition of NodePools: a whole `CustomResourceDefinition`.
-    pub fn read(definition: &Value) -> Result<Self, UnreadableDefinition> {
+    pub fn parse(definition: &Value) -> Result<Self, UnreadableDefinition> {
         let name = definition.pointer("/metadata/name").and_then(Value::as_str);
         if name != Some(NODEPOOL_DEFINITION) {
             let name = name.unwrap_or_default().chars().take(100).collect();
@@ -70,14 +70,14 @@ impl Installed {
             .and_then(Value::as_array)
             .into_iter()
             .flatten()
-            .filter_map(Schema::of)
+            .filter_map(Schema::parse)
             .collect();
         if schemas.is_empty() {
             return Err(UnreadableDefinition::NoVersion);
         }
         Ok(Self {
             releases: recognise::releases(&schemas),
-            versions: schemas.iter().map(InstalledVersion::read).collect(),
+            versions: schemas.iter().map(InstalledVersion::new).collect(),
         })
     }
 
@@ -95,7 +95,7 @@ impl Installed {
 }
 
 impl InstalledVersion {
-    fn read(schema: &Schema<'_>) -> Self {
+    fn new(schema: &Schema<'_>) -> Self {
         let words = |at: &str| schema.words(at).map(|words| words.take(MOST_WORDS).collect());
         Self {
             version: schema.version,

@@ -23,7 +23,7 @@ pub struct Selection<'a> {
 impl<'a> Selection<'a> {
     /// What one requirement allows. A numeric operator takes its bound from the first value; a value that cannot be
     /// read sets no bound, because other rules reject it.
-    pub fn of(operator: Operator, values: &[&'a str]) -> Self {
+    pub fn new(operator: Operator, values: &[&'a str]) -> Self {
         let bound = || values.first().and_then(|value| integer(value));
         let listed = || values.iter().copied().collect();
         match operator {
@@ -276,7 +276,7 @@ mod tests {
         Selection::all(
             requirements
                 .iter()
-                .map(|(operator, values)| Selection::of(*operator, values)),
+                .map(|(operator, values)| Selection::new(*operator, values)),
         )
     }
 
@@ -300,7 +300,7 @@ mod tests {
             let together = together(&requirements);
             let selections = || requirements
                 .iter()
-                .map(|(operator, values)| Selection::of(*operator, values));
+                .map(|(operator, values)| Selection::new(*operator, values));
             let forwards = selections().fold(Selection::default(), Selection::and);
             let backwards = selections().rev().fold(Selection::default(), Selection::and);
             prop_assert_eq!(together.is_empty(), forwards.is_empty());
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(together(&[(Operator::Gt, vec!["1"])]).count(), None);
         let whole_range = between("-9223372036854775808", "9223372036854775807");
         assert_eq!(together(&whole_range).count(), None);
-        assert_eq!(Selection::of(Operator::DoesNotExist, &[]).count(), Some(0));
+        assert_eq!(Selection::new(Operator::DoesNotExist, &[]).count(), Some(0));
     }
 
     #[test]
@@ -376,8 +376,8 @@ mod tests {
     #[test]
     fn the_largest_integer_does_not_wrap_around() {
         let largest = vec!["9223372036854775807"];
-        assert!(Selection::of(Operator::Gt, &largest).is_empty());
-        assert!(Selection::of(Operator::Gte, &largest).has(largest[0]));
-        assert!(!Selection::of(Operator::Lt, &["0"]).has("0"));
+        assert!(Selection::new(Operator::Gt, &largest).is_empty());
+        assert!(Selection::new(Operator::Gte, &largest).has(largest[0]));
+        assert!(!Selection::new(Operator::Lt, &["0"]).has("0"));
     }
 }

@@ -63,7 +63,7 @@ impl<'a> Requirement<'a> {
         };
         let values: Vec<&str> = values.iter().map(Json::as_str).collect::<Option<_>>()?;
         let is_number = || values.first().is_some_and(|value| integer(value).is_some());
-        (!operator.is_numeric() || is_number()).then(|| Selection::of(operator, &values))
+        (!operator.is_numeric() || is_number()).then(|| Selection::new(operator, &values))
     }
 }
 

@@ -173,7 +173,7 @@ impl<'t> Composer<'t> {
 
     /// A block scalar ends with its last word; the parser reports the beginning of the next line's content.
     fn without_trailing_space(&self, span: Span) -> Span {
-        span.ending_at(span.start() + span.of(self.text).trim_end().len())
+        span.ending_at(span.start() + span.slice(self.text).trim_end().len())
     }
 }
 

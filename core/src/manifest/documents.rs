@@ -226,7 +226,7 @@ impl<'t> Documents<'t> {
     }
 
     fn comment(&self, span: Span) -> Comment<'t> {
-        let text = span.of(self.text);
+        let text = span.slice(self.text);
         Comment {
             text: text.strip_prefix('#').unwrap_or(text),
             span,

@@ -23,7 +23,7 @@ pub enum LeftAlone {
 
 impl LeftAlone {
     /// Why `object`, which is somewhere in `document`, must not be edited, if so.
-    pub fn of(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
+    pub fn by_edits(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
         if Self::is_encrypted(document) {
             return Some(Self::Encrypted);
         }
@@ -31,9 +31,10 @@ impl LeftAlone {
         any_text(object, &is_template).then_some(Self::Template)
     }
 
-    /// Why a program must not add to `object`, if so. Besides the reasons of [`Self::of`], the value of a variable could already contain what it adds.
+    /// Why a program must not add to `object`, if so. Besides the reasons of [`Self::by_edits`], the value of a variable could already contain what it adds.
     pub fn by_additions(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
-        Self::of(document, object).or_else(|| any_text(object, &has_variable).then_some(Self::Variables))
+        Self::by_edits(document, object)
+            .or_else(|| any_text(object, &has_variable).then_some(Self::Variables))
     }
 
     /// Whether SOPS has encrypted a document: it writes its own data into each document of a file.
@@ -81,7 +82,7 @@ mod tests {
     fn what_sops_and_templates_make_is_known() {
         let of = |value: &Value| {
             let value = Json::from(value);
-            LeftAlone::of(&value, &value)
+            LeftAlone::by_edits(&value, &value)
         };
         let by_additions = |value: &Value| {
             let value = Json::from(value);

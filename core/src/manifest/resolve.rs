@@ -314,7 +314,7 @@ impl<'t> Resolver<'_, 't> {
         {
             let kind = match node.content {
                 Content::Alias(None) => ProblemKind::UnknownAlias {
-                    name: node.span.of(self.text).trim_start_matches('*').to_owned(),
+                    name: node.span.slice(self.text).trim_start_matches('*').to_owned(),
                 },
                 _ => ProblemKind::RecursiveAlias,
             };

@@ -43,7 +43,7 @@ impl Span {
     }
 
     /// The text it covers; empty if it does not belong to `text`.
-    pub fn of(self, text: &str) -> &str {
+    pub fn slice(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }
 

@@ -37,7 +37,7 @@ pub enum Filled {
 impl Variables {
     /// Reads a file with a variable on each line, `NAME=VALUE`; later lines win. Empty lines and those that begin
     /// with `#` are skipped, and quotes around a value are removed, as in a shell.
-    pub fn read(&mut self, text: &str) -> Result<(), NoVariable> {
+    pub fn add_lines(&mut self, text: &str) -> Result<(), NoVariable> {
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -186,7 +186,7 @@ mod tests {
     fn variables() -> Variables {
         let mut variables = Variables::default();
         let text = "# ours\n\nA=1\nexport B=\"x y\"\r\nEMPTY=\nA=2\n";
-        variables.read(text).expect("variables");
+        variables.add_lines(text).expect("variables");
         variables
     }
 
@@ -245,7 +245,7 @@ mod tests {
     fn a_line_that_sets_nothing_is_reported() {
         for (text, line) in [("A=1\nB\n", 2), ("a b=1", 1), ("=1", 1), ("1=1", 1)] {
             assert_eq!(
-                Variables::default().read(text),
+                Variables::default().add_lines(text),
                 Err(NoVariable { line }),
                 "{text}"
             );

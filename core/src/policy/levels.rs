@@ -41,7 +41,7 @@ impl Levels {
 
     /// The level of a rule's findings of this origin; `None` if the rule's own severity applies. What Karpenter
     /// rejects anyway is always shown: otherwise the user would get the rejection without its explanation.
-    pub fn of(&self, rule: RuleId, origin: Origin) -> Option<Level> {
+    pub fn get(&self, rule: RuleId, origin: Origin) -> Option<Level> {
         let level = self.0.get(&rule).copied()?;
         let is_quiet = matches!(level, Level::Off | Level::Severity(Severity::Info));
         Some(if is_quiet && origin.is_karpenters() {

@@ -111,7 +111,7 @@ fn levels(rules: Cursor<'_>, notes: &mut Found) -> Levels {
             continue;
         };
         levels.set(rule.id, level);
-        let is_raised = |origin: &&Origin| levels.of(rule.id, **origin) != Some(level);
+        let is_raised = |origin: &&Origin| levels.get(rule.id, **origin) != Some(level);
         let when = match rule.origins.iter().filter(is_raised).count() {
             0 => continue,
             count if count < rule.origins.len() => " where",

@@ -17,5 +17,5 @@ mod schema;
 mod tests;
 
 pub use mistakes::{Mistake, Mistakes};
-pub use read::{MAX_BYTES, ReadPolicy, read};
+pub use read::{MAX_BYTES, ReadPolicy, parse};
 pub use schema::schema;

@@ -26,7 +26,7 @@ pub struct ReadPolicy {
 }
 
 /// Reads a policy file: exactly one document, with no field that poolgate does not know.
-pub fn read(text: &str) -> Result<ReadPolicy, Mistakes> {
+pub fn parse(text: &str) -> Result<ReadPolicy, Mistakes> {
     let limits = Limits {
         bytes: MAX_BYTES,
         documents: 100,

@@ -19,7 +19,7 @@ const EXAMPLES: [&str; 3] = [
 
 fn policy(body: &str) -> Policy {
     let text = format!("{HEAD}{body}");
-    match read(&text) {
+    match parse(&text) {
         Ok(reading) => reading.policy,
         Err(mistakes) => panic!("{mistakes:?}"),
     }
@@ -28,7 +28,7 @@ fn policy(body: &str) -> Policy {
 /// The mistakes of a file with this body, which begins in line 3.
 fn mistakes(body: &str) -> Vec<String> {
     let text = format!("{HEAD}{body}");
-    let mistakes = read(&text).expect_err(body);
+    let mistakes = parse(&text).expect_err(body);
     mistakes.shown.iter().map(ToString::to_string).collect()
 }
 
@@ -136,7 +136,7 @@ fn a_file_is_one_document_without_doubles() {
     );
     assert_eq!(mistakes("rules: {a: [b}\n").len(), 1);
     for nothing in ["", "# nothing\n", "---\n"] {
-        let mistakes = read(nothing).expect_err("a mistake");
+        let mistakes = parse(nothing).expect_err("a mistake");
         assert!(
             mistakes.shown[0]
                 .message
@@ -144,7 +144,7 @@ fn a_file_is_one_document_without_doubles() {
             "{mistakes:?}"
         );
     }
-    let other = read("apiVersion: v1\nkind: ConfigMap\ndata: {}\n").expect_err("mistakes");
+    let other = parse("apiVersion: v1\nkind: ConfigMap\ndata: {}\n").expect_err("mistakes");
     let other: Vec<String> = other.shown.iter().map(ToString::to_string).collect();
     assert_eq!(
         other[..2],
@@ -159,7 +159,7 @@ fn a_file_is_one_document_without_doubles() {
 fn a_file_of_nothing_but_mistakes_is_reported_in_part() {
     let lines: Vec<String> = (0..1000).map(|number| format!("field{number}: 1\n")).collect();
     let body = lines.concat();
-    let mistakes = read(&format!("{HEAD}{body}")).expect_err("mistakes");
+    let mistakes = parse(&format!("{HEAD}{body}")).expect_err("mistakes");
     assert_eq!((mistakes.shown.len(), mistakes.omitted), (100, 900));
     assert_eq!(mistakes.to_string(), "1000 mistakes in the policy");
 }
@@ -169,15 +169,15 @@ fn off_means_off_although_yaml_reads_false() {
     let rule = RuleId::new("limit-unquoted");
     for off in ["off", "\"off\"", "Off", "false"] {
         let policy = policy(&format!("rules:\n  limit-unquoted: {off}\n"));
-        assert_eq!(policy.levels.of(rule, Origin::Silent), Some(Level::Off), "{off}");
+        assert_eq!(policy.levels.get(rule, Origin::Silent), Some(Level::Off), "{off}");
     }
 }
 
 #[test]
 fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
     let text = format!("{HEAD}rules:\n  weight: off\n  limit-unquoted: off\n  expire-after: info\n");
-    let reading = read(&text).expect("a policy");
-    let level = |rule, origin| reading.policy.levels.of(RuleId::new(rule), origin);
+    let reading = parse(&text).expect("a policy");
+    let level = |rule, origin| reading.policy.levels.get(RuleId::new(rule), origin);
     let (info, warning) = (
         Level::Severity(Severity::Info),
         Level::Severity(Severity::Warning),
@@ -263,7 +263,7 @@ fn the_examples_use_every_field() {
 #[test]
 fn no_line_of_an_example_is_lost_on_the_way() {
     for example in EXAMPLES {
-        let whole = read(example).expect("a policy").policy;
+        let whole = parse(example).expect("a policy").policy;
         let lines: Vec<&str> = example.lines().collect();
         for (index, line) in lines.iter().enumerate() {
             let idle = ["#", "metadata:", "name: production", "reason:"];
@@ -278,7 +278,7 @@ fn no_line_of_an_example_is_lost_on_the_way() {
             }
             let mut without = lines.clone();
             without.remove(index);
-            let without = read(&without.join("\n"));
+            let without = parse(&without.join("\n"));
             assert!(
                 without.is_err() || without.is_ok_and(|reading| reading.policy != whole),
                 "{line}"
@@ -306,7 +306,7 @@ fn any_text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_text_is_a_policy_or_has_mistakes_on_one_line_each(text in any_text()) {
-        if let Err(mistakes) = read(&text) {
+        if let Err(mistakes) = parse(&text) {
             prop_assert!(!mistakes.shown.is_empty());
             for mistake in mistakes.shown {
                 prop_assert!(!mistake.message.chars().any(char::is_control), "{:?}", mistake.message);

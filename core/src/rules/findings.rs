@@ -85,7 +85,7 @@ impl<'a> Findings<'a> {
     /// Whether a rule is on by default, or the policy switches it on. Nothing depends on asking; it only saves work that
     /// would be dropped.
     pub fn wants(&self, rule: &Rule) -> bool {
-        rule.severity.is_some() || self.context.policy.levels.of(rule.id, Origin::Silent).is_some()
+        rule.severity.is_some() || self.context.policy.levels.get(rule.id, Origin::Silent).is_some()
     }
 
     /// Keeps the last finding, with the severity that policy and ratchet give it, unless its rule is off.
@@ -128,7 +128,7 @@ impl<'a> Severities<'a> {
     /// The finding with the severity that policy and ratchet give it; `None` if its rule is off.
     pub fn apply_policy(&mut self, rule: &Rule, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         let is_denied = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
-        match self.policy.levels.of(diagnostic.rule, diagnostic.origin) {
+        match self.policy.levels.get(diagnostic.rule, diagnostic.origin) {
             Some(Level::Off) => return None,
             Some(Level::Severity(severity)) => diagnostic.severity = severity,
             None if rule.severity.is_none() => return None,

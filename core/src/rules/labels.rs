@@ -32,7 +32,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
             // which the API server checks by itself.
             let release = findings.context.release;
             let is_rejected = template.owner == TemplateOwner::Claim
-                || Reserved::of(key, template.version, release).is_some();
+                || Reserved::lookup(key, template.version, release).is_some();
             let origin = if is_rejected {
                 Origin::Schema
             } else {
@@ -43,7 +43,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
                 .origin(origin)
                 .suggest_if_known(
                     corrected_key(key)
-                        .filter(|key| Reserved::of(key, template.version, release).is_none())
+                        .filter(|key| Reserved::lookup(key, template.version, release).is_none())
                         .map(|key| format!("write {key}")),
                 );
         }

@@ -207,7 +207,7 @@ pub(crate) fn check<'a>(
 ) -> Report {
     let mut findings = Findings::new(pool.object, stored, context);
     let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
-    let limits = Limits::of(pool);
+    let limits = Limits::parse(pool);
     fields::check(pool.object, &pool.template, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);

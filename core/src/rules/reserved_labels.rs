@@ -21,7 +21,7 @@ pub enum Reserved {
 
 impl Reserved {
     /// Why the label is reserved in this API version and release; `None` if it is not.
-    pub fn of(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
+    pub fn lookup(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
         // The CRD compares the end of the domain, so `mykarpenter.sh` is reserved, too.
         let domain = key.split('/').next().unwrap_or(key);
         match key {
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn karpenters_own_labels_are_reserved_as_in_the_crd() {
-        let of = |key| Reserved::of(key, ApiVersion::V1, KarpenterVersion::NEWEST);
+        let of = |key| Reserved::lookup(key, ApiVersion::V1, KarpenterVersion::NEWEST);
         assert_eq!(of("karpenter.sh/nodepool"), Some(Reserved::NodePool));
         assert_eq!(of("kubernetes.io/hostname"), Some(Reserved::Hostname));
         for key in [
@@ -104,7 +104,7 @@ mod tests {
             "kubernetes.io",
         ] {
             assert_eq!(
-                Reserved::of(key, ApiVersion::V1, KarpenterVersion::new(1, 9, 0)),
+                Reserved::lookup(key, ApiVersion::V1, KarpenterVersion::new(1, 9, 0)),
                 None,
                 "{key}"
             );
@@ -113,7 +113,7 @@ mod tests {
                 (ApiVersion::V1Beta1, KarpenterVersion::NEWEST),
             ] {
                 assert_eq!(
-                    Reserved::of(key, version, release),
+                    Reserved::lookup(key, version, release),
                     Some(Reserved::Kubernetes),
                     "{key}"
                 );
@@ -127,7 +127,7 @@ mod tests {
             "node-restriction.kubernetes.io/x",
             "kops.k8s.io/instancegroup",
         ] {
-            assert_eq!(Reserved::of(key, ApiVersion::V1, OLD), None, "{key}");
+            assert_eq!(Reserved::lookup(key, ApiVersion::V1, OLD), None, "{key}");
         }
     }
 }

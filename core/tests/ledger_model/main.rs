@@ -70,8 +70,8 @@ fn each_guard_is_missed_when_it_is_removed() {
         println!("without {guard:?}: {violation:?} after {} steps", story.len());
         steps.push(story.len());
     }
-    assert_documented(&format!("Each of {} guards", MISSED.len()));
+    assert_documented(&format!("{} guards", MISSED.len()));
     let (least, most) = (steps.iter().min(), steps.iter().max());
     let (least, most) = least.zip(most).expect("there are guards");
-    assert_documented(&format!("in {least} to {most} steps"));
+    assert_documented(&format!("{least} to {most} steps"));
 }

@@ -364,7 +364,7 @@ impl<'s> Real<'s> {
         }
         let surged = (0..CREATES).filter(|claim| book.surged & (1 << claim) != 0);
         text["surged"] = surged.map(|claim| self.uids[claim].as_str()).collect();
-        Ledger::read(&text.to_string()).unwrap()
+        Ledger::parse(&text.to_string()).unwrap()
     }
 
     fn book(&self, ledger: &Ledger) -> Book {

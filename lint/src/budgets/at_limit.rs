@@ -77,7 +77,7 @@ mod tests {
         let found = find(&object.to_string());
         let found = found.pools.first().expect("a pool");
         let object = Json::from(&found.object);
-        let mut subject = Subject::of(found, &object, Author::Pool, None, None).expect("budgets");
+        let mut subject = Subject::new(found, &object, Author::Pool, None, None).expect("budgets");
         subject.policy = policy.as_ref();
         let note = note(&subject)?;
         let begin = "At its limit of 5 nodes (Hard) the pool ";

@@ -45,11 +45,13 @@ pub struct Grid {
     pub rows: Vec<Row>,
 }
 
-impl Amount {
-    fn of(allowance: Allowance) -> Self {
+impl From<Allowance> for Amount {
+    fn from(allowance: Allowance) -> Self {
         allowance.nodes().map_or(Self::All, Self::Nodes)
     }
+}
 
+impl Amount {
     /// In a few characters.
     pub fn short(self) -> String {
         match self {
@@ -63,7 +65,7 @@ impl Amount {
 
 impl Grid {
     /// The week that begins with the day of an instant.
-    pub fn of(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Self {
+    pub fn week(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Self {
         let zone = clock.grid_zone();
         let first = at.to_zoned(zone.clone()).date();
         let mut grid = Self {
@@ -131,7 +133,7 @@ impl Grid {
             let day = usize::try_from(day).ok().and_then(|day| days.get_mut(day));
             let hour = usize::try_from(clock.hour()).unwrap_or(0);
             if let Some(place) = day.and_then(|day| day.get_mut(hour)) {
-                let amount = Amount::of(*allowance);
+                let amount = Amount::from(*allowance);
                 *place = Some(place.map_or(amount, |known: Amount| known.min(amount)));
             }
         }

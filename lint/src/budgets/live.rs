@@ -80,7 +80,7 @@ impl Live {
     }
 
     /// Reads everything, page by page. Of nodes and NodeClaims only the numbers are kept.
-    pub fn read(cluster: &dyn Cluster) -> Result<Self, ClusterReadError> {
+    pub fn fetch(cluster: &dyn Cluster) -> Result<Self, ClusterReadError> {
         let mut live = Self::default();
         each(cluster, NODE_POOLS, None, |pool| live.pools.push(pool))?;
         let mut claims = Claims::default();

@@ -118,7 +118,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         .stored
         .connect(connect)?
         .as_deref()
-        .map(Live::read)
+        .map(Live::fetch)
         .transpose()?;
     let mut code = 0;
     let mut complaints = Vec::new();
@@ -129,7 +129,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         Some(live) => {
             complaints.append(&mut live.complaints);
             let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
-            pools.extend(stored.map(|found| Pool::of("nodepools", found, policy.as_ref())));
+            pools.extend(stored.map(|found| Pool::new("nodepools", found, policy.as_ref())));
         }
         None => inputs = files::find(&args.paths, None, &Excluded::nothing()).files,
     }
@@ -149,7 +149,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                     complaints.push(format!("{name}:{line}: its budgets are not known: {reason}"));
                 }
                 let found = found.pools.into_iter();
-                pools.extend(found.map(|found| Pool::of(name, found, policy.as_ref())));
+                pools.extend(found.map(|found| Pool::new(name, found, policy.as_ref())));
             }
             Err(error) => {
                 complaints.push(format!("error: {name}: {error}"));
@@ -171,7 +171,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     for (pool, object) in pools.iter().zip(&objects) {
         let in_use = live.as_mut().map(|live| live.take(pool.name()));
         let nodes = in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes));
-        match Subject::of(&pool.found, object, pool.author, nodes, args.reason) {
+        match Subject::new(&pool.found, object, pool.author, nodes, args.reason) {
             Ok(mut subject) => {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;
@@ -230,7 +230,7 @@ struct Pool<'i> {
 
 impl<'i> Pool<'i> {
     /// The pool, with the budgets of the policy if it has none.
-    fn of(file: &'i str, mut found: Found, policy: Option<&Policy>) -> Self {
+    fn new(file: &'i str, mut found: Found, policy: Option<&Policy>) -> Self {
         let is_written = found
             .object
             .pointer("/spec/disruption/budgets")

@@ -57,7 +57,7 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// Reads a pool, with the number of its nodes and the only reason to explain if they are given. An error says why
     /// Karpenter never acts on it.
-    pub fn of(
+    pub fn new(
         found: &Found,
         object: &'a Json<'a>,
         author: Author,
@@ -66,7 +66,7 @@ impl<'a> Subject<'a> {
     ) -> Result<Self, String> {
         let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
-        let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
+        let budgets = Budgets::parse(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
         let in_status = || pool_status::nodes(&found.object);
         let replicas = || u32::try_from(pool.replicas.present()?).ok();
         let known = nodes.or_else(in_status).or_else(replicas);

@@ -31,7 +31,7 @@ const LONGEST_ZONE: usize = 10;
 pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String {
     let grids: Vec<_> = subjects
         .iter()
-        .map(|subject| (subject, Grid::of(subject, at, clock)))
+        .map(|subject| (subject, Grid::week(subject, at, clock)))
         .collect();
     // Wide enough for the longest number.
     let longest = grids.iter().map(|(_, grid)| grid.longest()).max().unwrap_or(1);

@@ -20,11 +20,11 @@ const NAMED_HOURS: usize = 6;
 
 /// Draws seven days, beginning with the day of a moment.
 pub fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
-    let grid = Grid::of(subject, at, clock);
+    let grid = Grid::week(subject, at, clock);
     let labels: Vec<String> = grid.rows.iter().map(|row| label(subject, &row.reasons)).collect();
     let widths = labels.iter().map(|label| label.chars().count());
     let width = widths.max().unwrap_or(0);
-    let columns = Columns::of(&grid);
+    let columns = Columns::new(&grid);
     let mut text = heading(subject);
     let _ = writeln!(text, "seven days from {} on\n", clock.write(grid.from));
     let zone = clock.zone().unwrap_or("UTC");
@@ -66,7 +66,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(grid: &Grid) -> Self {
+    fn new(grid: &Grid) -> Self {
         let width = grid.longest();
         Self {
             width,

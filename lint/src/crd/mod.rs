@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::json::Json;
 use poolgate_core::policy::DefaultValues;
 use serde_json::Value;
 
@@ -26,6 +27,7 @@ use poolgate_core::manifest::{self, Document, Limits, Lines, Span};
 
 use crate::files::{self, read_text};
 use crate::policy_file;
+use crate::written;
 use defaults::Overruled;
 
 /// The property that is added.
@@ -114,8 +116,12 @@ fn patched(text: &str, defaults: Option<&DefaultValues>) -> anyhow::Result<Strin
          `kubectl get crd nodepools.karpenter.sh -o yaml` prints the installed one"
     );
     let patched = insertion::apply(text, insertions);
+    // The last check before a definition is applied to a cluster.
+    let is_meant = written::is_as_meant(text, &patched, |number, _, value| {
+        wanted.get(number).map(Json::from).as_ref() == Some(value)
+    });
     ensure!(
-        means(&patched, &wanted),
+        is_meant,
         "the definition is laid out in a way that cannot be extended without changing something else"
     );
     Ok(patched)
@@ -188,17 +194,9 @@ fn extend(value: &mut Value, properties: &FieldPath) {
     }
 }
 
-/// Whether a text has these values: the last check before a definition is applied to a cluster.
-fn means(text: &str, wanted: &[Value]) -> bool {
-    manifest::parse(text, &Limits::default())
-        .map(Document::into_value)
-        .eq(wanted.iter().cloned())
-}
-
 /// The schema of the property. Without a default: that would give every stored pool a mode at once.
 fn property() -> Value {
-    let document = manifest::parse(PROPERTY_YAML, &Limits::default()).next();
-    let entry = document.map(Document::into_value);
+    let entry = written::values(PROPERTY_YAML).next();
     entry
         .and_then(|entry| entry.get(PROPERTY).cloned())
         .unwrap_or_default()

@@ -16,10 +16,7 @@ const V1_AND_V1BETA1: &str = include_str!("../../../tests/data/crds/karpenter-1.
 const DISRUPTION: &str = "/schema/openAPIV3Schema/properties/spec/properties/disruption/properties";
 
 fn value(text: &str) -> Value {
-    manifest::parse(text, &Limits::default())
-        .next()
-        .unwrap()
-        .into_value()
+    written::values(text).next().unwrap()
 }
 
 /// The lines that are new; fails if any other has changed.
@@ -183,9 +180,7 @@ fn other_documents_are_unchanged_and_lists_are_searched() {
     assert!(after.starts_with(others));
     assert!(after.ends_with("\n--- # last\nyes: [1,2,\n  3]\n"));
     assert_eq!(after.matches("nodeLimitMode").count(), 2);
-    let values: Vec<Value> = manifest::parse(&after, &Limits::default())
-        .map(Document::into_value)
-        .collect();
+    let values: Vec<Value> = written::values(&after).collect();
     assert_eq!(values[1], extended(&value(V1)));
     assert_eq!(values[2]["items"][1], extended(&small()));
 }

@@ -113,7 +113,7 @@ impl DefaultRun<'_> {
     fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
         let before = input.read()?;
         let defaults = Defaults {
-            policy: &self.policies.of(input.folder()).policy,
+            policy: &self.policies.for_folder(input.folder()).policy,
             karpenter: &self.karpenter,
             with_mode: self.args.node_limit_mode,
         };

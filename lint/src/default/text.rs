@@ -12,7 +12,8 @@ use crate::files::Whole;
 use crate::files::yaml;
 use crate::insertion::{self, Entry, Insertion, Order};
 use crate::nodepools::objects;
-use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestObject, NodeRef};
+use crate::written;
+use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 
 /// A text with defaults.
 #[derive(Debug, Default)]
@@ -41,14 +42,9 @@ pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed 
             done.troubles.push(at(problem.span.start(), &problem.to_string()));
             continue;
         }
-        for (
-            ManifestObject {
-                path, value: object, ..
-            },
-            version,
-        ) in objects(document.value())
-        {
+        for (found, version) in objects(document.value()) {
             let Some(version) = version else { continue };
+            let (path, object) = (found.path, found.value);
             done.pools += 1;
             let start = document.span_of(&path).unwrap_or(document.span()).start();
             if let Some(reason) = reason_to_leave(whole, document.value(), object) {
@@ -57,7 +53,7 @@ pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed 
             }
             let object = Value::from(object);
             let wanted = completed(&object, version, defaults);
-            match written(text, &document, additions(&object, &wanted, &path)) {
+            match insertions_for(text, &document, additions(&object, &wanted, &path)) {
                 Some(new) => insertions.extend(new),
                 None => done.troubles.push(at(
                     start,
@@ -94,7 +90,11 @@ fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Opti
 }
 
 /// The insertions for these additions; `None` if one cannot be made.
-fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) -> Option<Vec<Insertion>> {
+fn insertions_for(
+    text: &str,
+    document: &Document<'_>,
+    mut additions: Vec<Addition>,
+) -> Option<Vec<Insertion>> {
     // Of two insertions at the end of the same line, the deeper one is made first: it belongs to that line.
     additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
     let mut insertions = Vec::new();
@@ -146,31 +146,16 @@ fn key(addition: &Addition) -> Option<&str> {
 
 /// Whether the new text has the same objects, changed only by the defaults that could be written.
 fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> bool {
-    let limits = Limits::default();
-    let mut new = manifest::parse(after, &limits);
-    for old in manifest::parse(before, &limits) {
-        let Some(new) = new.next() else { return false };
-        if new.problems().len() > old.problems().len() {
-            return false;
-        }
-        let mut expected = Value::from(old.value());
-        for (
-            ManifestObject {
-                path, value: object, ..
-            },
-            version,
-        ) in objects(old.value())
-        {
+    written::is_as_meant(before, after, |_, before, after| {
+        let mut expected = Value::from(before);
+        for (object, version) in objects(before) {
             if let Some(version) = version
-                && path.find(new.value()).is_some_and(|is| is != object)
-                && let Some(place) = expected.pointer_mut(&path.to_pointer())
+                && object.path.find(after).is_some_and(|is| is != object.value)
+                && let Some(place) = expected.pointer_mut(&object.path.to_pointer())
             {
-                *place = completed(&object.into(), version, defaults);
+                *place = completed(&object.value.into(), version, defaults);
             }
         }
-        if *new.value() != Json::from(&expected) {
-            return false;
-        }
-    }
-    new.next().is_none()
+        *after == Json::from(&expected)
+    })
 }

@@ -76,7 +76,7 @@ impl Input {
             Source::Held(held) => return held.clone().map_err(ReadError::Held),
             Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
         }?;
-        match Language::of(&self.name, &text) {
+        match Language::detect(&self.name, &text) {
             Some(language) => Err(ReadError::Foreign(language)),
             None => Ok(text),
         }

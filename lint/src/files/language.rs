@@ -34,7 +34,7 @@ const BLOCKS: [&str; 8] = [
 
 impl Language {
     /// The language of a text about Karpenter, by its name, or by its first line that is not a comment.
-    pub fn of(name: &str, text: &str) -> Option<Self> {
+    pub fn detect(name: &str, text: &str) -> Option<Self> {
         if !text.contains(GROUP) {
             return None;
         }
@@ -80,7 +80,7 @@ mod tests {
             ("a.yaml", "data:\n  a: karpenter.sh\n", None),
             ("a.yaml", "local: karpenter.sh\n", None),
         ] {
-            assert_eq!(Language::of(name, text), language, "{name}: {text}");
+            assert_eq!(Language::detect(name, text), language, "{name}: {text}");
         }
     }
 }

@@ -101,7 +101,7 @@ impl LintArgs {
         for path in &self.envsubst {
             let name = path.display();
             let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
-            variables.read(&text).with_context(|| name.to_string())?;
+            variables.add_lines(&text).with_context(|| name.to_string())?;
         }
         Ok(variables)
     }

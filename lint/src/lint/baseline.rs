@@ -103,7 +103,7 @@ impl Baseline {
         let before = findings.len();
         let mut met: HashMap<BaselineEntry, usize> = HashMap::new();
         findings.retain(|finding| {
-            let key = BaselineEntry::of(file, finding);
+            let key = BaselineEntry::new(file, finding);
             let Some(count) = self.known.get(&key) else {
                 return true;
             };
@@ -123,7 +123,7 @@ impl NewBaseline {
     /// Moves all findings of a file but notes into entries.
     pub fn entries(file: &str, findings: &mut Vec<Finding>) -> Vec<BaselineEntry> {
         let held = findings.extract_if(.., |finding| finding.severity != Severity::Info);
-        held.map(|finding| BaselineEntry::of(file, &finding)).collect()
+        held.map(|finding| BaselineEntry::new(file, &finding)).collect()
     }
 
     pub fn add(&mut self, entries: Vec<BaselineEntry>) {
@@ -150,7 +150,7 @@ impl NewBaseline {
 }
 
 impl BaselineEntry {
-    fn of(file: &str, finding: &Finding) -> Self {
+    fn new(file: &str, finding: &Finding) -> Self {
         Self {
             file: file.to_owned(),
             rule: finding.rule.to_owned(),

@@ -105,7 +105,7 @@ impl FileCheck<'_, '_> {
             self.tally.encrypted += 1;
             return;
         }
-        let subjects = Subjects::of(document.value(), self.manifest.whole, &self.settings.karpenter);
+        let subjects = Subjects::find(document.value(), self.manifest.whole, &self.settings.karpenter);
         self.tally.others += subjects.others.len();
         if subjects.is_empty() {
             return;
@@ -157,7 +157,7 @@ impl FileCheck<'_, '_> {
         }
         let (span, field, origin) = match note.place {
             Place::Field(field) => {
-                let span = source_range::of(document, &field, &ErrorType::Required);
+                let span = source_range::span_at(document, &field, &ErrorType::Required);
                 (span, Some(field), Origin::Schema)
             }
             Place::Comment(span) => (span, None, Origin::Poolgate),
@@ -177,7 +177,7 @@ impl FileCheck<'_, '_> {
 
     /// Removes the findings that comments of the document ignore. The findings of the document begin at `first`.
     fn ignore(&mut self, first: usize, document: &Document<'_>, object: Option<&Object>) {
-        let suppressions = Suppressions::of(document, self.manifest.text);
+        let suppressions = Suppressions::parse(document, self.manifest.text);
         let mut ignored = 0;
         for mut finding in self.findings.split_off(first) {
             match suppressions.fate(&finding) {
@@ -242,7 +242,7 @@ impl FileCheck<'_, '_> {
         if self.settings.is_guessed(checked.version()) {
             self.note(document, notes::guessed(checked, karpenter), None);
         }
-        for note in notes::of(checked, self.manifest.whole, karpenter) {
+        for note in notes::about(checked, self.manifest.whole, karpenter) {
             self.note(document, note, Some(&checked.object()));
         }
         let reviewed = |object: &Json<'_>| {
@@ -289,7 +289,7 @@ impl FileCheck<'_, '_> {
         }
         if self.manifest.whole == Whole::Part {
             self.leave(first, "a kustomization names the file as a patch");
-        } else if let Some(reason) = LeftAlone::of(document.value(), checked.value) {
+        } else if let Some(reason) = LeftAlone::by_edits(document.value(), checked.value) {
             self.leave(first, &reason.to_string());
         }
     }
@@ -329,7 +329,7 @@ impl FileCheck<'_, '_> {
         verdict: Option<Verdict>,
     ) -> Finding {
         let field = checked.path_of(&diagnostic.path);
-        let span = source_range::of(document, &field, &diagnostic.error_type);
+        let span = source_range::span_at(document, &field, &diagnostic.error_type);
         let related = diagnostic.related.iter();
         let related = related.filter_map(|path| document.span_of(&checked.path_of(path)));
         let related = related.filter(|span| !span.is_empty());
@@ -367,7 +367,7 @@ impl FileCheck<'_, '_> {
         field: FieldPath,
         document: (usize, &Document<'_>),
     ) -> Result<TextEdit, &'static str> {
-        TextEdit::of(change, field, document, self.manifest.text, &self.lines)
+        TextEdit::new(change, field, document, self.manifest.text, &self.lines)
     }
 
     fn keep(&mut self, severity: Severity, finding: impl FnOnce() -> Finding) {

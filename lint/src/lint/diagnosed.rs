@@ -42,7 +42,7 @@ pub fn is_lowered(diagnostic: &Diagnostic) -> bool {
 
 /// The text of a number or boolean as it is in the file; `None` if a tag or an anchor is before it.
 pub fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
-    let written = document.locate(field)?.value.of(text);
+    let written = document.locate(field)?.value.slice(text);
     (!written.is_empty() && !written.starts_with(['!', '&'])).then(|| written.to_owned())
 }
 

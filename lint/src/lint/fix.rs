@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::source_range;
 use super::source_range::SourceRange;
-use poolgate_core::manifest::{self, Document, Form, Limits, Lines, Span};
+use crate::written;
+use poolgate_core::manifest::{self, Document, Form, Lines, Span};
 
 /// What a fix does to one field of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub struct TextEdit {
 impl TextEdit {
     /// The edit that makes a change at a field of a document, or why the text cannot be changed there. `number` is which
     /// document of the text it is.
-    pub fn of(
+    pub fn new(
         change: Change,
         field: FieldPath,
         (number, document): (usize, &Document<'_>),
@@ -95,7 +96,7 @@ impl TextEdit {
             return Err(UNUSUAL);
         }
         let (span, new) = replaced(&change, written.key, written.value, text).ok_or(UNUSUAL)?;
-        if manifest::has_variable(span.of(text)) {
+        if manifest::has_variable(span.slice(text)) {
             return Err("another program fills in a variable here: change it where it is set");
         }
         if document.is_shared(span) {
@@ -116,8 +117,8 @@ const UNUSUAL: &str = "there is a tag or a block text here: change it by hand";
 
 /// The span of the text that a change replaces, and its new text.
 fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Option<(Span, String)> {
-    let new_value = |new: &Value| scalar(new, value.of(text)).filter(|_| !value.is_empty());
-    let new_key = |key: Span, name: &String| scalar(&Value::String(name.clone()), key.of(text));
+    let new_value = |new: &Value| scalar(new, value.slice(text)).filter(|_| !value.is_empty());
+    let new_key = |key: Span, name: &String| scalar(&Value::String(name.clone()), key.slice(text));
     match (&change.rename, &change.write) {
         (None, Some(new)) => Some((value, new_value(new)?)),
         (Some(name), None) => Some((key?, new_key(key?, name)?)),
@@ -180,22 +181,11 @@ fn with(text: &str, edits: &[&TextEdit]) -> Option<String> {
 }
 
 fn says_what_is_meant(text: &str, changed: &str, edits: &[&TextEdit]) -> bool {
-    let limits = Limits::default();
-    let mut after = manifest::parse(changed, &limits);
-    for (number, before) in manifest::parse(text, &limits).enumerate() {
-        let Some(after) = after.next() else { return false };
-        let problems = (before.problems().len(), after.problems().len());
-        let mut meant = before.value().clone();
-        for edit in edits.iter().filter(|edit| edit.document == number) {
-            if edit.change.make(&mut meant, &edit.field).is_none() {
-                return false;
-            }
-        }
-        if problems.1 > problems.0 || *after.value() != meant {
-            return false;
-        }
-    }
-    after.next().is_none()
+    written::is_as_meant(text, changed, |number, before, after| {
+        let mut meant = before.clone();
+        let mut here = edits.iter().filter(|edit| edit.document == number);
+        here.all(|edit| edit.change.make(&mut meant, &edit.field).is_some()) && *after == meant
+    })
 }
 
 #[cfg(test)]

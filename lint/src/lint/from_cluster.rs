@@ -21,7 +21,7 @@ pub fn karpenter(cluster: &dyn Cluster, named: &TargetKarpenter) -> anyhow::Resu
         None
     });
     let installed = definition
-        .map(|definition| Installed::read(&definition))
+        .map(|definition| Installed::parse(&definition))
         .transpose()?;
     Ok(installed.map_or_else(
         || named.clone(),

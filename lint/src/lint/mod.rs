@@ -123,11 +123,11 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut together = Together::default();
     if let Some(cluster) = cluster.as_deref() {
         files = from_cluster::all(cluster);
-        let objects = Objects::of(&files, &settings, &patches);
+        let objects = Objects::collect(&files, &settings, &patches);
         together = Together::among(&objects, &from_cluster::classes(cluster, &objects.class_kinds()));
     } else if args.together {
         files = files.into_iter().map(Input::held).collect();
-        let objects = Objects::of(&files, &settings, &patches);
+        let objects = Objects::collect(&files, &settings, &patches);
         together = Together::among(&objects, &objects.classes());
     }
     let work = LintRun {
@@ -313,10 +313,10 @@ impl LintRun<'_> {
     /// A text with its findings.
     fn reading(&self, input: &Input, text: String) -> Reading {
         let mut tally = Tally::default();
-        let found = self.policies.of(input.folder());
+        let found = self.policies.for_folder(input.folder());
         let manifest = Manifest {
             policy: &found.policy,
-            across: self.together.of(&input.name),
+            across: self.together.findings_in(&input.name),
             text: &text,
             whole: self.patches.whole(input),
             is_json: !matches!(input.source, Source::Text(_))

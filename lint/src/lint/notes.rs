@@ -11,7 +11,7 @@ use crate::files::Whole;
 use crate::text_rules;
 
 /// The notes on an object that is checked for this Karpenter.
-pub fn of(checked: &Checked<'_>, whole: Whole, karpenter: &TargetKarpenter) -> Vec<Note> {
+pub fn about(checked: &Checked<'_>, whole: Whole, karpenter: &TargetKarpenter) -> Vec<Note> {
     if whole == Whole::Part {
         return Vec::new();
     }
@@ -89,7 +89,7 @@ mod tests {
             path: FieldPath::root(),
         };
         let release: KarpenterVersion = release.parse().expect("a release");
-        let notes = of(&checked, whole, &release.into()).into_iter();
+        let notes = about(&checked, whole, &release.into()).into_iter();
         notes.map(|note| (note.rule, note.field())).collect()
     }
 

@@ -29,7 +29,7 @@ impl SourceRange {
 
 /// The value of the field; for an unknown field its key. For a missing field, the key of the object that should
 /// contain it, or its first sibling if that object has no key.
-pub fn of(document: &Document<'_>, path: &FieldPath, error_type: &ErrorType) -> Span {
+pub fn span_at(document: &Document<'_>, path: &FieldPath, error_type: &ErrorType) -> Span {
     let written = |span: Option<Span>| span.filter(|span| !span.is_empty());
     let key = || written(document.key_span_of(path));
     let value = || written(document.span_of(path));

@@ -33,7 +33,7 @@ pub struct Subjects<'v> {
 impl<'v> Subjects<'v> {
     /// The objects of a document under the Karpenter that the cluster runs. An empty one has none. `whole` says whether the
     /// objects are complete.
-    pub fn of(document: &'v Json<'v>, whole: Whole, karpenter: &TargetKarpenter) -> Self {
+    pub fn find(document: &'v Json<'v>, whole: Whole, karpenter: &TargetKarpenter) -> Self {
         let mut subjects = Self::default();
         let is_karpenters = |item: &Json<'_>| {
             let mut inner = Self::default();
@@ -65,7 +65,7 @@ impl<'v> Subjects<'v> {
         } = object;
         let subject = version.zip(kind).and_then(|(version, kind)| {
             let (group, version) = version.split_once('/')?;
-            Subject::of(group, version, kind)
+            Subject::from_kind(group, version, kind)
         });
         if let Some(subject) = subject.filter(|subject| is_served(*subject, karpenter)) {
             self.checked.push(Checked { subject, value, path });
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn subjects<'v>(value: &'v Json<'v>) -> Subjects<'v> {
-        Subjects::of(value, Whole::Whole, &TargetKarpenter::default())
+        Subjects::find(value, Whole::Whole, &TargetKarpenter::default())
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
     fn a_version_is_served_by_some_releases_or_if_nobody_names_one() {
         let beta = json!({"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool"});
         let checked = |karpenter: &TargetKarpenter| {
-            Subjects::of(&Json::from(&beta), Whole::Part, karpenter)
+            Subjects::find(&Json::from(&beta), Whole::Part, karpenter)
                 .checked
                 .len()
         };

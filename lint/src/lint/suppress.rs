@@ -48,18 +48,18 @@ pub enum Fate {
 
 impl<'t> Suppressions<'t> {
     /// Reads the comments of a document.
-    pub fn of(document: &Document<'t>, text: &'t str) -> Self {
+    pub fn parse(document: &Document<'t>, text: &'t str) -> Self {
         let mut suppressions = Self::default();
         for comment in document.comments() {
             let Some(directive) = comment.text.trim_start().strip_prefix(MARK) else {
                 continue;
             };
-            suppressions.read(comment, directive, document, text);
+            suppressions.add(comment, directive, document, text);
         }
         suppressions
     }
 
-    fn read(&mut self, comment: &Comment<'t>, directive: &'t str, document: &Document<'t>, text: &'t str) {
+    fn add(&mut self, comment: &Comment<'t>, directive: &'t str, document: &Document<'t>, text: &'t str) {
         let (names, why) = match directive.split_once("--") {
             Some((names, why)) => (names, why.trim()),
             None => (directive, ""),
@@ -245,7 +245,7 @@ spec:
     fn silent_at(rule: &'static str, marker: &str) -> bool {
         let mut documents = manifest::parse(TEXT, &Limits::default());
         let document = documents.next().expect("a document");
-        let suppressions = Suppressions::of(&document, TEXT);
+        let suppressions = Suppressions::parse(&document, TEXT);
         let at = TEXT.find(marker).expect(marker);
         suppressions.fate(&finding(rule, Origin::Silent, at)) == Fate::Silent
     }
@@ -275,10 +275,10 @@ spec:
     fn mistakes(text: &str) -> Vec<(&'static str, String)> {
         let mut documents = manifest::parse(text, &Limits::default());
         let document = documents.next().expect("a document");
-        Suppressions::of(&document, text)
+        Suppressions::parse(&document, text)
             .mistakes()
             .filter_map(|mistake| match mistake.place {
-                Place::Comment(span) => Some((mistake.rule, span.of(text).to_owned())),
+                Place::Comment(span) => Some((mistake.rule, span.slice(text).to_owned())),
                 Place::Field(_) => None,
             })
             .collect()
@@ -309,7 +309,7 @@ spec:
         let text = "a: 1 # poolgate: ignore weight, expire-after -- why\n";
         let mut documents = manifest::parse(text, &Limits::default());
         let document = documents.next().expect("a document");
-        let suppressions = Suppressions::of(&document, text);
+        let suppressions = Suppressions::parse(&document, text);
         let fate = |rule, origin| suppressions.fate(&finding(rule, origin, 3));
         assert_eq!(fate("weight", Origin::Schema), Fate::Weakened);
         assert_eq!(fate("expire-after", Origin::Schema), Fate::Weakened);

@@ -56,7 +56,7 @@ struct Pool {
 
 impl Together {
     /// The findings of an input.
-    pub fn of(&self, name: &str) -> Option<&OfInput> {
+    pub fn findings_in(&self, name: &str) -> Option<&OfInput> {
         self.0.get(name)
     }
 
@@ -95,9 +95,9 @@ impl Together {
 
 impl Objects {
     /// The objects of all inputs, in their order.
-    pub fn of(inputs: &[Input], settings: &Settings, patches: &Patches) -> Self {
+    pub fn collect(inputs: &[Input], settings: &Settings, patches: &Patches) -> Self {
         let mut all = Self::default();
-        let read = |input: &Input| Self::of_one(input, settings, patches.whole(input));
+        let read = |input: &Input| Self::collect_from(input, settings, patches.whole(input));
         let mut take = |objects: Self| {
             all.pools.extend(objects.pools);
             all.others.extend(objects.others);
@@ -133,7 +133,7 @@ impl Objects {
     }
 
     /// The objects of one input. If it cannot be read, that is reported when the input is checked.
-    fn of_one(input: &Input, settings: &Settings, whole: Whole) -> Self {
+    fn collect_from(input: &Input, settings: &Settings, whole: Whole) -> Self {
         let mut objects = Self::default();
         // A patch repeats a part of an object in another file.
         if whole == Whole::Part {
@@ -153,7 +153,7 @@ impl Objects {
                 objects.is_missing_some = true;
                 continue;
             }
-            let subjects = Subjects::of(document.value(), whole, &settings.karpenter);
+            let subjects = Subjects::find(document.value(), whole, &settings.karpenter);
             objects.is_missing_some |= !subjects.unserved.is_empty();
             for checked in &subjects.checked {
                 objects.pool(input, number, &document, checked, &lines);
@@ -189,7 +189,7 @@ impl Objects {
         let metadata = Json::Object(metadata.collect());
         let object = [("metadata".into(), metadata), ("spec".into(), spec.clone())];
         let name = checked.path_of(&FieldPath::of(&["metadata", "name"]));
-        let span = source_range::of(document, &name, &ErrorType::Required);
+        let span = source_range::span_at(document, &name, &ErrorType::Required);
         self.pools.push(Pool {
             version,
             object: Json::Object(object.into_iter().collect()).into_owned(),

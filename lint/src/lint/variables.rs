@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 pub fn note(document: &Document<'_>, text: &str) -> Option<Note> {
     let first = document.variables().first()?;
     let places = document.variables().iter();
-    let mut names: Vec<&str> = places.flat_map(|span| variables_in(span.of(text))).collect();
+    let mut names: Vec<&str> = places.flat_map(|span| variables_in(span.slice(text))).collect();
     names.sort_unstable();
     names.dedup();
     let first_ones: Vec<String> = names.iter().take(NAMED).map(|name| quoted(name)).collect();

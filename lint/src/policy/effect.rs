@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::crd::defaults::{self, Overruled};
 use crate::crd::subject;
 use crate::files::read_text;
-use poolgate_core::manifest::{self, Document, Limits};
+use crate::written;
 use poolgate_core::policy_file::ReadPolicy;
 
 /// The installed definition. Its file may contain other objects.
@@ -20,11 +20,11 @@ pub struct Definition(Vec<(Value, FieldPath)>);
 
 impl Definition {
     /// Reads it from a file.
-    pub fn read(path: &Path) -> anyhow::Result<Self> {
+    pub fn load(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).context("it cannot be opened")?;
         let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
         let mut found = Vec::new();
-        for value in manifest::parse(&text, &Limits::default()).map(Document::into_value) {
+        for value in written::values(&text) {
             let paths = subject::definitions(&value).into_iter();
             found.extend(paths.map(|path| (value.clone(), path)));
         }

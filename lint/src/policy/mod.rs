@@ -66,7 +66,7 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
 /// The output about all files, and the exit code.
 fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> {
     let definition = crd
-        .map(|path| Definition::read(path).with_context(|| format!("--crd {}", path.display())))
+        .map(|path| Definition::load(path).with_context(|| format!("--crd {}", path.display())))
         .transpose()?;
     let mut output = String::new();
     let mut code = 0;

@@ -44,10 +44,10 @@ fn authority() -> Authority {
 
 fn names(more: &[&str]) -> Names {
     let more: Vec<_> = more.iter().map(|&name| name.to_owned()).collect();
-    Names::of("system", &more).expect("names")
+    Names::new("system", &more).expect("names")
 }
 
-fn read(authority: Secret, leaf: Secret) -> ReadObjects {
+fn found(authority: Secret, leaf: Secret) -> ReadObjects {
     ReadObjects {
         configurations: Vec::new(),
         leaf,
@@ -59,7 +59,7 @@ fn read(authority: Secret, leaf: Secret) -> ReadObjects {
 fn what_is_stored_is_understood_again() {
     let (authority, names) = (authority(), names(&["127.0.0.1"]));
     let empty = secret(&[]);
-    let nothing = read(empty.clone(), empty.clone()).interpret(&names);
+    let nothing = found(empty.clone(), empty.clone()).interpret(&names);
     assert!(nothing.seen.authority.is_none() && nothing.seen.leaf.is_none() && nothing.authority.is_err());
 
     let (old, older) = (self::authority(), self::authority());
@@ -69,7 +69,7 @@ fn what_is_stored_is_understood_again() {
         .issue(&names.signed, SystemTime::now(), 30 * DAY)
         .expect("a leaf");
     let leaf = patched(&empty, &empty.with_leaf(&issued, &authority));
-    let both = read(stored.clone(), leaf.clone()).interpret(&names);
+    let both = found(stored.clone(), leaf.clone()).interpret(&names);
     assert_eq!(both.seen.previous, previous);
     assert_eq!(
         both.seen
@@ -83,7 +83,7 @@ fn what_is_stored_is_understood_again() {
         Some(issued.certificate)
     );
     let alone = patched(&stored, &stored.without_previous());
-    assert_eq!(read(alone, leaf).interpret(&names).seen.previous, Vec::new());
+    assert_eq!(found(alone, leaf).interpret(&names).seen.previous, Vec::new());
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_leaf_that_no_api_server_would_accept_does_not_count() {
     let (empty, all) = (secret(&[]), names(&["10.0.0.1"]));
     let stored = patched(&empty, &empty.with_authority(&authority, &[]));
     let fault = |leaf: &Secret| {
-        let meaning = read(stored.clone(), leaf.clone()).interpret(&all);
+        let meaning = found(stored.clone(), leaf.clone()).interpret(&all);
         assert!(meaning.seen.leaf.is_none());
         meaning.leaf_fault.expect("a fault").to_string()
     };
@@ -104,7 +104,7 @@ fn a_leaf_that_no_api_server_would_accept_does_not_count() {
     };
     let good = issue(&authority, &all);
     assert!(
-        read(stored.clone(), good.clone())
+        found(stored.clone(), good.clone())
             .interpret(&all)
             .leaf_fault
             .is_none()
@@ -127,7 +127,7 @@ fn a_leaf_that_no_api_server_would_accept_does_not_count() {
 fn an_authority_without_its_key_is_one_of_those_before() {
     let authority = authority();
     let broken = secret(&[("ca.crt", &authority.pem()), ("ca.key", "no key")]);
-    let meaning = read(broken, secret(&[])).interpret(&names(&[]));
+    let meaning = found(broken, secret(&[])).interpret(&names(&[]));
     assert!(meaning.seen.authority.is_none());
     assert_eq!(meaning.seen.previous, [authority.certificate().clone()]);
 }
@@ -140,7 +140,7 @@ fn the_authority_of_a_leaf_of_somebody_else_is_one_of_those_before() {
         .expect("a leaf");
     let leaf = patched(&empty, &empty.with_leaf(&issued, &other));
     let stored = patched(&empty, &empty.with_authority(&authority, &[]));
-    let meaning = read(stored, leaf).interpret(&names);
+    let meaning = found(stored, leaf).interpret(&names);
     assert_eq!(meaning.seen.previous, [other.certificate().clone()]);
 }
 
@@ -171,7 +171,7 @@ fn a_patch_names_every_webhook_and_nothing_but_its_bundle() {
 
 #[test]
 fn a_name_that_no_certificate_can_have_is_rejected() {
-    let rejected = |name: &str| Names::of("system", &[name.to_owned()]).err();
+    let rejected = |name: &str| Names::new("system", &[name.to_owned()]).err();
     assert!(rejected("a b").is_some_and(|error| error.to_string().contains("a b")));
     assert!(rejected("a.example").is_none() && rejected("::1").is_none());
 }

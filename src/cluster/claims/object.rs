@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    fn read(object: Value) -> Option<(Box<str>, Uid, Claim)> {
+    fn parts(object: Value) -> Option<(Box<str>, Uid, Claim)> {
         let claim: NodeClaim = serde_json::from_value(object).expect("a claim of any shape");
         claim.into_parts()
     }
@@ -83,7 +83,7 @@ mod tests {
                 {"type": "DisruptionReason", "status": "True", "reason": "Drifted"},
             ]},
         });
-        let (pool, uid, claim) = read(object).expect("a claim of a pool");
+        let (pool, uid, claim) = parts(object).expect("a claim of a pool");
         assert_eq!((&*pool, uid.as_str()), ("general", "u-1"));
         let expected = Claim {
             version: 42,
@@ -105,7 +105,7 @@ mod tests {
                     {"type": "Rebooting", "status": rebooting},
                 ]},
             });
-            let (_, _, claim) = read(object).expect("a claim of a pool");
+            let (_, _, claim) = parts(object).expect("a claim of a pool");
             (claim.disrupted, claim.initialized)
         };
         assert_eq!(disrupted("True", "Unknown"), (false, false));
@@ -121,9 +121,9 @@ mod tests {
             })
         };
         let of_pool = json!({"karpenter.sh/nodepool": "general"});
-        let (_, _, claim) = read(object(of_pool, "False")).expect("a claim of a pool");
+        let (_, _, claim) = parts(object(of_pool, "False")).expect("a claim of a pool");
         assert!(!claim.disrupted && !claim.deleting);
-        assert_eq!(read(object(json!({}), "True")), None);
-        assert_eq!(read(json!({"metadata": {}})), None);
+        assert_eq!(parts(object(json!({}), "True")), None);
+        assert_eq!(parts(json!({"metadata": {}})), None);
     }
 }

@@ -139,7 +139,7 @@ mod tests {
         StoredLedger {
             pool: "general".into(),
             version,
-            ledger: Rc::new(Ledger::read(&text).expect("a ledger")),
+            ledger: Rc::new(Ledger::parse(&text).expect("a ledger")),
             lost: None,
         }
     }

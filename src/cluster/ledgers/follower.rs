@@ -40,7 +40,7 @@ impl Follower for LedgerFollower {
         if let Some(name) = &ledger.metadata.name {
             self.kept
                 .borrow_mut()
-                .put(name, object::read(&ledger), self.clock.now());
+                .put(name, object::parse(&ledger), self.clock.now());
             self.listed.insert(name.as_str().into());
         }
     }
@@ -52,7 +52,7 @@ impl Follower for LedgerFollower {
 
     fn changed(&mut self, ledger: ConfigMap) {
         if let (Some(name), Some(version)) = (&ledger.metadata.name, object::version(&ledger)) {
-            let read = object::read(&ledger);
+            let read = object::parse(&ledger);
             self.kept
                 .borrow_mut()
                 .put_newer(name, version, read, self.clock.now());

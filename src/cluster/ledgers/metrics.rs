@@ -33,26 +33,26 @@ impl LedgerMetrics {
 
     pub fn expired(&self, pool: &str, count: usize) {
         if count > 0 {
-            self.expired.get_or_create(&of(pool)).inc_by(count as u64);
+            self.expired.get_or_create(&labels(pool)).inc_by(count as u64);
         }
     }
 
     pub fn surged(&self, pool: &str, count: usize) {
         if count > 0 {
-            self.surged.get_or_create(&of(pool)).inc_by(count as u64);
+            self.surged.get_or_create(&labels(pool)).inc_by(count as u64);
         }
     }
 
     pub fn reservations(&self, pool: &str, count: usize) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.reservations.get_or_create(&of(pool)).set(count);
+        self.reservations.get_or_create(&labels(pool)).set(count);
     }
 
     /// The pool has no ledger any more.
     pub fn gone(&self, pool: &str) {
-        self.reservations.remove(&of(pool));
-        self.expired.remove(&of(pool));
-        self.surged.remove(&of(pool));
+        self.reservations.remove(&labels(pool));
+        self.expired.remove(&labels(pool));
+        self.surged.remove(&labels(pool));
     }
 
     pub fn unreadable(&self) {
@@ -60,6 +60,6 @@ impl LedgerMetrics {
     }
 }
 
-fn of(pool: &str) -> OfPool {
+fn labels(pool: &str) -> OfPool {
     [("nodepool", pool.into())]
 }

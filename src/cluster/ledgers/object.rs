@@ -110,13 +110,13 @@ pub struct StoredLedger {
 }
 
 /// Reads a ledger. One that cannot be read counts as closed, and is overwritten with a closed one.
-pub fn read(object: &ConfigMap) -> Result<StoredLedger, BrokenLedger> {
-    read_of(object, None)
+pub fn parse(object: &ConfigMap) -> Result<StoredLedger, BrokenLedger> {
+    parse_for(object, None)
 }
 
 /// The same for a pool that is known.
-pub fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, BrokenLedger> {
-    parse(object, pool).map_err(|fault| BrokenLedger {
+pub fn parse_for(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, BrokenLedger> {
+    content(object, pool).map_err(|fault| BrokenLedger {
         namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
         name: object.metadata.name.as_deref().unwrap_or_default().into(),
         version: version(object).unwrap_or_default(),
@@ -124,7 +124,7 @@ pub fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, B
     })
 }
 
-fn parse(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault> {
+fn content(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault> {
     let field = |key: &str| object.data.as_ref()?.get(key).map(String::as_str);
     let named = field(POOL).filter(|pool| object.metadata.name.as_ref() == Some(&name(pool)));
     let version = version(object).ok_or(Fault::NoVersion)?;
@@ -138,7 +138,7 @@ fn parse(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault> 
         let pool = pool.ok_or(Fault::OtherPool)?;
         return Ok(stored(pool, Ledger::closed(), Some(Fault::OtherPool.to_string())));
     };
-    let lost = match field(LEDGER).map(Ledger::read) {
+    let lost = match field(LEDGER).map(Ledger::parse) {
         Some(Ok(ledger)) => return Ok(stored(named, ledger, None)),
         Some(Err(newer @ UnreadableLedger::Newer(_))) => return Err(Fault::Newer(newer)),
         Some(Err(error)) => format!("data[\"{LEDGER}\"]: {error}"),
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(object.metadata.name.as_deref(), Some("poolgate-ledger-general"));
         let owner = &object.metadata.owner_references.as_ref().expect("an owner")[0];
         assert_eq!((owner.kind.as_str(), owner.uid.as_str()), ("NodePool", "uid-1"));
-        let stored = read(&object).expect("a ledger");
+        let stored = parse(&object).expect("a ledger");
         assert_eq!((&*stored.pool, stored.version), ("general", 7));
         assert_eq!(*stored.ledger, Ledger::default());
     }
@@ -192,7 +192,7 @@ mod tests {
             assert!(!names[..number].contains(name), "{name}");
         }
         let object = stored(&format!("{long}b"));
-        assert!(read(&object).is_ok());
+        assert!(parse(&object).is_ok());
     }
 
     fn changed(change: impl FnOnce(&mut BTreeMap<String, String>)) -> ConfigMap {
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_ledger_that_cannot_be_read_is_a_closed_one_and_says_why() {
         let lost = |object: &ConfigMap| {
-            let stored = read_of(object, Some("general")).expect("a closed ledger");
+            let stored = parse_for(object, Some("general")).expect("a closed ledger");
             assert!(stored.ledger.is_closed());
             assert_eq!((&*stored.pool, stored.version), ("general", 7));
             stored.lost.expect("why").to_string()
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(text, "data[\"ledger.json\"] is missing");
         let other = changed(|data| drop(data.insert(POOL.into(), "other".into())));
         assert!(lost(&other).starts_with("data[\"nodepool\"] does not name"));
-        let text = read(&other).expect_err("nobody says whose it is").to_string();
+        let text = parse(&other).expect_err("nobody says whose it is").to_string();
         assert!(
             text.starts_with("ConfigMap system/poolgate-ledger-general: data[\"nodepool\"]"),
             "{text}"
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_ledger_of_a_later_release_is_not_replaced() {
         let newer = changed(|data| drop(data.insert(LEDGER.into(), r#"{"version":2}"#.into())));
-        let text = read_of(&newer, Some("general"))
+        let text = parse_for(&newer, Some("general"))
             .expect_err("an error")
             .to_string();
         assert!(text.contains("run one release everywhere"), "{text}");

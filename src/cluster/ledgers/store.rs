@@ -49,7 +49,7 @@ impl LedgerStore {
     /// Reads the ledger of a pool as it is now.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
         let object = self.objects.get_opt(&object::name(pool)).by(by).await?;
-        let read = object.map(|object| object::read_of(&object, Some(pool)));
+        let read = object.map(|object| object::parse_for(&object, Some(pool)));
         Ok(read.transpose()?)
     }
 
@@ -71,7 +71,7 @@ impl LedgerStore {
             }
             None => self.objects.create(&object).by(by).await,
         };
-        Ok(object::read(
+        Ok(object::parse(
             &written.map_err(|error| failed(error, over.is_some()))?,
         )?)
     }

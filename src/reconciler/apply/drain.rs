@@ -21,11 +21,11 @@ impl Writer {
     ) -> Result<Option<DrainObstacle>, WriteError> {
         let pods = self.list_pods_on(node).await?;
         // If a pod is an obstacle by itself, no budgets need to be read.
-        if let Some(obstacle) = DrainObstacle::of(&pods, &[], now) {
+        if let Some(obstacle) = DrainObstacle::find(&pods, &[], now) {
             return Ok(Some(obstacle));
         }
         let budgets = self.list_budgets_of(&pods).await?;
-        Ok(DrainObstacle::of(&pods, &budgets, now))
+        Ok(DrainObstacle::find(&pods, &budgets, now))
     }
 
     /// The pods that are bound to a node and not finished, at most a page more than a drain looks at.

@@ -160,7 +160,7 @@ pub async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
         let nodes = page.into_iter().map(|node| node.metadata);
         let marked: Vec<Unhold> = nodes
             .filter_map(|node| {
-                let marks = Marks::of(|key| node.label(key), |key| node.annotation(key));
+                let marks = Marks::from_lookups(|key| node.label(key), |key| node.annotation(key));
                 marks.any_is_ours().then(|| Unhold {
                     hand_over: marks.hands_over(),
                     node: ObjectRef {

@@ -78,7 +78,7 @@ impl PoolMetrics {
             (&self.held, numbers.held),
             (&self.unrepaired, numbers.unrepaired),
         ] {
-            gauge.get_or_create(&[of(pool)]).set(number.into());
+            gauge.get_or_create(&[pool_label(pool)]).set(number.into());
         }
         for mode in MODES {
             let is_on = numbers.mode == Some(mode);
@@ -104,7 +104,7 @@ impl PoolMetrics {
             &self.held,
             &self.unrepaired,
         ] {
-            gauge.remove(&[of(pool)]);
+            gauge.remove(&[pool_label(pool)]);
         }
         for mode in MODES {
             self.mode.remove(&of_mode(pool, mode));
@@ -123,14 +123,14 @@ impl PoolMetrics {
     }
 }
 
-fn of(pool: &str) -> Label<String> {
+fn pool_label(pool: &str) -> Label<String> {
     ("nodepool", pool.into())
 }
 
 fn of_mode(pool: &str, mode: NodeLimitMode) -> [Label<String>; 2] {
-    [of(pool), ("mode", mode.as_str().into())]
+    [pool_label(pool), ("mode", mode.as_str().into())]
 }
 
 fn of_reason(pool: &str, reason: Reason) -> [Label<String>; 2] {
-    [of(pool), ("reason", reason.as_str().into())]
+    [pool_label(pool), ("reason", reason.as_str().into())]
 }

@@ -56,7 +56,7 @@ impl NodeObject {
     /// What is kept of the node; of its labels only those in `selected`. `None` if it belongs to no pool.
     pub fn seen(self, kinds: &mut NodeKinds, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
         let pool = kinds.names.share(self.metadata.label(NODEPOOL_LABEL)?);
-        let marks = Marks::of(
+        let marks = Marks::from_lookups(
             |key| self.metadata.label(key),
             |key| self.metadata.annotation(key),
         );

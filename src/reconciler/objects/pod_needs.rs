@@ -114,7 +114,7 @@ impl Spec {
                 .tolerations
                 .iter()
                 .flatten()
-                .map(TolerationObject::read)
+                .map(TolerationObject::to_toleration)
                 .collect(),
             is_bound: self.is_bound(),
         }
@@ -126,7 +126,7 @@ impl Spec {
         let mut sidecars = Resources::default();
         let mut starting = Resources::default();
         for container in self.init_containers.iter().flatten() {
-            let asked = container.resources.read(names);
+            let asked = container.resources.to_resources(names);
             if container.restart_policy.as_deref() == Some("Always") {
                 sidecars.add(&asked);
                 starting.raise(&sidecars);
@@ -138,15 +138,15 @@ impl Spec {
         }
         let mut requests = sidecars;
         for container in self.containers.iter().flatten() {
-            requests.add(&container.resources.read(names));
+            requests.add(&container.resources.to_resources(names));
         }
         requests.raise(&starting);
         if let Some(whole) = &self.resources {
             // The pod-level requests are no less than those of its containers.
-            requests.raise(&whole.read(names));
+            requests.raise(&whole.to_resources(names));
         }
         if let Some(overhead) = &self.overhead {
-            requests.add(&read(overhead, names));
+            requests.add(&resources(overhead, names));
         }
         requests
     }
@@ -174,14 +174,14 @@ impl Spec {
 }
 
 impl Requests {
-    fn read(&self, names: &mut Interned<str>) -> Resources {
+    fn to_resources(&self, names: &mut Interned<str>) -> Resources {
         self.requests
             .as_ref()
-            .map_or_else(Resources::default, |amounts| read(amounts, names))
+            .map_or_else(Resources::default, |amounts| resources(amounts, names))
     }
 }
 
-fn read(amounts: &Amounts, names: &mut Interned<str>) -> Resources {
+fn resources(amounts: &Amounts, names: &mut Interned<str>) -> Resources {
     amounts
         .iter()
         .filter_map(|(name, amount)| {
@@ -209,7 +209,7 @@ impl Volume {
 }
 
 impl TolerationObject {
-    fn read(&self) -> Toleration {
+    fn to_toleration(&self) -> Toleration {
         let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         Toleration {
             key: given(&self.key),

@@ -23,7 +23,7 @@ fn self_report(path: &str, policy: &str) -> SelfReport {
     let text = format!(
         "299 - \"poolgate-status path={path} decision=admitted version=0.1.0 policy={policy} certificate-ends=2000000000\""
     );
-    SelfReport::of(&text).expect("words")
+    SelfReport::parse(&text).expect("words")
 }
 
 fn webhook(path: &str, failure_policy: &str, bundle: &str) -> Webhook {
@@ -121,7 +121,7 @@ fn where_all_is_well_nothing_is_wrong() {
     assert_eq!(report.unread, [""; 0]);
     let webhooks = report.webhooks.as_ref().expect("webhooks");
     assert!(webhooks.iter().all(|webhook| webhook.answers == Answers::Yes));
-    let text = table::of(&report);
+    let text = table::render(&report);
     assert!(
         text.contains("validate.nodepools.poolgate.dev  /validate  Fail            yes"),
         "{text}"
@@ -267,7 +267,7 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
             }),
         );
         let report = Report::of(&facts);
-        let json = as_json::of(&report);
+        let json = as_json::from_report(&report);
         assert_eq!(
             json["nodePools"][0]["limit"],
             json!({"nodes": 5, "mode": mode, "taken": taken, "free": 5 - taken, "overLimit": "terminate"})

@@ -95,7 +95,7 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
             let object = document.value();
             let text = |field: &str| object.get(field).and_then(Json::as_str).unwrap_or_default();
             let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
-            let Some(subject) = Subject::of(group, version, text("kind")) else {
+            let Some(subject) = Subject::from_kind(group, version, text("kind")) else {
                 continue;
             };
             let request = Request {

@@ -18,7 +18,7 @@ pub struct Schema<'a> {
 impl<'a> Schema<'a> {
     /// The schema of an element of `spec.versions`; `None` if poolgate does not know the version, or it has no
     /// `spec.disruption`.
-    pub fn of(element: &'a Value) -> Option<Self> {
+    pub fn parse(element: &'a Value) -> Option<Self> {
         let version = ApiVersion::parse(element.get("name")?.as_str()?)?;
         let spec = element
             .pointer("/schema/openAPIV3Schema/properties/spec")?

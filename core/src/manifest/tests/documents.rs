@@ -74,7 +74,7 @@ fn json_objects_may_follow_one_another() {
         ]
     );
     let b = all(text)[1].root().unwrap().span();
-    assert_eq!(b.of(text), "{\"b\": [2]}");
+    assert_eq!(b.slice(text), "{\"b\": [2]}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn comments_belong_to_the_document_below_or_around_them() {
         let comments = documents[index].comments().iter();
         comments
             .map(|comment| {
-                assert_eq!(comment.span.of(text), format!("#{}", comment.text));
+                assert_eq!(comment.span.slice(text), format!("#{}", comment.text));
                 comment.text.to_owned()
             })
             .collect()

@@ -32,7 +32,7 @@ spec:
 ";
 
 fn value(text: &str, dotted: &str) -> Option<String> {
-    Some(one(text).span_of(&path(dotted))?.of(text).to_owned())
+    Some(one(text).span_of(&path(dotted))?.slice(text).to_owned())
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn every_value_and_key_is_found_in_the_text() {
     let key = document
         .key_span_of(&path("spec.disruption.budgets.0.schedule"))
         .unwrap();
-    assert_eq!(key.of(POOL), "schedule");
+    assert_eq!(key.slice(POOL), "schedule");
     let lines = Lines::new(POOL);
     let place = lines.position(key.start());
     assert_eq!((place.line, place.column), (6, 7));
@@ -90,12 +90,12 @@ fn an_alias_is_pointed_at_by_its_own_position() {
     let text = "base: &base {nodes: 1}\nlist: [*base]\nmap:\n  <<: *base\n  x: 2\n";
     let document = one(text);
     let place = document.locate(&path("list.0.nodes")).unwrap();
-    assert_eq!(place.alias.unwrap().of(text), "*base");
-    assert_eq!((place.value.start(), place.value.of(text)), (20, "1"));
+    assert_eq!(place.alias.unwrap().slice(text), "*base");
+    assert_eq!((place.value.start(), place.value.slice(text)), (20, "1"));
     let merged = document.locate(&path("map.nodes")).unwrap();
     assert_eq!(merged.alias.unwrap().start(), text.rfind("*base").unwrap());
-    assert_eq!(document.span_of(&path("map.x")).unwrap().of(text), "2");
-    assert_eq!(document.span_of(&path("map.nodes")).unwrap().of(text), "*base");
+    assert_eq!(document.span_of(&path("map.x")).unwrap().slice(text), "2");
+    assert_eq!(document.span_of(&path("map.nodes")).unwrap().slice(text), "*base");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn what_may_replace_a_value_depends_on_its_block_and_its_tag() {
         assert_eq!((place.key_form, place.value_form), (key, value), "{dotted}");
     }
     let block = document.locate(&path("b")).unwrap();
-    assert_eq!(block.value.of(text), "x\n  y", "without its header");
+    assert_eq!(block.value.slice(text), "x\n  y", "without its header");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn of_several_values_the_position_is_that_of_the_one_that_counts() {
     let document = one(text);
     for (dotted, expected) in [("z.a", "1"), ("z.b", "4"), ("w.b", "3"), ("v.c", "7")] {
         let place = document.locate(&path(dotted)).unwrap();
-        assert_eq!(place.value.of(text), expected, "{dotted}");
+        assert_eq!(place.value.slice(text), expected, "{dotted}");
         assert_eq!(path(dotted).find(document.value()).unwrap().to_string(), expected);
     }
 }
@@ -140,7 +140,7 @@ fn keys_are_found_by_the_name_that_the_api_server_sees() {
         one(text)
             .span_of(&FieldPath::of(&["spec", "15"]))
             .unwrap()
-            .of(text),
+            .slice(text),
         "2"
     );
     assert_eq!(value(text, "spec.ab").as_deref(), Some("3"));

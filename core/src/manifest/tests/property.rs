@@ -106,7 +106,7 @@ fn exercise(text: &str) {
             let _ = lines.position(problem.span.start());
         }
         for comment in document.comments() {
-            assert!(comment.span.of(text).starts_with('#'));
+            assert!(comment.span.slice(text).starts_with('#'));
         }
         let mut all = Vec::new();
         paths(&Value::from(document.value()), &FieldPath::root(), &mut all);
@@ -152,7 +152,7 @@ proptest! {
                 Segment::Key(key) => &value[key.as_ref()],
                 Segment::Index(index) => &value[*index],
             });
-            let written: Value = serde_json::from_str(span.of(&text)).unwrap();
+            let written: Value = serde_json::from_str(span.slice(&text)).unwrap();
             prop_assert_eq!(&written, expected);
             if !matches!(expected, Value::Array(_) | Value::Object(_)) {
                 prop_assert_eq!(document.path_at(span.start()), path);

@@ -73,7 +73,7 @@ mod tests {
     fn the_first_sighting_counts_and_what_the_ledger_no_longer_holds_is_forgotten() {
         let uid = |text| Uid::new(text).unwrap();
         let ledger = |reservations: &str| {
-            Ledger::read(&format!(
+            Ledger::parse(&format!(
                 r#"{{"version":1,"seen":0,"reservations":{reservations}}}"#
             ))
             .unwrap()

@@ -17,7 +17,7 @@ pub(crate) const MAX_RESERVATIONS: usize = 8_000;
 pub(crate) const MAX_VICTIMS: usize = 2_000;
 
 /// What is stored for one pool; all gate replicas and the reconciler share it. Its fields are those of the text that
-/// [`Ledger::read`] reads.
+/// [`Ledger::parse`] reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Ledger {
     /// How many calls were allowed, by the UID of the claim to create.

@@ -45,7 +45,7 @@ struct Version {
 
 impl Ledger {
     /// Parses a ledger. Fields that this release does not know are kept and written again.
-    pub fn read(text: &str) -> Result<Self, UnreadableLedger> {
+    pub fn parse(text: &str) -> Result<Self, UnreadableLedger> {
         if text.len() > MAX_TEXT {
             return Err(UnreadableLedger::TooLong(text.len()));
         }
@@ -67,7 +67,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// The text to store. [`Ledger::read`] reads the same ledger from it.
+    /// The text to store. [`Ledger::parse`] reads the same ledger from it.
     pub fn write(&self) -> String {
         let mut fields = self.unknown.clone();
         let reservations: Map<String, Value> = self

@@ -57,7 +57,7 @@ struct News {
 }
 
 impl News {
-    fn of(reason: EventReason, message: String, what: String) -> Self {
+    fn new(reason: EventReason, message: String, what: String) -> Self {
         let event = Event { reason, message };
         Self { event, what }
     }
@@ -71,7 +71,7 @@ fn blocked(situation: &Situation<'_>, holds: &Holds<'_>, reason: Reason) -> Opti
     let reason = reason.as_str();
     (has_no_place && is_wanted).then_some(())?;
     let message = format!("No allowed disruptions for disruption reason {reason} due to node hard limit");
-    Some(News::of(EventReason::DisruptionBlocked, message, String::new()))
+    Some(News::new(EventReason::DisruptionBlocked, message, String::new()))
 }
 
 fn reached(situation: &Situation<'_>) -> Option<News> {
@@ -97,7 +97,7 @@ fn reached(situation: &Situation<'_>) -> Option<News> {
     );
     let drain = drain.map_or("", |(drain, _)| &*drain.claim.uid);
     let what = format!("{} {mode} {drain}", limit.nodes);
-    Some(News::of(EventReason::NodeLimitReached, message, what))
+    Some(News::new(EventReason::NodeLimitReached, message, what))
 }
 
 /// Says that a node being deleted still takes up its place.
@@ -152,7 +152,7 @@ fn exceeded(situation: &Situation<'_>, termination: &Termination<'_>) -> Option<
         (format!("terminating {names} (over-limit: terminate)"), names)
     };
     let message = format!("{above}; {then}");
-    Some(News::of(EventReason::NodeLimitExceeded, message, what))
+    Some(News::new(EventReason::NodeLimitExceeded, message, what))
 }
 
 fn names(claims: &[&ClaimState<'_>]) -> String {

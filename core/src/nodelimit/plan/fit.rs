@@ -19,7 +19,7 @@ const LOOKS_EACH: usize = 16;
 /// The UIDs of those `givers` that can all go at once, their pods moved to `hosts` that stay: the emptiest leave
 /// first, the fullest are filled first.
 pub fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> HashSet<&'p str> {
-    let mut packing = Packing::of(givers, hosts);
+    let mut packing = Packing::new(givers, hosts);
     let mut leaving = HashSet::new();
     for index in (0..packing.places.len()).rev() {
         if packing.can_leave(index) {
@@ -79,7 +79,7 @@ struct Moves {
 }
 
 impl<'p> Packing<'p> {
-    fn of(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> Self {
+    fn new(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> Self {
         let mut packing = Self {
             places: Vec::with_capacity(hosts.len()),
             kinds: Vec::new(),

@@ -89,14 +89,14 @@ fn govern<'p>(situation: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<
         .iter()
         .filter_map(|claim| Candidate::of(claim))
         .collect();
-    let open = DisruptableNodes::of(situation, memory);
+    let open = DisruptableNodes::compute(situation, memory);
     let needy = candidates
         .iter()
         .filter(|candidate| candidate.may_need_replacement(open));
     let holds_any = needy
         .clone()
         .any(|candidate| candidate.node.marks.are_ours() && !candidate.node.marks.keep_held());
-    let room = RemainingCapacity::of(situation, open, needy.count(), holds_any, memory);
+    let room = RemainingCapacity::compute(situation, open, needy.count(), holds_any, memory);
     let free = open_nodes(situation, room, &candidates, memory, holds);
     for candidate in candidates {
         let is_free = match room {

@@ -63,7 +63,7 @@ pub use tries::Tries;
 /// proportion to the claims (times their logarithm) and the pods.
 pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
     let mut memory = memory.clone();
-    let situation = Situation::of(state, &mut memory, now);
+    let situation = Situation::assess(state, &mut memory, now);
     let holds = holds::decide(&situation, &mut memory);
     let termination = excess::decide(&situation);
     let replacements = replacement::decide(&situation, &mut memory);

@@ -65,7 +65,7 @@ pub struct Marks {
 
 impl Marks {
     /// The marks on a node, read from its labels and annotations.
-    pub fn of<'t>(
+    pub fn from_lookups<'t>(
         label: impl Fn(&str) -> Option<&'t str>,
         annotation: impl Fn(&str) -> Option<&'t str>,
     ) -> Self {

@@ -35,7 +35,7 @@ pub struct Requirement {
 
 impl NodeTemplate {
     /// Reads a pool's template. What cannot be read is skipped.
-    pub fn of(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
+    pub fn new(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
         let labels = template.labels.present().into_iter().flatten();
         let own = (NODEPOOL_LABEL.to_owned(), pool.to_owned());
         let labels = labels
@@ -98,7 +98,7 @@ impl NodeTemplate {
         }
         demands.all(|demand| {
             let values: Vec<&str> = demand.values.iter().map(String::as_str).collect();
-            Selection::of(demand.operator, &values).has(value)
+            Selection::new(demand.operator, &values).has(value)
         })
     }
 }

@@ -84,13 +84,13 @@ pub struct DeletionCost(f64);
 
 impl DeletionCost {
     /// The cost for a number, none for NaN; -0 becomes 0.
-    pub fn of(cost: f64) -> Option<Self> {
+    pub fn new(cost: f64) -> Option<Self> {
         (!cost.is_nan()).then_some(Self(cost + 0.0))
     }
 
     /// Reads the annotation. Karpenter ignores a value that is not a number.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::of(text.parse().ok()?)
+        Self::new(text.parse().ok()?)
     }
 
     pub(crate) const fn get(self) -> f64 {

@@ -77,7 +77,7 @@ impl Pool {
             leaves_limit_to_poolgate: view.annotated_node_limit().is_some(),
             written_nodes: written_nodes(&view),
             mode_is_written: view.node_limit_mode().is_some(),
-            budgets: Budgets::of(&view).ok(),
+            budgets: Budgets::parse(&view).ok(),
             is_static: !view.replicas.is_absent(),
             is_deleted: metadata("deletionTimestamp").is_some_and(|at| !at.is_null()),
             consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
@@ -88,7 +88,7 @@ impl Pool {
             template_hash: template_hash(template),
             template: NodeTemplate::default(),
         };
-        pool.template = NodeTemplate::of(&pool.name, &view.template, &policy.labels);
+        pool.template = NodeTemplate::new(&pool.name, &view.template, &policy.labels);
         pool
     }
 }

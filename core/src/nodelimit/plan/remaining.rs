@@ -43,7 +43,7 @@ pub struct DisruptableNodes {
 
 impl DisruptableNodes {
     /// Computes this, and records since when a pod has not been served.
-    pub fn of(situation: &Situation<'_>, memory: &mut Memory) -> Self {
+    pub fn compute(situation: &Situation<'_>, memory: &mut Memory) -> Self {
         let places = places(situation);
         Self {
             places,
@@ -55,7 +55,7 @@ impl DisruptableNodes {
 impl RemainingCapacity {
     /// Computes this, and records since when there has been room. `needy` is the number of nodes whose disruption
     /// might need a replacement, `holds` whether one of them is held.
-    pub fn of(
+    pub fn compute(
         situation: &Situation<'_>,
         open: DisruptableNodes,
         needy: usize,

@@ -59,7 +59,7 @@ pub struct Situation<'p> {
 
 impl<'p> Situation<'p> {
     /// Evaluates a state, and records the limit and mode that the pool has now.
-    pub fn of(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
+    pub fn assess(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
         if state.pool.mode_is_written {
             memory.written_mode = state.pool.limit.map(|limit| limit.mode);
         }

@@ -37,7 +37,9 @@ struct Kind<'a> {
 pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
     let mut kinds: HashMap<Kind<'_>, Vec<Contender<'_>>> = HashMap::new();
     for index in indexes {
-        let contender = pools.get(*index).and_then(|pool| Contender::of(*index, pool));
+        let contender = pools
+            .get(*index)
+            .and_then(|pool| Contender::classify(*index, pool));
         if let Some((kind, contender)) = contender {
             kinds.entry(kind).or_default().push(contender);
         }
@@ -89,7 +91,7 @@ fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> Acr
 
 impl<'a> Contender<'a> {
     /// The kind and machines of a pool; `None` if it takes no pods, or if a field cannot be read.
-    fn of(index: usize, pool: &'a NodePool<'a>) -> Option<(Kind<'a>, Self)> {
+    fn classify(index: usize, pool: &'a NodePool<'a>) -> Option<(Kind<'a>, Self)> {
         let name = pool.name.present()?;
         if !pool.replicas.is_absent() || switches_off(pool) {
             return None;
@@ -137,7 +139,7 @@ fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections
     };
     if let Some(labels) = template.labels.present() {
         for (key, value) in labels {
-            add(key, Selection::of(Operator::In, &[value.as_str()?]));
+            add(key, Selection::new(Operator::In, &[value.as_str()?]));
         }
     }
     for requirement in template.requirements.as_ref().present()? {

@@ -22,7 +22,7 @@ pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Info
 pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if let Some(text) = disruption.consolidate_after.present() {
         let path = || Disruption::path("consolidateAfter");
-        lifetime::read(text, &CONSOLIDATE_AFTER, path, TemplateOwner::Pool, findings);
+        lifetime::parse(text, &CONSOLIDATE_AFTER, path, TemplateOwner::Pool, findings);
     }
     match version {
         ApiVersion::V1 => check_never(disruption, findings),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::read;
+use super::parse;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{Field, NodePool, Template, TemplateOwner};
 use crate::rules::findings::Findings;
@@ -28,7 +28,7 @@ pub fn check(
         TemplateOwner::Pool => NodePool::expire_after_path(version),
         TemplateOwner::Claim => owner.path("expireAfter"),
     };
-    let duration = read(text, &EXPIRE_AFTER, path, owner, findings)?;
+    let duration = parse(text, &EXPIRE_AFTER, path, owner, findings)?;
     if let NillableDuration::After(length) = duration
         && length < REGISTRATION
     {

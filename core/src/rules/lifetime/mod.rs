@@ -28,7 +28,7 @@ pub fn check_claim(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Returns a duration that may be `Never`; reports one that the CRD or Karpenter cannot read.
-pub fn read(
+pub fn parse(
     text: &str,
     rule: &'static Rule,
     path: impl FnOnce() -> FieldPath,

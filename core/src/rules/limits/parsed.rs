@@ -31,7 +31,7 @@ pub struct Limit<'a> {
 
 impl<'a> Limits<'a> {
     /// Parses the limits of a pool.
-    pub fn of(pool: &NodePool<'a>) -> Self {
+    pub fn parse(pool: &NodePool<'a>) -> Self {
         let written = pool.limits.present().into_iter().flatten();
         let limit = |(resource, value): (&'a str, &'a Json<'a>)| Limit {
             resource,

@@ -74,7 +74,7 @@ fn is_about_capacity(requirement: &Requirement<'_>) -> bool {
 fn usable<'v>(pool: &'v NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
     let requirements = pool.template.requirements().iter();
     let own = requirements.filter(|requirement| is_about_capacity(requirement));
-    let label_alone = label.map(|label| Selection::of(Operator::In, &[label]));
+    let label_alone = label.map(|label| Selection::new(Operator::In, &[label]));
     let allowed = Selection::all(own.clone().filter_map(Requirement::selection).chain(label_alone));
     let mut list = own.filter(|requirement| requirement.operator == Field::Present("In"));
     let mut usable: Vec<&str> = match (list.next(), label) {

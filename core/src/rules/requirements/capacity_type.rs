@@ -18,7 +18,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         return true;
     }
     let known = scope.words(EnumValues::CapacityType);
-    let allowed = Selection::of(entry.operator, &entry.values);
+    let allowed = Selection::new(entry.operator, &entry.values);
     let good = known.iter().filter(|word| allowed.has(word)).count();
     let least = entry
         .min_values
@@ -98,24 +98,24 @@ mod tests {
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::requirements::testing::{errors, errors_in, requirements, warnings};
 
-    fn of(operator: &str, values: &Value) -> Value {
+    fn requirement(operator: &str, values: &Value) -> Value {
         requirements(&json!([{"key": CAPACITY_TYPE_LABEL, "operator": operator, "values": values}]))
     }
 
     #[test]
     fn a_list_without_a_known_type_is_denied_and_one_with_some_gets_a_warning() {
         assert_eq!(
-            errors(&of("In", &json!(["Spot"]))),
+            errors(&requirement("In", &json!(["Spot"]))),
             [
                 "spec.template.spec.requirements[0].values[0]: Unsupported value: \"Spot\": supported values: \
                  \"on-demand\", \"spot\", \"reserved\": there is no such capacity type; write spot \
                  [capacity-type]"
             ]
         );
-        let mixed = of("In", &json!(["spot", "OnDemand"]));
+        let mixed = requirement("In", &json!(["spot", "OnDemand"]));
         assert_eq!(errors(&mixed), [""; 0]);
         assert!(warnings(&mixed)[0].ends_with("did you mean on-demand? [capacity-type-unknown]"));
-        let excluded = of("NotIn", &json!(["Spot"]));
+        let excluded = requirement("NotIn", &json!(["Spot"]));
         assert_eq!(errors(&excluded), [""; 0]);
         assert!(warnings(&excluded)[0].ends_with("[capacity-type-unknown]"));
     }
@@ -134,21 +134,21 @@ mod tests {
 
     #[test]
     fn min_values_above_the_number_of_types_are_denied() {
-        let of = |operator: &str, values: &Value, least: u8| {
+        let with_least = |operator: &str, values: &Value, least: u8| {
             requirements(&json!([{
                 "key": CAPACITY_TYPE_LABEL, "operator": operator, "values": values, "minValues": least,
             }]))
         };
-        assert_eq!(errors(&of("Exists", &json!(null), 3)), [""; 0]);
+        assert_eq!(errors(&with_least("Exists", &json!(null), 3)), [""; 0]);
         assert_eq!(
-            errors(&of("Exists", &json!(null), 21)),
+            errors(&with_least("Exists", &json!(null), 21)),
             [
                 "spec.template.spec.requirements[0].minValues: Invalid value: 21: there are only 3 capacity types that \
                  this allows; lower it [capacity-type]"
             ]
         );
-        assert_eq!(errors(&of("NotIn", &json!(["spot"]), 2)), [""; 0]);
-        assert!(errors(&of("NotIn", &json!(["spot"]), 3))[0].contains("there are only 2"));
+        assert_eq!(errors(&with_least("NotIn", &json!(["spot"]), 2)), [""; 0]);
+        assert!(errors(&with_least("NotIn", &json!(["spot"]), 3))[0].contains("there are only 2"));
         let together = requirements(&json!([
             {"key": CAPACITY_TYPE_LABEL, "operator": "Exists", "minValues": 3},
             {"key": CAPACITY_TYPE_LABEL, "operator": "NotIn", "values": ["spot"]},
@@ -163,18 +163,18 @@ mod tests {
 
     #[test]
     fn a_repeated_type_counts_once_and_is_one_error() {
-        let of = |values: &Value| {
+        let denials = |values: &Value| {
             errors(&requirements(&json!([{
                 "key": CAPACITY_TYPE_LABEL, "operator": "In", "values": values, "minValues": 2,
             }])))
         };
-        let denied = of(&json!(["spot", "spot"]));
+        let denied = denials(&json!(["spot", "spot"]));
         assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
             denied[0].ends_with("[requirement-min-values-distinct]"),
             "{denied:?}"
         );
-        let denied = of(&json!(["spot", "spot", "cheap"]));
+        let denied = denials(&json!(["spot", "spot", "cheap"]));
         assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
             denied[0].contains("only 1 of the listed capacity types exist"),
@@ -187,16 +187,16 @@ mod tests {
         let all = json!(["spot", "on-demand", "reserved"]);
         let expected = "spec.template.spec.requirements[0].values: Invalid value: […]: this excludes every capacity \
                         type, so no node is ever launched; leave out the one that you want [capacity-type]";
-        assert_eq!(errors(&of("NotIn", &all)), [expected]);
+        assert_eq!(errors(&requirement("NotIn", &all)), [expected]);
         let with_least = json!([{
             "key": CAPACITY_TYPE_LABEL, "operator": "NotIn", "values": all, "minValues": 1,
         }]);
         assert_eq!(errors(&requirements(&with_least)), [expected]);
-        let unknown = of("NotIn", &json!(["spot", "on-demand", "reserved", "cheap"]));
+        let unknown = requirement("NotIn", &json!(["spot", "on-demand", "reserved", "cheap"]));
         assert_eq!(errors(&unknown), [expected]);
         assert!(warnings(&unknown)[0].ends_with("[capacity-type-unknown]"));
 
-        let two = of("NotIn", &json!(["spot", "on-demand"]));
+        let two = requirement("NotIn", &json!(["spot", "on-demand"]));
         assert_eq!(errors(&two), [""; 0]);
         let old = errors_in(ApiVersion::V1, KarpenterVersion::new(1, 2, 0), &two);
         assert_eq!(old, [expected]);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn reserved_needs_1_3() {
-        let object = of("In", &json!(["reserved"]));
+        let object = requirement("In", &json!(["reserved"]));
         assert_eq!(errors(&object), [""; 0]);
         let old = errors_in(ApiVersion::V1, KarpenterVersion::new(1, 2, 0), &object);
         assert!(old[0].contains("it needs Karpenter 1.3 or newer"));

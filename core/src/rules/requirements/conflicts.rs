@@ -47,7 +47,7 @@ fn existing(group: &Group<'_>, scope: &Scope<'_>) -> Option<&'static [&'static s
 
 /// Whether no value is left although a node must carry the label.
 fn contradict(sources: &[Source<'_>], existing: Option<&[&str]>) -> bool {
-    let existing = existing.map(|values| Selection::of(Operator::In, values));
+    let existing = existing.map(|values| Selection::new(Operator::In, values));
     let is_demanded = existing.is_some() || sources.iter().any(Source::demands_label);
     is_demanded && Selection::all(sources.iter().map(Source::selection).chain(existing)).is_empty()
 }

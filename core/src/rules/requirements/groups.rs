@@ -78,8 +78,8 @@ impl<'a> Source<'a> {
     /// The values that it allows.
     pub fn selection(&self) -> Selection<'a> {
         match self {
-            Self::Entry(entry) => Selection::of(entry.operator, &entry.values),
-            Self::Label { value, .. } => Selection::of(Operator::In, &[value]),
+            Self::Entry(entry) => Selection::new(entry.operator, &entry.values),
+            Self::Label { value, .. } => Selection::new(Operator::In, &[value]),
         }
     }
 

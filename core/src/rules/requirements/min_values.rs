@@ -123,7 +123,7 @@ mod tests {
     use crate::karpenter::ApiVersion;
     use crate::rules::requirements::testing::{errors, errors_in, requirements};
 
-    fn of(operator: &str, values: &Value, least: &Value) -> Value {
+    fn requirement(operator: &str, values: &Value, least: &Value) -> Value {
         requirements(&json!([{
             "key": "karpenter.kwok.sh/instance-family",
             "operator": operator, "values": values, "minValues": least,
@@ -155,19 +155,25 @@ mod tests {
             json!(9_000_000_000_000_000_000_u64),
             json!(95.0),
         ] {
-            let denied = errors(&of("In", &json!(["a", "b"]), &least));
+            let denied = errors(&requirement("In", &json!(["a", "b"]), &least));
             assert_eq!(denied.len(), 1, "{least}");
             assert!(denied[0].ends_with("[requirement-min-values]"), "{denied:?}");
         }
-        assert_eq!(errors(&of("Exists", &json!(null), &json!(50))), [""; 0]);
-        assert_eq!(errors(&of("In", &json!(["a", "b"]), &json!(2))), [""; 0]);
-        assert!(errors(&of("In", &json!(["a"]), &json!(2)))[0].contains("operator In lists only 1 values"));
-        assert!(errors(&of("In", &json!(["a"]), &json!(1.5)))[0].ends_with("[field-type]"));
+        assert_eq!(errors(&requirement("Exists", &json!(null), &json!(50))), [""; 0]);
+        assert_eq!(errors(&requirement("In", &json!(["a", "b"]), &json!(2))), [""; 0]);
+        assert!(
+            errors(&requirement("In", &json!(["a"]), &json!(2)))[0]
+                .contains("operator In lists only 1 values")
+        );
+        assert!(errors(&requirement("In", &json!(["a"]), &json!(1.5)))[0].ends_with("[field-type]"));
     }
 
     #[test]
     fn a_whole_number_with_a_decimal_point_passes_because_clients_send_it_without() {
-        assert_eq!(errors(&of("In", &json!(["a", "b"]), &json!(2.0))), [""; 0]);
+        assert_eq!(
+            errors(&requirement("In", &json!(["a", "b"]), &json!(2.0))),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -192,14 +198,14 @@ mod tests {
 
     #[test]
     fn a_repeated_value_counts_once() {
-        let denied = errors(&of("In", &json!(["a", "a"]), &json!(2)));
+        let denied = errors(&requirement("In", &json!(["a", "a"]), &json!(2)));
         assert_eq!(denied.len(), 1);
         assert!(denied[0].ends_with("[requirement-min-values-distinct]"));
     }
 
     #[test]
     fn the_field_needs_0_35() {
-        let object = of("Exists", &json!(null), &json!(2));
+        let object = requirement("Exists", &json!(null), &json!(2));
         let v1beta1 = |release| errors_in(ApiVersion::V1Beta1, release, &object);
         assert_eq!(v1beta1(KarpenterVersion::new(0, 35, 0)), [""; 0]);
         assert!(v1beta1(KarpenterVersion::new(0, 34, 9))[0].contains("needs Karpenter 0.35 or newer"));

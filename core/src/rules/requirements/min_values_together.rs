@@ -23,7 +23,7 @@ pub fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'
     let is_short = |left: &Selection<'_>| left.count().is_some_and(|count| is_more_than(least, count));
     // All existing capacity types are known.
     let known = (entry.key == CAPACITY_TYPE_LABEL)
-        .then(|| Selection::of(Operator::In, scope.words(EnumValues::CapacityType)));
+        .then(|| Selection::new(Operator::In, scope.words(EnumValues::CapacityType)));
     let existing = |selection: Selection<'a>| match &known {
         Some(known) => selection.and(known.clone()),
         None => selection,

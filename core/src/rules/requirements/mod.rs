@@ -43,7 +43,7 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    fn of(template: &'a Template<'a>, context: Context<'a>) -> Self {
+    fn new(template: &'a Template<'a>, context: Context<'a>) -> Self {
         Self {
             template,
             group: template.node_class_group(),
@@ -112,7 +112,7 @@ fn so_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
 
 /// Checks the requirements of a NodePool or NodeClaim.
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
-    let scope = Scope::of(template, findings.context);
+    let scope = Scope::new(template, findings.context);
     let entries: Vec<Entry<'_>> = template
         .requirements()
         .iter()

@@ -48,7 +48,7 @@ mod tests {
 
     use crate::rules::requirements::testing::{errors, requirements};
 
-    fn of(key: &str, operator: &str, value: &str) -> Vec<String> {
+    fn denials(key: &str, operator: &str, value: &str) -> Vec<String> {
         errors(&requirements(
             &json!([{"key": key, "operator": operator, "values": [value]}]),
         ))
@@ -59,7 +59,7 @@ mod tests {
         let (largest, before) = ("9223372036854775807", "9223372036854775806");
         for key in ["example.com/n", "karpenter.kwok.sh/instance-cpu"] {
             for (operator, value) in [("Lt", "0"), ("Gt", largest), ("Gt", before), ("Gte", largest)] {
-                let denied = of(key, operator, value);
+                let denied = denials(key, operator, value);
                 assert_eq!(denied.len(), 1, "{key} {operator} {value}");
                 assert!(denied[0].ends_with("[requirement-bound]"));
             }
@@ -70,14 +70,14 @@ mod tests {
                 ("Gte", before),
                 ("Lte", before),
             ] {
-                assert_eq!(of(key, operator, value), [""; 0], "{key} {operator} {value}");
+                assert_eq!(denials(key, operator, value), [""; 0], "{key} {operator} {value}");
             }
         }
     }
 
     #[test]
     fn above_the_largest_number_karpenter_launches_without_the_label() {
-        let denied = of("example.com/n", "Gt", "9223372036854775807");
+        let denied = denials("example.com/n", "Gt", "9223372036854775807");
         assert!(
             denied[0].contains("so nodes are launched without this label"),
             "{denied:?}"
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn an_upper_bound_that_overflows_is_denied_only_if_karpenter_draws_a_value() {
         let largest = "9223372036854775807";
-        assert!(of("example.com/n", "Lte", largest)[0].contains("Karpenter crashes"));
-        assert_eq!(of("karpenter.kwok.sh/instance-cpu", "Lte", largest), [""; 0]);
+        assert!(denials("example.com/n", "Lte", largest)[0].contains("Karpenter crashes"));
+        assert_eq!(denials("karpenter.kwok.sh/instance-cpu", "Lte", largest), [""; 0]);
     }
 }

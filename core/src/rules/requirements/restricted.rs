@@ -31,7 +31,7 @@ pub fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings
 pub fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
     // Karpenter itself writes a requirement about the NodePool into NodeClaims.
     let is_claim = scope.template.owner == TemplateOwner::Claim;
-    Reserved::of(key, scope.template.version, scope.context.release)
+    Reserved::lookup(key, scope.template.version, scope.context.release)
         .filter(|reserved| !(is_claim && *reserved == Reserved::NodePool))
 }
 

@@ -141,7 +141,7 @@ mod tests {
 
     const CPU: &str = "karpenter.kwok.sh/instance-cpu";
 
-    fn of(operator: &str, values: &Value) -> Value {
+    fn requirement(operator: &str, values: &Value) -> Value {
         requirements(&json!([{"key": CPU, "operator": operator, "values": values}]))
     }
 
@@ -154,7 +154,7 @@ mod tests {
             ("Lt", json!(null)),
             ("Gte", json!(["1", "2"])),
         ] {
-            let denied = errors(&of(operator, &values));
+            let denied = errors(&requirement(operator, &values));
             assert_eq!(denied.len(), 1, "{operator} {values}");
             assert!(denied[0].starts_with("spec.template.spec.requirements[0].values: "));
             assert!(denied[0].ends_with("[requirement-values]"), "{denied:?}");
@@ -173,19 +173,19 @@ mod tests {
             ("+5", "requirement-value"),
             ("-0", "requirement-value"),
         ] {
-            let denied = errors(&of("Gt", &json!([text])));
+            let denied = errors(&requirement("Gt", &json!([text])));
             assert_eq!(denied.len(), 1, "{text}");
             assert!(denied[0].ends_with(&format!("[{rule}]")), "{denied:?}");
         }
         for text in ["0", "5", "007"] {
-            assert_eq!(errors(&of("Gt", &json!([text]))), [""; 0], "{text}");
+            assert_eq!(errors(&requirement("Gt", &json!([text]))), [""; 0], "{text}");
         }
-        assert!(errors(&of("Gt", &json!(["+5"])))[0].contains("write \"5\""));
+        assert!(errors(&requirement("Gt", &json!(["+5"])))[0].contains("write \"5\""));
     }
 
     #[test]
     fn illegal_values_of_one_list_are_reported_together() {
-        let denied = errors(&of("In", &json!(["4", "us east", " 8", "a".repeat(64)])));
+        let denied = errors(&requirement("In", &json!(["4", "us east", " 8", "a".repeat(64)])));
         assert_eq!(
             denied,
             [
@@ -193,12 +193,12 @@ mod tests {
                  digits, `-`, `_` and `.` are allowed; 2 others are also invalid as label values [requirement-value]"
             ]
         );
-        let denied = errors(&of("In", &json!(["4", " 8", "+5"])));
+        let denied = errors(&requirement("In", &json!(["4", " 8", "+5"])));
         assert!(
             denied[0].contains("; \"+5\" is also invalid as a label value; write 8 ["),
             "{denied:?}"
         );
-        let denied = errors(&of("In", &json!(["4", "a".repeat(64)])));
+        let denied = errors(&requirement("In", &json!(["4", "a".repeat(64)])));
         assert!(
             denied[0].starts_with("spec.template.spec.requirements[0].values[1]: "),
             "{denied:?}"
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_placeholder_is_reported_as_one() {
         for text in ["${ARCH}", "<<AZ>>", "{{ .Values.zone }}"] {
-            let denied = errors(&of("In", &json!([text])));
+            let denied = errors(&requirement("In", &json!([text])));
             assert!(
                 denied[0].ends_with("this is a placeholder [requirement-value]"),
                 "{denied:?}"
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_value_of_the_wrong_type_is_reported_once() {
-        let denied = errors(&of("In", &json!([4, "us east"])));
+        let denied = errors(&requirement("In", &json!([4, "us east"])));
         assert_eq!(denied.len(), 1);
         assert!(denied[0].ends_with("[field-type]"));
     }

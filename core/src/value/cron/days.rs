@@ -28,7 +28,7 @@ pub enum Days {
 impl Days {
     /// A day must match both fields if one of them has a star, either of them if neither has. As a field with a
     /// star is full, the other one decides alone.
-    pub fn of(dates: Set, weekdays: Set) -> Self {
+    pub fn new(dates: Set, weekdays: Set) -> Self {
         let every_date = dates.is_all_of(CronField::DayOfMonth);
         let every_weekday = weekdays.is_all_of(CronField::DayOfWeek);
         let both_needed = dates.star || weekdays.star;

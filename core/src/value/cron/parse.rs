@@ -61,7 +61,7 @@ fn fields(text: &str) -> Result<Fields, ScheduleError> {
         minutes: minutes.bits,
         hours: hours.bits,
         months: months.bits,
-        days: Days::of(dates, weekdays),
+        days: Days::new(dates, weekdays),
     })
 }
 

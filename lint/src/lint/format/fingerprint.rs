@@ -19,7 +19,7 @@ pub struct Fingerprints {
 
 impl Fingerprints {
     /// The next finding's name.
-    pub fn of(&mut self, file: &str, finding: &Finding) -> String {
+    pub fn next_for(&mut self, file: &str, finding: &Finding) -> String {
         let mut identity = format!("{file}\n{}\n", finding.rule);
         if let Some(object) = &finding.object {
             let name = object.name.as_deref().unwrap_or_default();

@@ -15,7 +15,7 @@ pub fn file(file: &FileReport<'_>) -> String {
         json!({
             "description": whole_sentence(finding),
             "check_name": finding.rule,
-            "fingerprint": fingerprints.of(file.name, finding),
+            "fingerprint": fingerprints.next_for(file.name, finding),
             "severity": match finding.severity {
                 Severity::Error => "critical",
                 Severity::Warning => "minor",

@@ -40,7 +40,7 @@ pub fn file(file: &FileReport<'_>, look: Look, pages: RulePages<'_>) -> String {
             width: look.width,
         };
         // A terminal that shows colours shows links, too.
-        let page = pages.of(finding.rule).filter(|_| look.coloured);
+        let page = pages.url(finding.rule).filter(|_| look.coloured);
         output.push_str(&shown.by(&renderer, page));
         output.push_str("\n\n");
     }

@@ -71,7 +71,7 @@ pub struct RulePages<'a>(pub Option<&'a str>);
 
 impl RulePages<'_> {
     /// The URL at which a rule is explained.
-    pub fn of(self, rule: &str) -> Option<String> {
+    pub fn url(self, rule: &str) -> Option<String> {
         self.0.map(|page| format!("{page}#{rule}"))
     }
 }

@@ -27,7 +27,7 @@ fn diagnostic(file: &FileReport<'_>, finding: &Finding, pages: RulePages<'_>) ->
             Severity::Warning => "WARNING",
             Severity::Info => "INFO",
         },
-        "code": without_empty(json!({"value": finding.rule, "url": pages.of(finding.rule)})),
+        "code": without_empty(json!({"value": finding.rule, "url": pages.url(finding.rule)})),
         "suggestions": suggestions.collect::<Value>(),
     }))
 }

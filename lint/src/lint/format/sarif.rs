@@ -19,7 +19,7 @@ pub fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
     let uri = uri(file.name);
     listed(file.findings.iter().map(|finding| {
-        let fingerprint = fingerprints.of(file.name, finding);
+        let fingerprint = fingerprints.next_for(file.name, finding);
         result(&uri, &fingerprint, finding)
     }))
 }
@@ -110,6 +110,6 @@ fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
             "markdown": format!("{why}\n\nMore: `poolgate rules {id}`"),
         },
         "defaultConfiguration": configuration(rule.severity),
-        "helpUri": pages.of(id),
+        "helpUri": pages.url(id),
     }))
 }

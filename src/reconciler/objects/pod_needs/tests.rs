@@ -94,10 +94,10 @@ fn what_binds_a_pod_to_a_place_is_seen() {
 
 #[test]
 fn tolerations_keep_what_they_leave_out() {
-    let read = |toleration: Value| needs(json!({"tolerations": [toleration]})).tolerations.remove(0);
-    let all = read(json!({"operator": "Exists"}));
+    let toleration = |object: Value| needs(json!({"tolerations": [object]})).tolerations.remove(0);
+    let all = toleration(json!({"operator": "Exists"}));
     assert_eq!((all.key, all.value, all.effect), (None, None, None));
-    let equal = read(json!({"key": "team", "effect": "NoSchedule"}));
+    let equal = toleration(json!({"key": "team", "effect": "NoSchedule"}));
     assert_eq!(equal.value.as_deref(), Some(""));
     assert_eq!(equal.effect, Some(Effect::NoSchedule));
 }

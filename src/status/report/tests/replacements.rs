@@ -19,7 +19,7 @@ fn full(annotations: &Value, ledger: &Value) -> Facts {
         ledgers: Ok(vec![StoredLedger {
             pool: "general".into(),
             version: 7,
-            ledger: Rc::new(Ledger::read(&text.to_string()).expect("a ledger")),
+            ledger: Rc::new(Ledger::parse(&text.to_string()).expect("a ledger")),
             lost: None,
         }]),
         ..well()
@@ -37,8 +37,8 @@ fn listing_a() -> Value {
 #[track_caller]
 fn notes(facts: &Facts) -> Vec<String> {
     let report = Report::of(facts);
-    let text = table::of(&report);
-    let notes = as_json::of(&report)["nodePools"][0]["notes"].clone();
+    let text = table::render(&report);
+    let notes = as_json::from_report(&report)["nodePools"][0]["notes"].clone();
     let notes: Vec<String> = read(notes);
     for note in &notes {
         assert!(text.contains(&format!("  general: {note}\n")), "{text}");

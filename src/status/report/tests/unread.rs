@@ -29,7 +29,7 @@ fn stored(text: &str) -> StoredLedger {
     StoredLedger {
         pool: "general".into(),
         version: 7,
-        ledger: Rc::new(Ledger::read(text).expect("a ledger")),
+        ledger: Rc::new(Ledger::parse(text).expect("a ledger")),
         lost: None,
     }
 }
@@ -41,10 +41,10 @@ fn hard() -> Value {
 /// What is shown of the pool: in JSON, and as a row of the table.
 fn shown(facts: &Facts) -> (Value, String) {
     let report = Report::of(facts);
-    let text = table::of(&report);
+    let text = table::render(&report);
     let row = text.lines().find(|line| line.starts_with("general "));
     let row: Vec<&str> = row.expect("a row").split_whitespace().collect();
-    let json = as_json::of(&report);
+    let json = as_json::from_report(&report);
     let pool = &json["nodePools"][0];
     let known = json!([
         pool["nodeClaims"],
@@ -76,7 +76,7 @@ fn without_node_claims_neither_they_nor_free_places_are_known() {
     let (json, row) = shown(&facts);
     assert_eq!(json, json!([null, 1, "Hard", null, null, "report"]));
     assert_eq!(row, "general 5 Hard - - 1 report -");
-    let text = table::of(&Report::of(&facts));
+    let text = table::render(&Report::of(&facts));
     assert!(!text.contains("admitted and not created"), "{text}");
     assert!(!text.contains("being terminated"), "{text}");
 }
@@ -132,9 +132,12 @@ fn without_a_policy_only_what_the_pool_says_itself_is_known() {
         assert_eq!(json, json!([2, 1, null, null, null, null]));
         assert_eq!(row, "general 5 - 2 - 1 - -");
         let report = Report::of(&facts(&hard()));
-        let text = table::of(&report);
+        let text = table::render(&report);
         assert!(text.contains(line), "{text}");
-        assert_eq!(as_json::of(&report)["policy"]["enforcement"], json!(null));
+        assert_eq!(
+            as_json::from_report(&report)["policy"]["enforcement"],
+            json!(null)
+        );
     }
 }
 
@@ -148,7 +151,7 @@ fn a_policy_that_cannot_be_read_is_not_compared_with_the_one_in_force() {
     assert_eq!(report.problems, [""; 0]);
     assert_eq!(report.unread, ["policy: forbidden"]);
     let expected = json!({"stored": null, "enforcement": null, "inForce": ["built-in"]});
-    assert_eq!(as_json::of(&report)["policy"], expected);
+    assert_eq!(as_json::from_report(&report)["policy"], expected);
 }
 
 #[test]
@@ -159,7 +162,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
     };
     let report = Report::of(&facts);
     assert_eq!(report.unread, ["ledgers: forbidden"]);
-    let text = table::of(&report);
+    let text = table::render(&report);
     assert!(
         text.contains("general") && text.ends_with("Not read:\n  ledgers: forbidden\n"),
         "{text}"
@@ -177,7 +180,7 @@ fn what_cannot_be_read_is_not_taken_for_missing() {
     };
     let report = Report::of(&facts);
     assert_eq!(report.problems, [""; 0]);
-    let text = table::of(&report);
+    let text = table::render(&report);
     for said in [
         "Webhooks were not read.\n",
         "Policy      not read; no server has said which one it uses\n",
@@ -186,7 +189,7 @@ fn what_cannot_be_read_is_not_taken_for_missing() {
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    let json = as_json::of(&report);
+    let json = as_json::from_report(&report);
     for part in ["webhooks", "reconciler", "nodePools"] {
         assert_eq!(json[part], json!(null), "{part}");
     }

@@ -9,13 +9,13 @@ use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::MAX_SURGE;
 
 fn error(text: &str) -> String {
-    Ledger::read(text).unwrap_err().to_string()
+    Ledger::parse(text).unwrap_err().to_string()
 }
 
 #[test]
 fn a_ledger_that_was_edited_by_hand_names_the_place() {
     let ledger = |more: &str| format!(r#"{{"version":1,"seen":7,"reservations":{{}}{more}}}"#);
-    assert!(Ledger::read(&ledger("")).is_ok());
+    assert!(Ledger::parse(&ledger("")).is_ok());
     insta::assert_snapshot!(
         [
             "",
@@ -77,7 +77,7 @@ fn a_ledger_that_was_edited_by_hand_names_the_place() {
 #[test]
 fn a_ledger_larger_than_any_is_not_read() {
     assert_eq!(
-        Ledger::read(&" ".repeat(MAX_TEXT + 1)),
+        Ledger::parse(&" ".repeat(MAX_TEXT + 1)),
         Err(UnreadableLedger::TooLong(MAX_TEXT + 1))
     );
     let many = |count: usize| -> Vec<String> { (0..count).map(|number| format!("{number:064}")).collect() };
@@ -87,13 +87,13 @@ fn a_ledger_larger_than_any_is_not_read() {
         .collect();
     let text = json!({"version": 1, "seen": 0, "reservations": reservations}).to_string();
     assert_eq!(
-        Ledger::read(&text),
+        Ledger::parse(&text),
         Err(UnreadableLedger::TooManyReservations(MAX_RESERVATIONS + 1))
     );
     let termination = json!({"began": 0, "victims": many(MAX_VICTIMS + 1)});
     let text = json!({"version": 1, "seen": 0, "reservations": {}, "termination": termination}).to_string();
     assert!(matches!(
-        Ledger::read(&text),
+        Ledger::parse(&text),
         Err(UnreadableLedger::TooManyVictims(_))
     ));
 }
@@ -136,13 +136,13 @@ fn the_largest_ledger_fits_where_it_is_stored() {
     };
     let text = ledger.write();
     assert!(text.len() < MAX_TEXT * 8 / 10, "{}", text.len());
-    assert_eq!(Ledger::read(&text).as_ref(), Ok(&ledger));
+    assert_eq!(Ledger::parse(&text).as_ref(), Ok(&ledger));
 }
 
 #[test]
 fn fields_of_a_later_release_are_kept() {
     let text = r#"{"later":{"a":[1]},"reservations":{"a":2},"seen":7,"version":1}"#;
-    assert_eq!(Ledger::read(text).unwrap().write(), text);
+    assert_eq!(Ledger::parse(text).unwrap().write(), text);
 }
 
 fn uids() -> impl Strategy<Value = Uid> {
@@ -208,14 +208,14 @@ prop_compose! {
 proptest! {
     #[test]
     fn what_is_written_is_read_again(ledger in ledgers()) {
-        prop_assert_eq!(Ledger::read(&ledger.write()), Ok(ledger));
+        prop_assert_eq!(Ledger::parse(&ledger.write()), Ok(ledger));
     }
 
     #[test]
     fn no_text_is_more_than_an_error(text in any::<String>(), cut in any::<prop::sample::Index>(), ledger in ledgers()) {
-        let _ = Ledger::read(&text);
+        let _ = Ledger::parse(&text);
         let whole = ledger.write();
         let half: String = whole.chars().take(cut.index(whole.chars().count())).collect();
-        prop_assert!(Ledger::read(&half).is_err());
+        prop_assert!(Ledger::parse(&half).is_err());
     }
 }

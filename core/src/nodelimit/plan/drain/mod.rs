@@ -88,7 +88,7 @@ impl DrainObstacle {
     ///
     /// If there are several obstacles, it is the first one in the order of the enumeration and of names, whatever the order
     /// of the lists.
-    pub fn of(pods: &[PodOnNode], budgets: &[PodDisruptionBudget], now: Timestamp) -> Option<Self> {
+    pub fn find(pods: &[PodOnNode], budgets: &[PodDisruptionBudget], now: Timestamp) -> Option<Self> {
         let too_many = (pods.len() > MOST_PODS_ON_NODE).then_some(Self::TooManyPods);
         let of_pods = pods.iter().filter_map(|pod| Self::of_pod(pod, budgets, now));
         let of_budgets = budgets.iter().filter_map(|budget| Self::of_budget(budget, pods));

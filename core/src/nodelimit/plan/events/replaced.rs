@@ -56,7 +56,7 @@ fn started(situation: &Situation<'_>, replacement: &Replacement) -> News {
         }
         ReplacedFor::Drifted => format!("node {node} (NodeClaim {claim}) has drifted, {then}"),
     };
-    News::of(EventReason::ReplacementStarted, message, uid.to_string())
+    News::new(EventReason::ReplacementStarted, message, uid.to_string())
 }
 
 /// How long the drain of a claim may take.
@@ -80,12 +80,12 @@ fn blocked(decided: &Replacements<'_>) -> Option<News> {
     let message =
         format!("Karpenter wants to repair node {nodes}, and no replacement may be created: {obstacle}");
     let what = format!("{obstacle} {count}");
-    (count > 0).then(|| News::of(EventReason::ReplacementBlocked, message, what))
+    (count > 0).then(|| News::new(EventReason::ReplacementBlocked, message, what))
 }
 
 fn refused(why: &str) -> News {
     let message = format!("a drifted node is not replaced: {why}");
-    News::of(EventReason::ReplacementBlocked, message, why.to_owned())
+    News::new(EventReason::ReplacementBlocked, message, why.to_owned())
 }
 
 fn dropped(ended: &Ended) -> News {
@@ -94,7 +94,7 @@ fn dropped(ended: &Ended) -> News {
         "node {node} is not replaced: Karpenter has not asked to repair it for a minute. It has recovered, or too many \
          nodes of the pool are broken (event NodeRepairBlocked), or a budget is closed"
     );
-    News::of(EventReason::ReplacementDropped, message, node.to_string())
+    News::new(EventReason::ReplacementDropped, message, node.to_string())
 }
 
 fn stopped(ended: &Ended) -> News {
@@ -103,5 +103,5 @@ fn stopped(ended: &Ended) -> News {
         "no new node was initialized within 15 minutes after {node} was gone: no other node of this pool is terminated \
          to be replaced until spec.template changes or NodeClassReady becomes true again"
     );
-    News::of(EventReason::ReplacementStopped, message, node.to_string())
+    News::new(EventReason::ReplacementStopped, message, node.to_string())
 }

@@ -60,7 +60,7 @@ pub fn decide<'p>(situation: &Situation<'p>, memory: &mut Memory) -> Replacement
     let waits = |claim: &&ClaimState<'_>| situation.waits_for_repair(claim);
     decided.waiting = situation.claims.iter().copied().filter(waits).collect();
     memory.see(&decided.waiting, situation.is_awaited, situation.clock);
-    decided.obstacle = Obstacle::of(situation);
+    decided.obstacle = Obstacle::find(situation);
     match (
         &situation.state.ledger.replacement,
         situation.state.ledger.stopped,

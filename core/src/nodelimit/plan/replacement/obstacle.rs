@@ -41,7 +41,7 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// The obstacle for every node of a pool, if there is one.
-    pub fn of(situation: &Situation<'_>) -> Option<Self> {
+    pub fn find(situation: &Situation<'_>) -> Option<Self> {
         let Some(limit) = situation
             .pool
             .limit

@@ -118,7 +118,7 @@ prop_compose! {
         (is_ready, at_limit, listed) in (prop::bool::weighted(0.9), prop::sample::select(vec![AtLimit::Block, AtLimit::Repair, AtLimit::Replace]), prop::option::weighted(0.2, 0..9_usize)),
     ) -> World {
         let limit = (i64::try_from(machines.len()).unwrap() + above).max(0);
-        let mut world = World::of(u32::try_from(limit).unwrap(), mode, &budgets);
+        let mut world = World::with_mode(u32::try_from(limit).unwrap(), mode, &budgets);
         if is_terminating {
             world = world.terminating();
         }

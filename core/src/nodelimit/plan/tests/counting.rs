@@ -16,7 +16,7 @@ fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
 #[test]
 fn hard_counts_all_claims_and_soft_those_that_stay() {
     let numbers = |mode| {
-        let mut world = World::of(4, mode, &json!([{"nodes": "3"}])).with_full_nodes(1);
+        let mut world = World::with_mode(4, mode, &json!([{"nodes": "3"}])).with_full_nodes(1);
         world.claims.push(Machine::new(1).with_pod("1").disrupted(noon()));
         world.claims.push(Machine::new(2).with_pod("1").deleted());
         world.claims.push(Machine::unlaunched(3));
@@ -38,7 +38,7 @@ fn hard_counts_all_claims_and_soft_those_that_stay() {
 
 #[test]
 fn a_pool_without_limit_is_counted_and_left_alone() {
-    let mut world = World::read(&json!({"metadata": {"name": "free"}, "spec": {}}));
+    let mut world = World::from_object(&json!({"metadata": {"name": "free"}, "spec": {}}));
     world.claims.push(Machine::new(0).with_pod("1"));
     let plan = world.plan();
     let numbers = &plan.numbers;
@@ -53,7 +53,7 @@ fn a_pool_without_limit_is_counted_and_left_alone() {
 #[test]
 fn allowed_is_the_least_of_budgets_and_places() {
     let drifted = |limit, budgets| {
-        let world = World::of(limit, "Hard", &budgets).with_full_nodes(10);
+        let world = World::with_mode(limit, "Hard", &budgets).with_full_nodes(10);
         allowed(&world.plan().numbers, Reason::Drifted)
     };
     assert_eq!(drifted(12, json!([{"nodes": "50%"}])), Some(2));
@@ -76,7 +76,7 @@ fn held_nodes_are_counted_as_they_stand() {
 
 #[test]
 fn a_pool_is_read_from_what_is_stored() {
-    let pool = World::read(&json!({
+    let pool = World::from_object(&json!({
         "metadata": {
             "name": "p", "uid": "u", "deletionTimestamp": "2026-01-05T12:00:00Z",
             "annotations": {"poolgate.dev/node-limit-mode": "Soft"},
@@ -90,14 +90,15 @@ fn a_pool_is_read_from_what_is_stored() {
     .pool;
     assert_eq!((&*pool.name, &*pool.uid), ("p", "u"));
     assert!(pool.is_static && pool.is_deleted && pool.mode_is_written && !pool.consolidates_underutilized);
-    let other = World::read(&json!({"spec": {"disruption": {"budgets": [7], "nodeLimitMode": "hard"}}})).pool;
+    let other =
+        World::from_object(&json!({"spec": {"disruption": {"budgets": [7], "nodeLimitMode": "hard"}}})).pool;
     assert!(!(other.is_static || other.is_deleted || other.mode_is_written));
     assert!(other.budgets.is_none() && other.consolidates_underutilized);
 }
 
 #[test]
 fn what_a_pool_could_serve_follows_its_template() {
-    let mut world = World::read(&json!({
+    let mut world = World::from_object(&json!({
         "metadata": {"name": "p"},
         "spec": {"template": {
             "metadata": {"labels": {"team": "red"}},
@@ -127,7 +128,7 @@ fn what_a_pool_could_serve_follows_its_template() {
             ..needs("1")
         };
         world.pending = vec![needs];
-        super::super::situation::Situation::of(&world.state(), &mut Memory::default(), both(noon()))
+        super::super::situation::Situation::assess(&world.state(), &mut Memory::default(), both(noon()))
             .is_awaited
     };
     assert!(!serves(&[], vec![]));
@@ -170,11 +171,11 @@ fn annotations_are_read_as_karpenter_reads_them() {
     for ignored in ["", "false", "True", "-1h", "0s", "1"] {
         assert_eq!(DoNotDisrupt::parse(ignored), None, "{ignored}");
     }
-    assert_eq!(DeletionCost::parse("-5"), DeletionCost::of(-5.0));
+    assert_eq!(DeletionCost::parse("-5"), DeletionCost::new(-5.0));
     assert_eq!(DeletionCost::parse("NaN"), None);
     assert_eq!(DeletionCost::parse("dear"), None);
     let marks = |annotation: &'static str| {
-        Marks::of(
+        Marks::from_lookups(
             |_| None,
             move |key| (key == DO_NOT_DISRUPT_ANNOTATION).then_some(annotation),
         )

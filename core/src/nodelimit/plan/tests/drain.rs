@@ -73,7 +73,7 @@ fn budget(budget: &str, disruptions_allowed: i64) -> PodDisruptionBudget {
 
 #[track_caller]
 fn assert_obstacle(pods: &[PodOnNode], budgets: &[PodDisruptionBudget], expected: Option<&str>) {
-    let found = DrainObstacle::of(pods, budgets, noon()).map(|obstacle| obstacle.to_string());
+    let found = DrainObstacle::find(pods, budgets, noon()).map(|obstacle| obstacle.to_string());
     assert_eq!(found.as_deref(), expected, "{pods:#?} {budgets:#?}");
 }
 
@@ -314,12 +314,12 @@ proptest! {
         }),
     ) {
         let mut alone: Vec<_> = budgets.iter().map(|(budget, _)| budget.clone()).collect();
-        let obstacle = DrainObstacle::of(&pods, &alone, noon());
+        let obstacle = DrainObstacle::find(&pods, &alone, noon());
         prop_assert_eq!(obstacle.is_none(), drain(&pods, budgets.clone()), "{:?}", obstacle);
         prop_assert_eq!(obstacle.is_none(), drain(&order, budgets), "{:?}", obstacle);
         alone.reverse();
-        prop_assert_eq!(DrainObstacle::of(&order, &alone, noon()), obstacle.clone(), "another order");
+        prop_assert_eq!(DrainObstacle::find(&order, &alone, noon()), obstacle.clone(), "another order");
         alone.retain(|budget| pods.iter().any(|pod| budget.covers(pod)));
-        prop_assert_eq!(DrainObstacle::of(&pods, &alone, noon()), obstacle, "only those that matter");
+        prop_assert_eq!(DrainObstacle::find(&pods, &alone, noon()), obstacle, "only those that matter");
     }
 }

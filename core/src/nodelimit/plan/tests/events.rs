@@ -60,7 +60,7 @@ fn consolidation_that_the_limit_forbids_is_reported_only_where_there_is_any() {
     );
     world.pool.consolidates_underutilized = false;
     assert_eq!(reported(&world.plan()), [""; 0]);
-    let mut frozen = World::of(2, "Hard", &json!([{"nodes": "0"}])).with_full_nodes(2);
+    let mut frozen = World::with_mode(2, "Hard", &json!([{"nodes": "0"}])).with_full_nodes(2);
     assert_eq!(reported_at(&mut frozen, 0), [""; 0], "budgets forbid it anyway");
 }
 
@@ -120,7 +120,7 @@ fn the_drain_that_holds_the_place_is_named() {
 
 #[test]
 fn nodes_above_the_limit_are_reported() {
-    let mut world = World::of(2, "Soft", &json!([])).with_full_nodes(5);
+    let mut world = World::with_mode(2, "Soft", &json!([])).with_full_nodes(5);
     assert_eq!(
         reported_at(&mut world, 0),
         ["NodeLimitExceeded: 3 nodes above the limit of 2; none is terminated (over-limit: report)"]
@@ -148,7 +148,9 @@ fn a_termination_without_the_right_to_it_is_reported_with_what_gives_it() {
 
 #[test]
 fn a_termination_is_announced_and_named() {
-    let mut world = World::of(2, "Soft", &json!([])).with_full_nodes(9).terminating();
+    let mut world = World::with_mode(2, "Soft", &json!([]))
+        .with_full_nodes(9)
+        .terminating();
     world.steady_since = Some(clock(noon()));
     assert_eq!(
         reported_at(&mut world, 0),

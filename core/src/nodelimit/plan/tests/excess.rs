@@ -152,7 +152,7 @@ fn static_pools_pools_that_go_and_a_missing_right_terminate_nothing() {
 
 #[test]
 fn in_a_soft_pool_nodes_being_disrupted_are_not_too_many() {
-    let mut world = World::of(5, "Soft", &json!([{"nodes": "100%"}]))
+    let mut world = World::with_mode(5, "Soft", &json!([{"nodes": "100%"}]))
         .terminating()
         .with_full_nodes(6);
     world.claims[0] = world.claims[0].clone().disrupted(noon());
@@ -168,7 +168,7 @@ fn in_a_soft_pool_nodes_being_disrupted_are_not_too_many() {
 #[test]
 fn a_mode_that_vanished_from_the_object_terminates_nothing_more() {
     let soft = || {
-        let mut world = World::of(5, "Soft", &json!([{"nodes": "100%"}]))
+        let mut world = World::with_mode(5, "Soft", &json!([{"nodes": "100%"}]))
             .terminating()
             .with_full_nodes(6);
         world.claims[0] = world.claims[0].clone().disrupted(noon());

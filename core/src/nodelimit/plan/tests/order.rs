@@ -57,7 +57,7 @@ fn a_finished_pod_makes_a_node_no_less_full_and_a_mirror_neither() {
 #[test]
 fn deletion_costs_and_priorities_count_within_bounds() {
     let with = |deletion_cost: Option<f64>, priority| Pod {
-        deletion_cost: deletion_cost.and_then(DeletionCost::of),
+        deletion_cost: deletion_cost.and_then(DeletionCost::new),
         priority,
         ..pod("1")
     };
@@ -168,7 +168,7 @@ prop_compose! {
         has_started in any::<bool>(),
     ) -> Pod {
         let do_not_disrupt = wish.filter(|_| !has_started || deletion_cost.is_none()).and_then(DoNotDisrupt::parse);
-        let deletion_cost = deletion_cost.and_then(DeletionCost::of);
+        let deletion_cost = deletion_cost.and_then(DeletionCost::new);
         let started = has_started.then(|| noon() - minutes(30));
         Pod { is_daemon, do_not_disrupt, started, deletion_cost, priority, ..pod("1") }
     }

@@ -16,7 +16,7 @@ use crate::karpenter::NodeLimitMode;
 proptest! {
     #[test]
     fn no_more_nodes_are_open_that_need_replacements_than_there_are_places(mut world in any_world()) {
-        world.pool.budgets = World::of(0, "Hard", &json!([])).pool.budgets;
+        world.pool.budgets = World::with_mode(0, "Hard", &json!([])).pool.budgets;
         if !is_governed(&world) {
             return Ok(());
         }

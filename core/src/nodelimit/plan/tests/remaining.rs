@@ -13,7 +13,7 @@ use super::world::*;
 #[test]
 fn budgets_that_allow_no_more_than_the_places_left_hold_nothing() {
     let budgets = |budgets| {
-        World::of(6, "Hard", &budgets)
+        World::with_mode(6, "Hard", &budgets)
             .with_full_nodes(5)
             .plan()
             .hold
@@ -36,7 +36,7 @@ fn budgets_that_allow_no_more_than_the_places_left_hold_nothing() {
 #[test]
 fn a_budget_in_a_window_is_looked_at_each_minute() {
     let budgets = json!([{"nodes": "1", "schedule": "0 12 * * *", "duration": "1h"}]);
-    let world = World::of(6, "Hard", &budgets).with_full_nodes(5);
+    let world = World::with_mode(6, "Hard", &budgets).with_full_nodes(5);
     let plan = world.plan_at(time("2026-01-05T12:30:10Z"));
     assert_eq!(
         (plan.hold.len(), plan.again_at),
@@ -48,7 +48,7 @@ fn a_budget_in_a_window_is_looked_at_each_minute() {
 #[test]
 fn a_disruption_under_way_uses_up_its_place_and_its_budget() {
     let begun = noon() - SignedDuration::from_secs(30);
-    let mut world = World::of(6, "Hard", &json!([{"nodes": "2"}])).with_full_nodes(4);
+    let mut world = World::with_mode(6, "Hard", &json!([{"nodes": "2"}])).with_full_nodes(4);
     world
         .claims
         .push(Machine::new(4).drifted().with_pod("4").disrupted(begun));
@@ -147,7 +147,7 @@ fn a_pod_that_is_not_served_although_there_is_a_place_closes_nodes_for_two_minut
 
 #[test]
 fn when_room_comes_a_place_is_opened_at_once_and_all_nodes_when_it_lasts() {
-    let mut world = World::of(5, "Hard", &json!([{"nodes": "1"}])).with_full_nodes(5);
+    let mut world = World::with_mode(5, "Hard", &json!([{"nodes": "1"}])).with_full_nodes(5);
     for machine in &mut world.claims {
         machine.claim.conditions.drifted = true;
     }
@@ -165,7 +165,7 @@ fn when_room_comes_a_place_is_opened_at_once_and_all_nodes_when_it_lasts() {
 
 #[test]
 fn a_replacement_at_a_time_closes_and_opens_no_more_than_a_node_at_a_time() {
-    let mut world = World::of(21, "Hard", &json!([{"nodes": "1"}])).with_full_nodes(20);
+    let mut world = World::with_mode(21, "Hard", &json!([{"nodes": "1"}])).with_full_nodes(20);
     for machine in &mut world.claims {
         machine.node.as_mut().unwrap().marks = HELD;
         machine.claim.conditions.drifted = true;

@@ -413,7 +413,7 @@ fn a_reboot_is_not_a_replacement() {
     let plan = world.step(noon());
     assert!(!world.is_barred(0));
     assert_eq!((plan.numbers.unrepaired, plan.replacement), (0, None));
-    let mut soft = World::of(5, "Soft", &serde_json::json!([]));
+    let mut soft = World::with_mode(5, "Soft", &serde_json::json!([]));
     soft.claims.push(world.claims[0].clone());
     assert_eq!(
         soft.plan().numbers.nodes,

@@ -106,11 +106,10 @@ fn each_condition_of_a_replacement_for_drift_is_needed() {
     assert_eq!(chosen(&|world| world.settings.rights.delete = false), None);
     assert_eq!(chosen(&|world| world.pending.push(needs("1"))), None);
     assert_eq!(
-        chosen(
-            &|world| world.pool.budgets = World::of(0, "Hard", &serde_json::json!([{"nodes": "0"}]))
+        chosen(&|world| world.pool.budgets =
+            World::with_mode(0, "Hard", &serde_json::json!([{"nodes": "0"}]))
                 .pool
-                .budgets
-        ),
+                .budgets),
         None
     );
     assert_eq!(

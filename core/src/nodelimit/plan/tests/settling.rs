@@ -21,7 +21,7 @@ fn settle() -> SignedDuration {
 
 /// Six nodes, one of them being disrupted, and a limit that they do not exceed.
 fn kept() -> World {
-    let mut world = World::of(5, "Soft", &json!([{"nodes": "100%"}])).with_full_nodes(6);
+    let mut world = World::with_mode(5, "Soft", &json!([{"nodes": "100%"}])).with_full_nodes(6);
     world.claims[0] = world.claims[0].clone().disrupted(noon());
     world
 }

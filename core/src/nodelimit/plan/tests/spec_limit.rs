@@ -10,7 +10,7 @@ use crate::karpenter::NodeLimitMode;
 
 /// A pool that leaves its limit to poolgate.
 fn left(limit: u32, mode: &str, written: &Value) -> World {
-    World::read(&json!({
+    World::from_object(&json!({
         "metadata": {"annotations": {"poolgate.dev/node-limit": limit.to_string()}},
         "spec": {"limits": {"nodes": written}, "disruption": {"nodeLimitMode": mode}},
     }))

@@ -59,10 +59,10 @@ pub struct World {
 impl World {
     /// A pool with this limit, whose budgets allow all nodes to be disrupted.
     pub fn new(limit: u32) -> Self {
-        Self::of(limit, "Hard", &json!([{"nodes": "100%"}]))
+        Self::with_mode(limit, "Hard", &json!([{"nodes": "100%"}]))
     }
 
-    pub fn of(limit: u32, mode: &str, budgets: &Value) -> Self {
+    pub fn with_mode(limit: u32, mode: &str, budgets: &Value) -> Self {
         let object = json!({
             "metadata": {"name": "general", "uid": "pool"},
             "spec": {
@@ -70,10 +70,10 @@ impl World {
                 "disruption": {"nodeLimitMode": mode, "budgets": budgets},
             },
         });
-        Self::read(&object)
+        Self::from_object(&object)
     }
 
-    pub fn read(object: &Value) -> Self {
+    pub fn from_object(object: &Value) -> Self {
         Self {
             pool: Pool::of(object, &Policy::default()),
             claims: Vec::new(),
@@ -126,7 +126,7 @@ impl World {
         let mut memory = Memory::default();
         for clock in [Moment::default(), long_ago()] {
             let now = Now { wall: noon(), clock };
-            Situation::of(&state, &mut memory, now);
+            Situation::assess(&state, &mut memory, now);
         }
         memory
     }
