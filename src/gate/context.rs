@@ -125,14 +125,13 @@ impl GateContext {
         }
     }
 
-    /// Begins a write beside the rounds of this pool. False if there is one already.
-    pub fn begin_write(&self, pool: &str) -> bool {
-        self.writing.borrow_mut().insert(pool.into())
-    }
-
-    /// It has ended.
-    pub fn end_write(&self, pool: &str) {
-        self.writing.borrow_mut().remove(pool);
+    /// Begins a write beside the rounds of this pool; `None` if there is one already.
+    pub fn begin_write(self: &Rc<Self>, pool: &str) -> Option<WriteBeside> {
+        let begins = self.writing.borrow_mut().insert(pool.into());
+        begins.then(|| WriteBeside {
+            context: Rc::clone(self),
+            pool: pool.into(),
+        })
     }
 
     /// The clients to call the API server with.
@@ -151,6 +150,19 @@ impl GateContext {
         let ledgers = self.ledgers.borrow();
         let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
+    }
+}
+
+/// A write beside the rounds of its pool. It ends when this is dropped, also by a panic: otherwise nothing more of the
+/// pool would be recorded until a restart.
+pub struct WriteBeside {
+    context: Rc<GateContext>,
+    pool: Box<str>,
+}
+
+impl Drop for WriteBeside {
+    fn drop(&mut self) {
+        self.context.writing.borrow_mut().remove(&self.pool);
     }
 }
 

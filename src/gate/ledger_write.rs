@@ -83,15 +83,15 @@ impl LedgerWrite {
     /// The same, while the pool's next round runs already: a slow write of a denial must not delay the next decision. One
     /// at a time for each pool; what is not stored now is recorded with the next write.
     pub fn store_meanwhile(self, context: &Rc<GateContext>, old_are_silent: bool) {
-        if !context.begin_write(&self.pool) {
+        let Some(begun) = context.begin_write(&self.pool) else {
             return;
-        }
+        };
         let context = Rc::clone(context);
         spawn_local(async move {
             let way = context.way(old_are_silent);
             // Counted already if it failed, and nobody waits for it.
             let _ = self.store_if_unchanged(&context, way, write_limit(&[])).await;
-            context.end_write(&self.pool);
+            drop(begun);
         });
     }
 }

@@ -147,7 +147,7 @@ mod tests {
             }
             sender.send(()).expect("the thread is occupied");
         };
-        assert!(tokio::join!(occupied, asked).0.is_some_and(|reported| reported));
+        assert!(tokio::join!(occupied, asked).0.is_ok_and(|reported| reported));
         assert_eq!(status("/gate", 3 << 20).await, StatusCode::OK);
     }
 }

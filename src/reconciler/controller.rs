@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::Guard;
 use jiff::Timestamp;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{Memory, Now, Plan, Settings, Unhold, plan};
@@ -140,7 +141,8 @@ impl Controller {
     }
 
     fn follow_policy(&mut self) {
-        let policy = Arc::clone(&self.policy.load().policy);
+        let loaded = Guard::into_inner(self.policy.load());
+        let policy = Arc::clone(&loaded.policy);
         let known = self.in_force.as_ref();
         if known.is_some_and(|known| Arc::ptr_eq(known, &policy)) {
             return;
@@ -153,7 +155,13 @@ impl Controller {
             }),
             _ => policy,
         };
-        self.seen.change(|index| index.set_policy(policy));
+        if loaded.is_stand_in {
+            tracing::warn!(
+                "the policy is not known: nodes are held by the modes that were last in force, and none is terminated"
+            );
+        }
+        self.seen
+            .change(|index| index.set_policy(policy, loaded.is_stand_in));
     }
 
     fn follow_leadership(&mut self) {
@@ -287,7 +295,9 @@ impl Controller {
     }
 
     pub fn inputs(&mut self, snapshot: &Snapshot) -> PlanInputs {
-        let steady = self.seen.steady_since();
+        // A policy that cannot be read might not allow to terminate what the built-in one would.
+        let is_known = !self.policy.load().is_stand_in;
+        let steady = self.seen.steady_since().filter(|_| is_known);
         let since = steady
             .zip(self.leading)
             .map(|(steady, (_, leading))| steady.max(leading));

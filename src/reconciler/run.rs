@@ -74,7 +74,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     let policy = args
         .policy
         .start(
-            IfUnusable::Fail,
+            IfUnusable::StandInIfThere,
             &mut process.registry,
             &mut process.tasks,
             &process.board,

@@ -9,7 +9,9 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
+use super::rejection::Rejection;
 use crate::lifecycle::SystemError;
+use crate::telemetry::caught;
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -26,7 +28,8 @@ impl HeavyThread {
         let (sender, work) = channel::<Work>();
         thread::Builder::new().name("heavy".into()).spawn(move || {
             for work in work {
-                work();
+                // Its caller learns of a panic from the sender that is dropped with it.
+                caught(work);
             }
         })?;
         Ok(Self {
@@ -35,24 +38,24 @@ impl HeavyThread {
         })
     }
 
-    /// Does `work` after all work before it; `None` if that takes longer than `limit`.
+    /// Does `work` after all work before it, or rejects it if its turn does not come within `limit`. A panic ends only
+    /// this work.
     pub async fn run<T: Send + 'static>(
         &self,
         limit: Duration,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
-        let turn = timeout(limit, Arc::clone(&self.turn).acquire_owned())
-            .await
-            .ok()?
-            .ok()?;
+    ) -> Result<T, Rejection> {
+        let turn = timeout(limit, Arc::clone(&self.turn).acquire_owned());
+        let turn = turn.await.map_err(|_| Rejection::Busy)?;
         let (done, result) = oneshot::channel();
-        let sent = self.work.send(Box::new(move || {
+        let work = Box::new(move || {
             // The caller may have stopped waiting.
             let _ = done.send(work());
             drop(turn);
-        }));
-        sent.ok()?;
-        result.await.ok()
+        });
+        // If the thread were gone, the result would not come either.
+        let _ = self.work.send(work);
+        result.await.map_err(|_| Rejection::Panicked)
     }
 }
 
@@ -70,7 +73,7 @@ mod tests {
         let (sender, receiver) = mpsc::channel();
         tokio::spawn(async move { sender.send("other work") });
         let done = heavy.run(PATIENCE, move || receiver.recv_timeout(PATIENCE)).await;
-        assert_eq!(done, Some(Ok("other work")));
+        assert_eq!(done.expect("done"), Ok("other work"));
     }
 
     #[tokio::test]
@@ -83,7 +86,17 @@ mod tests {
             sender.send(()).expect("the long work goes on");
             late
         };
-        assert_eq!(tokio::join!(long, other), (Some(true), None));
-        assert_eq!(heavy.run(PATIENCE, || "next").await, Some("next"));
+        let (long, late) = tokio::join!(long, other);
+        assert!(long.expect("done"));
+        assert!(matches!(late, Err(Rejection::Busy)));
+        assert_eq!(heavy.run(PATIENCE, || "next").await.expect("done"), "next");
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_rejected_and_the_next_one_is_done() {
+        let heavy = HeavyThread::start().expect("a thread");
+        let crashed = heavy.run::<()>(PATIENCE, || panic!("a defect")).await;
+        assert!(matches!(crashed, Err(Rejection::Panicked)));
+        assert_eq!(heavy.run(PATIENCE, || "next").await.expect("done"), "next");
     }
 }

@@ -94,7 +94,7 @@ impl Intake {
         }
         let span = Span::current();
         let done = self.heavy.run(limit, move || span.in_scope(|| work(&held.bytes)));
-        done.await.unwrap_or(Err(Rejection::Busy))
+        done.await?
     }
 
     /// Reads the body of a review.

@@ -14,8 +14,9 @@ use crate::cluster::collection::Collection;
 /// How long a read may take.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Whether a Lease is gone, or was renewed so long ago. The clock alone is not enough, because it may be wrong: a Lease that
-/// looks old must also stay the same for the time within which its holder would renew it.
+/// Whether a Lease is gone, or was renewed so long ago. The clocks alone are not enough, because one of them may be wrong: a
+/// Lease that looks old, or that seems to be renewed in the future, must also stay the same for the time within which its
+/// holder would renew it.
 pub async fn is_silent(
     client: Client,
     namespace: &str,
@@ -27,7 +28,7 @@ pub async fn is_silent(
         return Ok(true);
     };
     let spec = lease.spec.unwrap_or_default();
-    if !is_older(&spec, longest, Timestamp::now()) {
+    if is_fresh(&spec, longest, Timestamp::now()) {
         return Ok(false);
     }
     sleep(theirs(&spec).unwrap_or(RELEASE)).await;
@@ -35,10 +36,64 @@ pub async fn is_silent(
     Ok(later.is_none_or(|later| later.metadata.resource_version == lease.metadata.resource_version))
 }
 
-/// Whether it was renewed longer ago than this, by a wall clock.
-fn is_older(spec: &LeaseSpec, longest: Duration, now: Timestamp) -> bool {
-    spec.renew_time.as_ref().is_none_or(|renewed| {
-        let age = now.duration_since(renewed.0);
-        !age.is_negative() && age.unsigned_abs() > longest
-    })
+/// Whether it was renewed within this time, by the wall clocks of its holder and of this process. A renewal in the future
+/// proves nothing: a holder whose clock was hours ahead would count as alive for hours after its death.
+fn is_fresh(spec: &LeaseSpec, longest: Duration, now: Timestamp) -> bool {
+    let age = spec
+        .renew_time
+        .as_ref()
+        .map(|renewed| now.duration_since(renewed.0));
+    age.is_some_and(|age| !age.is_negative() && age.unsigned_abs() <= longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use hyper::{Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tower::service_fn;
+
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_mins(15);
+
+    /// An API server with a Lease that was renewed `minutes` ago, and that is renewed after each read if `is_alive`.
+    fn with_lease(minutes: i64, is_alive: bool) -> Client {
+        let renewed = Timestamp::now() - k8s_openapi::jiff::SignedDuration::from_mins(minutes);
+        let reads = Arc::new(AtomicU32::new(0));
+        let server = service_fn(move |_: Request<Body>| {
+            let version = reads
+                .fetch_add(u32::from(is_alive), Ordering::Relaxed)
+                .to_string();
+            let lease = json!({
+                "metadata": {"name": "poolgate-reconciler", "resourceVersion": version},
+                "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": renewed.to_string()},
+            });
+            async move { Ok::<_, Infallible>(Response::new(Body::from(lease.to_string().into_bytes()))) }
+        });
+        Client::new(server, "default")
+    }
+
+    async fn silent(minutes: i64, is_alive: bool) -> bool {
+        let client = with_lease(minutes, is_alive);
+        let silent = is_silent(client, "default", "poolgate-reconciler", LONGEST).await;
+        silent.expect("a Lease")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_renewal_in_the_future_proves_nothing_and_the_second_look_decides() {
+        assert!(silent(-120, false).await, "dead, with a clock that was ahead");
+        assert!(!silent(-120, true).await, "alive, with a clock that is ahead");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_old_renewal_counts_only_if_no_other_follows() {
+        assert!(silent(16, false).await);
+        assert!(!silent(16, true).await, "alive, with a clock that is behind");
+        assert!(!silent(14, false).await, "not for long enough yet");
+    }
 }

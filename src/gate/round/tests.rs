@@ -110,3 +110,20 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
     };
     assert!(is_decided(0, false) && is_decided(1, true) && !is_decided(1, false));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_write_beside_rounds_that_panics_does_not_keep_the_next_one_from_being_stored() {
+    let server = service_fn(async |_: Request<Body>| -> Result<Response<Body>, Infallible> {
+        panic!("a defect");
+    });
+    let client = Client::new(server, "default");
+    let context = Rc::new(GateContext::of_clients(client.clone(), client));
+    tokio::task::LocalSet::new()
+        .run_until(async {
+            write(Some(100)).store_meanwhile(&context, false);
+            assert!(context.begin_write("general").is_none(), "one at a time");
+            sleep(Duration::from_mins(1)).await;
+            assert!(context.begin_write("general").is_some());
+        })
+        .await;
+}

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool, Tries};
 use poolgate_core::policy::Policy;
+use serde_json::Value;
 
 use super::objects::{Interned, Key, NodeKinds, PodKinds, PodLocation, SeenClaim, SeenNode};
 
@@ -51,6 +52,8 @@ const MOST_SELECTED: usize = 256;
 pub struct Index {
     bounds: IndexBounds,
     policy: Arc<Policy>,
+    /// Whether it stands in for a policy that cannot be read.
+    has_stand_in: bool,
     /// The UID and generation of the definition of NodePools.
     definition: Option<(Box<str>, Option<i64>)>,
     /// When it last changed.
@@ -104,6 +107,13 @@ struct KnownPool {
     /// The object, read again under each new policy. As text it takes a tenth of the memory.
     object: Box<str>,
     pool: Arc<Pool>,
+}
+
+impl KnownPool {
+    fn object(&self) -> Value {
+        // We wrote this text ourselves.
+        serde_json::from_str(&self.object).unwrap_or_default()
+    }
 }
 
 #[derive(Debug)]

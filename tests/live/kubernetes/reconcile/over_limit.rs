@@ -1,7 +1,12 @@
-//! `--over-limit`: what becomes of the nodes of pools that do not say so themselves.
+//! What becomes of nodes above a limit by the flag, and by a policy that cannot be read.
+
+use std::collections::BTreeSet;
+use std::fs;
 
 use serde_json::{Value, json};
 
+use super::emergency::LEASE;
+use super::wait_until_shown;
 use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::files::directory;
@@ -67,4 +72,38 @@ fn the_flag_decides_for_pools_without_the_annotation_whatever_the_policy_says() 
     let _reconciler = Reconciler::start(&account, &arguments);
     wait_until_one_is_left(&mut fleet, "silent");
     assert_spared(&mut fleet, "reported");
+}
+
+#[test]
+fn under_a_policy_that_cannot_be_read_nodes_are_held_and_none_is_terminated() {
+    let plane = ControlPlane::start();
+    let mut fleet = Fleet::in_cluster(&plane);
+    let directory = directory(&[("policy.yaml", "overLimit: [")]);
+    let path = directory.path().join("policy.yaml");
+    let asks = json!({"poolgate.dev/over-limit": "Terminate"});
+    pool(&mut fleet, "general", &asks);
+    let policy = format!("--policy={}", path.display());
+    let arguments = ["--settle=1s", "--lease-duration=3s", &policy];
+    let reconciler = Reconciler::start(&plane.kubeconfig_by(Account::Reconciler), &arguments);
+    fleet.wait_until_held("general", &["general-a", "general-b", "general-c"]);
+    assert_eq!(reconciler.metric("poolgate_policy_load_failing"), Some(1.0));
+
+    // It renews more than twice a second, so everything has been steady for longer than it has to settle.
+    let mut renewals = BTreeSet::new();
+    wait_for("six renewals of the Lease", || {
+        let lease = fleet.client().get(LEASE);
+        renewals.insert(lease["spec"]["renewTime"].to_string());
+        (renewals.len() > 6).then_some(())
+    });
+    fleet.limit("general", 2);
+    wait_until_shown(
+        &reconciler,
+        r#"poolgate_nodepools_limit{nodepool="general"}"#,
+        2.0,
+    );
+    assert_eq!(fleet.living_claims("general").len(), 3);
+
+    fleet.limit("general", 1);
+    fs::write(path, "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n").expect("a policy");
+    wait_until_one_is_left(&mut fleet, "general");
 }
