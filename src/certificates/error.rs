@@ -1,5 +1,6 @@
 //! Why a certificate is not renewed.
 
+use super::contest::CA_BUNDLE;
 use super::objects::AUTHORITY;
 use crate::certs::AuthorityError;
 use crate::cluster::ApiError;
@@ -20,6 +21,17 @@ pub enum KeepError {
          made by a clock that was ahead, empty the Secret {AUTHORITY}"
     )]
     ClockIsBehind,
+    /// Another writer undoes what was written, again and again.
+    #[error(
+        "{writer} undoes what poolgate writes into {what}: only one of them may write it{}",
+        if *.what == CA_BUNDLE { "; if it is cert-manager, remove the annotation cert-manager.io/inject-ca-from" } else { "" }
+    )]
+    Contested {
+        /// What is written.
+        what: &'static str,
+        /// The other field managers, or that they are not known.
+        writer: String,
+    },
     #[error("reading and writing the certificates took more than {} s", .0.as_secs())]
     TooLong(std::time::Duration),
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep, timeout};
 
+use super::contest::Repetition;
 use super::decide::{Certificate, Now, Settings, Since, Step, next_step};
 use super::error::KeepError;
 use super::metrics::CertificatesMetrics;
@@ -38,9 +39,10 @@ pub struct Keeper {
 impl Keeper {
     /// Runs until the process stops.
     pub async fn run(self) {
-        let (mut since, mut pauses, mut logged) = (Since::default(), backoff(), None);
+        let (mut since, mut repetition) = (Since::default(), Repetition::default());
+        let (mut pauses, mut logged) = (backoff(), None);
         loop {
-            let done = timeout(LOOK, self.once(&mut since)).await;
+            let done = timeout(LOOK, self.once(&mut since, &mut repetition)).await;
             let pause = match done.unwrap_or(Err(KeepError::TooLong(LOOK))) {
                 Ok(pause) => {
                     self.metrics.succeeded();
@@ -55,7 +57,7 @@ impl Keeper {
                     if logged.as_ref() != Some(&text) {
                         tracing::error!(
                             error = text,
-                            "the certificates cannot be renewed; the stored ones stay in use"
+                            "the certificates are not renewed; the stored ones stay in use"
                         );
                         logged = Some(text);
                     }
@@ -67,7 +69,7 @@ impl Keeper {
     }
 
     /// Reads once and does one step. Returns how long to wait afterwards.
-    async fn once(&self, since: &mut Since) -> Result<Duration, KeepError> {
+    async fn once(&self, since: &mut Since, repetition: &mut Repetition) -> Result<Duration, KeepError> {
         let read = self.store.read().await?;
         let meaning = read.interpret(&self.names);
         let clock = SystemTime::now();
@@ -79,6 +81,8 @@ impl Keeper {
         self.show(&meaning);
         let step = next_step(&meaning.seen, since, now, &self.settings);
         self.line.set(described(&step, &meaning));
+        let contested = repetition.note(&step, &read);
+        self.metrics.contested(contested.as_ref());
         match step {
             Step::MakeAuthority { previous } => {
                 self.make_authority(&read, &meaning, &previous, clock).await?;
@@ -94,7 +98,8 @@ impl Keeper {
             Step::Rest => return Ok(self.interval),
             Step::ClockIsBehind => return Err(KeepError::ClockIsBehind),
         }
-        Ok(Duration::ZERO)
+        // Written all the same: the other writer may have stopped.
+        contested.map_or(Ok(Duration::ZERO), Err)
     }
 
     /// Shows what is stored.

@@ -1,6 +1,6 @@
 //! The stored objects: two Secrets and the webhook configurations, as far as they are read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
 use base64::Engine as _;
@@ -8,12 +8,14 @@ use base64::engine::general_purpose::STANDARD;
 use rcgen::SanType;
 use rustls::pki_types::ServerName;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::decide::{Bundle, Certificate, Lasting, StoredCertificates};
 use crate::certs::{
     Authority, AuthorityError, Issued, Pair, PairError, read_certificates, verify, write_certificates,
 };
+use crate::cluster::managed_fields::ManagedFields;
 use crate::cluster::objects::Metadata;
 use crate::cluster::webhooks::{Webhook, WebhookConfiguration};
 
@@ -39,7 +41,7 @@ const SERVICES: [&str; 2] = ["poolgate", "poolgate-gate"];
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Secret {
     #[serde(default)]
-    pub metadata: Metadata,
+    pub metadata: Metadata<IgnoredAny, IgnoredAny, ManagedFields>,
     #[serde(default)]
     data: Option<BTreeMap<String, String>>,
 }
@@ -158,6 +160,11 @@ impl Secret {
         let text = self.data.as_ref().and_then(|data| data.get(key));
         text.and_then(|text| STANDARD.decode(text).ok())
             .unwrap_or_default()
+    }
+
+    /// The managers that wrote its data last.
+    pub fn writers(&self) -> BTreeSet<&str> {
+        self.metadata.managed_fields.writers("data")
     }
 
     fn authority(&self) -> Result<Authority, AuthorityError> {

@@ -15,7 +15,7 @@ use crate::cluster::{ApiError, Collection, webhooks};
 const CALL: Duration = Duration::from_secs(10);
 
 /// The field manager of these writes: the one of `certs/apply`, which does the same by hand.
-const MANAGER: &str = "poolgate-certs";
+pub const MANAGER: &str = "poolgate-certs";
 
 /// Where everything is stored.
 pub struct Store {

@@ -15,6 +15,7 @@ pub mod definition;
 mod kubeconfig;
 mod lease;
 pub mod ledgers;
+pub mod managed_fields;
 pub mod metrics;
 pub mod objects;
 mod pool_ledgers;

@@ -47,10 +47,10 @@ pub type Definition<S = IgnoredAny> = Object<Metadata, S>;
 /// All labels or annotations.
 pub type Texts = Option<BTreeMap<String, String>>;
 
-/// The metadata of an object, with labels and annotations as far as they are read.
+/// The metadata of an object, with labels, annotations and field managers as far as they are read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Metadata<L = IgnoredAny, A = IgnoredAny> {
+pub struct Metadata<L = IgnoredAny, A = IgnoredAny, M = IgnoredAny> {
     pub namespace: Box<str>,
     pub name: Box<str>,
     pub uid: Box<str>,
@@ -60,6 +60,7 @@ pub struct Metadata<L = IgnoredAny, A = IgnoredAny> {
     pub deletion_timestamp: Option<Box<str>>,
     pub labels: L,
     pub annotations: A,
+    pub managed_fields: M,
     owner_references: Option<Vec<Owner>>,
 }
 

@@ -1,14 +1,17 @@
 //! The webhook configurations of poolgate's manifests, as far as they are read.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::api::ApiError;
 use super::collection::Collection;
+use super::managed_fields::ManagedFields;
 use super::objects::Metadata;
 
 /// Where mutating configurations are.
@@ -41,7 +44,7 @@ pub async fn fetch(
     for (path, name) in names {
         let collection = Collection::<WebhookConfiguration>::new(client.clone(), path);
         let read = collection.get_opt(name).within(limit).await?;
-        configurations.extend(read.map(|configuration| (path, configuration)));
+        configurations.extend(read.map(|configuration| (path, configuration.with_writers())));
     }
     Ok(configurations)
 }
@@ -50,9 +53,25 @@ pub async fn fetch(
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct WebhookConfiguration {
     #[serde(default)]
-    pub metadata: Metadata,
+    pub metadata: Metadata<IgnoredAny, IgnoredAny, ManagedFields>,
     #[serde(default)]
     pub webhooks: Vec<Webhook>,
+}
+
+impl WebhookConfiguration {
+    /// The managers that wrote `caBundle` last.
+    pub fn ca_bundle_writers(&self) -> BTreeSet<&str> {
+        self.metadata.managed_fields.writers("caBundle")
+    }
+
+    fn with_writers(mut self) -> Self {
+        let writers: Vec<&str> = self.ca_bundle_writers().into_iter().collect();
+        let writers = writers.join(", ");
+        for webhook in &mut self.webhooks {
+            webhook.client_config.written_by.clone_from(&writers);
+        }
+        self
+    }
 }
 
 /// A webhook in it.
@@ -72,6 +91,9 @@ pub struct Webhook {
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientConfig {
     ca_bundle: Option<String>,
+    /// The field managers that wrote it last; empty if that is not known.
+    #[serde(skip)]
+    pub written_by: String,
     pub url: Option<String>,
     pub service: Option<Service>,
 }

@@ -162,7 +162,11 @@ fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, 
     };
     let error = verify(chain, &authorities, &[name], served.now).err()?;
     let reason = reason(&error);
-    let text = format!("caBundle does not trust the served certificate for {host}: {reason}");
+    let writer = match &*webhook.client_config.written_by {
+        "" => String::new(),
+        writers => format!(" (caBundle was written by {writers})"),
+    };
+    let text = format!("caBundle does not trust the served certificate for {host}: {reason}{writer}");
     Some((Problem::Untrusted, text))
 }
 

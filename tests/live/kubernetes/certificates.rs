@@ -2,6 +2,7 @@
 //! whatever becomes of certificates. (No kubelet runs: the test copies the Secret into files as one would, and calls go to a
 //! URL in place of a Service.)
 
+mod contest;
 mod fence;
 mod helm;
 mod registration_reported;

@@ -81,7 +81,10 @@ fn under_a_policy_that_cannot_be_read_nodes_are_held_and_none_is_terminated() {
     let directory = directory(&[("policy.yaml", "overLimit: [")]);
     let path = directory.path().join("policy.yaml");
     let asks = json!({"poolgate.dev/over-limit": "Terminate"});
-    pool(&mut fleet, "general", &asks);
+    fleet.pool("general", 1, &asks);
+    for node in ["general-a", "general-b", "general-c"] {
+        fleet.busy("general", node);
+    }
     let policy = format!("--policy={}", path.display());
     let arguments = ["--settle=1s", "--lease-duration=3s", &policy];
     let reconciler = Reconciler::start(&plane.kubeconfig_by(Account::Reconciler), &arguments);
@@ -91,7 +94,7 @@ fn under_a_policy_that_cannot_be_read_nodes_are_held_and_none_is_terminated() {
     // It renews more than twice a second, so everything has been steady for longer than it has to settle.
     let mut renewals = BTreeSet::new();
     wait_for("six renewals of the Lease", || {
-        let lease = fleet.client().get(LEASE);
+        let lease = fleet.client().get(LEASE).expect("a Lease");
         renewals.insert(lease["spec"]["renewTime"].to_string());
         (renewals.len() > 6).then_some(())
     });
