@@ -1,12 +1,12 @@
-//! The node limit that a user leaves to poolgate: the value of `spec.limits.nodes` until the reconciler has seen
-//! the pool.
+//! The node limit that a user leaves to poolgate, or takes back from it: the value of `spec.limits.nodes` until the
+//! reconciler has seen the pool, and when the annotation is removed.
 
 use serde_json::{Value, json};
 
 use super::DefaultValue;
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
-use crate::karpenter::{Field, NodePool};
+use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};
 use crate::value::quantity::Quantity;
 
 /// The first `spec.limits.nodes` of a pool that leaves it to poolgate. If a stored pool has a lower one, a manifest
@@ -35,6 +35,24 @@ pub fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultV
                 value: nodes,
             }),
     }
+}
+
+/// The `spec.limits.nodes` of a pool whose annotation an update removes. The stored number may be lower than the limit,
+/// because the reconciler lowered it while nodes were terminating, and nobody would raise it again. An update that
+/// writes the field itself is left alone.
+pub fn taken_back(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
+    let old = old?;
+    let limit = old.annotated_node_limit()?;
+    if pool.annotation(NODE_LIMIT_ANNOTATION).is_some_and(|value| !value.is_null()) {
+        return None;
+    }
+    let nodes = pool.limits.as_ref().present()?.get("nodes")?;
+    let is_unchanged = old.limits.as_ref().present()?.get("nodes") == Some(nodes);
+    let is_lower = NodePool::limit_value(nodes)? < Quantity::from(i64::from(limit));
+    (is_unchanged && is_lower).then(|| DefaultValue {
+        path: FieldPath::of(&["spec", "limits", "nodes"]),
+        value: limit.to_string().into(),
+    })
 }
 
 #[cfg(test)]
@@ -69,5 +87,28 @@ mod tests {
         let field = |nodes: &str| Some(("spec.limits.nodes".to_owned(), json!(nodes)));
         assert_eq!(written("10", &json!({"cpu": 5}), Some("8")), field("8"));
         assert_eq!(written("10", &json!({"cpu": 5}), Some("12")), field("10"));
+    }
+
+    #[test]
+    fn a_limit_that_is_taken_back_is_the_one_of_the_annotation_unless_the_update_writes_another() {
+        let pool = |annotation: Option<&str>, nodes: &str| {
+            json!({
+                "metadata": {"annotations": {"poolgate.dev/node-limit": annotation}},
+                "spec": {"limits": {"nodes": nodes}},
+            })
+        };
+        let written = |new: (Option<&str>, &str), old: (Option<&str>, &str)| {
+            let (new, old) = (pool(new.0, new.1), pool(old.0, old.1));
+            let (new, old) = (Json::from(&new), Json::from(&old));
+            let written = taken_back(&NodePool::view(V1, &new), Some(&NodePool::view(V1, &old)))?;
+            Some((written.path.to_string(), written.value))
+        };
+        let restored = Some(("spec.limits.nodes".to_owned(), json!("10")));
+        assert_eq!(written((None, "8"), (Some("10"), "8")), restored);
+        assert_eq!(written((None, "10"), (Some("10"), "10")), None, "nothing to restore");
+        assert_eq!(written((None, "5"), (Some("10"), "8")), None, "the user's own number");
+        assert_eq!(written((None, "12"), (Some("10"), "12")), None, "nobody lowered it");
+        assert_eq!(written((Some("10"), "8"), (Some("10"), "8")), None, "still left to poolgate");
+        assert_eq!(written((None, "8"), (None, "8")), None);
     }
 }

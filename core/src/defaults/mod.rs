@@ -3,7 +3,7 @@
 //! Only `spec.disruption` is ever written, the annotation that keeps the node limit mode, and a `spec.limits.nodes`
 //! that is left to poolgate: anything under `spec.template` would change Karpenter's drift hash and so replace
 //! every node of the pool. Existing values are never changed, except a node limit mode if an update has made its
-//! two places differ.
+//! two places differ, and a `spec.limits.nodes` that poolgate lowered, if an update takes the limit back.
 
 mod limit;
 mod mode;
@@ -19,7 +19,7 @@ use crate::policy::DefaultValues;
 const V1BETA1_CONSOLIDATION_POLICY: &str = "WhenUnderutilized";
 
 /// A value to write at a path whose parent exists. The path itself is absent, or an explicit `null`, except for a
-/// node limit mode that must agree with the other place.
+/// node limit mode that must agree with the other place, and a node limit that is taken back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultValue {
     /// The field to write.
@@ -70,7 +70,7 @@ pub fn defaults(
         }]
     };
     written.extend(agreement);
-    written.extend(limit::first(pool, old));
+    written.extend(limit::first(pool, old).or_else(|| limit::taken_back(pool, old)));
     written
 }
 
