@@ -53,6 +53,7 @@ fn measure(object: &Value, reviews: usize) -> (usize, Duration) {
             object: black_box(&object),
             old: Some(Stored::Whole(&old)),
             claims: None,
+            at: jiff::Timestamp::default(),
         };
         review(&request, &policy, &karpenter)
     };

@@ -1,5 +1,7 @@
 //! The entry point shared by webhook and command line: an object in, defaults and findings out.
 
+use jiff::Timestamp;
+
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::json::{FieldMask, Json};
@@ -59,6 +61,8 @@ pub struct Request<'a> {
     /// The NodeClaims of the NodePool, counted. `None` if they are not watched: then the NodePool's status is used,
     /// which Karpenter writes seconds later.
     pub claims: Option<ClaimCounts>,
+    /// The time: exemptions of the policy may have an end.
+    pub at: Timestamp,
 }
 
 /// The result of checking an object.
@@ -79,6 +83,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     }
     let context = Context {
         claims: request.claims,
+        at: request.at,
         policy,
         karpenter,
         release: karpenter.release(),
@@ -152,6 +157,7 @@ mod tests {
             object: &Json::from(new),
             old: Some(old),
             claims: None,
+            at: jiff::Timestamp::default(),
         };
         review(&request, &Policy::default(), &TargetKarpenter::default())
     }

@@ -50,6 +50,7 @@ fn taken_by(request: &Value) -> (u64, u64) {
                 read: |text| read(str::from_utf8(text).ok()?, REVIEWED).ok(),
             }),
             claims: None,
+            at: jiff::Timestamp::default(),
         };
         assert_eq!(review(&request, &policy, &karpenter).report.denies(), is_denied);
     };

@@ -123,6 +123,7 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
         object: &Json::from(pool),
         old: Some(Stored::Whole(&Json::from(before))),
         claims: Some(claims),
+        at: jiff::Timestamp::default(),
     };
     let report = review(&request, policy, &TargetKarpenter::default()).report;
     let mut about = report

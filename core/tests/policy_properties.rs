@@ -26,6 +26,7 @@ fn review_of(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
         object: &Json::from(object),
         old: old.as_ref().map(Stored::Whole),
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     review(&request, policy, &TargetKarpenter::default())
 }

@@ -52,6 +52,7 @@ fn origins(row: &Value) -> Vec<Origin> {
         object: &Json::from(&object),
         old: None,
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     let report = review(&request, &Policy::default(), &TargetKarpenter::default()).report;
     report

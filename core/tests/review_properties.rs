@@ -27,6 +27,7 @@ fn review_over(subject: Subject, object: &Json<'_>, old: Option<Stored<'_>>) -> 
         object,
         old,
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     review(&request, &Policy::default(), &TargetKarpenter::default())
 }

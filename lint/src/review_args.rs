@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{self, Path, PathBuf};
 
 use clap::Args;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 use poolgate_core::policy::Policy;
 
@@ -25,6 +28,13 @@ pub struct ReviewArgs {
     /// [default: the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
+}
+
+/// An instant, or the beginning of a day in UTC.
+pub(crate) fn instant(text: &str) -> Result<Timestamp, &'static str> {
+    let day = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok();
+    let instant = text.parse().ok().or_else(|| Some(day()?.timestamp()));
+    instant.ok_or("write 2027-06-30T12:00:00Z, or a day (UTC) such as 2027-06-30")
 }
 
 impl ReviewArgs {

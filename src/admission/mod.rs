@@ -13,6 +13,7 @@ mod warnings;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use poolgate_core::json::{FieldMask, Json};
 use poolgate_core::karpenter::{STORED_OUTLINE, Stored};
 use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
@@ -144,6 +145,7 @@ impl Reviewer {
             object,
             old,
             claims: old.and_then(|_| self.view.claims_of(&request.name)),
+            at: Timestamp::now(),
         };
         review(&request, &self.policy.load().policy, &self.view.karpenter())
     }

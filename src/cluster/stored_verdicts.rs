@@ -1,19 +1,26 @@
 //! Stored NodePools that would be denied if they were created now: reviewed when they change, counted by rule.
 
 use std::collections::HashMap;
+use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
+use jiff::Timestamp;
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
-use poolgate_core::policy::Policy;
+use poolgate_core::policy::{Exemption, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
+use tokio::time::sleep;
 
 use super::metrics::ClusterMetrics;
 use crate::admission::ClusterView;
 use crate::policy_watch::PolicyInForce;
+
+/// How often to look at the clock for the end of an exemption.
+const LOOK_AT_CLOCK: Duration = Duration::from_secs(30);
 
 /// The rules that deny a pool, each once.
 type Rules = Vec<&'static str>;
@@ -25,6 +32,8 @@ pub struct StoredVerdicts {
     metrics: ClusterMetrics,
     /// The policy and the Karpenter release that all were reviewed with.
     reviewed_with: (Arc<Policy>, Arc<TargetKarpenter>),
+    /// When the review of all of them began.
+    reviewed_at: Timestamp,
     denied: HashMap<Box<str>, Rules>,
     /// The same for a list that is not complete yet.
     listing: HashMap<Box<str>, Rules>,
@@ -34,6 +43,7 @@ impl StoredVerdicts {
     pub fn new(view: Arc<ClusterView>, policy: PolicyInForce, metrics: ClusterMetrics) -> Self {
         Self {
             reviewed_with: in_force(&policy, &view),
+            reviewed_at: Timestamp::now(),
             view,
             policy,
             metrics,
@@ -45,6 +55,7 @@ impl StoredVerdicts {
     /// A list begins, which is reviewed with what is in force now.
     pub fn list_begins(&mut self) {
         self.reviewed_with = in_force(&self.policy, &self.view);
+        self.reviewed_at = Timestamp::now();
         self.listing.clear();
     }
 
@@ -91,10 +102,11 @@ impl StoredVerdicts {
         }
     }
 
-    /// Waits until the policy or the definition has changed, so that all must be reviewed again.
+    /// Waits until the policy or the definition has changed or an exemption has ended, so that all must be reviewed again.
     pub fn outdated(&self) -> LocalBoxFuture<'static, ()> {
         let (view, policy) = (Arc::clone(&self.view), self.policy.clone());
         let (by_policy, by_karpenter) = self.reviewed_with.clone();
+        let reviewed_at = self.reviewed_at;
         let (mut policies, mut definitions) = (policy.changes(), view.definition_changes());
         Box::pin(async move {
             loop {
@@ -105,6 +117,7 @@ impl StoredVerdicts {
                 tokio::select! {
                     _ = policies.changed() => {}
                     _ = definitions.changed() => {}
+                    () = exemption_ends(&by_policy, reviewed_at) => return,
                 }
             }
         })
@@ -117,6 +130,7 @@ impl StoredVerdicts {
             object: &Json::from(pool),
             old: None,
             claims: None,
+            at: Timestamp::now(),
         };
         let report = review(&request, policy, karpenter).report;
         let errors = report.diagnostics().iter();
@@ -130,6 +144,18 @@ impl StoredVerdicts {
 
 fn in_force(policy: &PolicyInForce, view: &ClusterView) -> (Arc<Policy>, Arc<TargetKarpenter>) {
     (Arc::clone(&policy.load().policy), Arc::clone(&view.karpenter()))
+}
+
+/// Waits until the first exemption of a policy ends that had not ended then. The wall clock may be set meanwhile, so it is
+/// read now and then.
+async fn exemption_ends(policy: &Policy, then: Timestamp) {
+    let ends = policy.exemptions.iter().filter_map(Exemption::ends);
+    let Some(next) = ends.filter(|ends| *ends > then).min() else {
+        return pending().await;
+    };
+    while Timestamp::now() < next {
+        sleep(LOOK_AT_CLOCK).await;
+    }
 }
 
 #[cfg(test)]
@@ -154,5 +180,36 @@ mod tests {
         assert_eq!(poll(&mut outdated), Poll::Ready(()));
         verdicts.list_begins();
         assert_eq!(poll(&mut verdicts.outdated()), Poll::Pending);
+    }
+    #[test]
+    fn an_exemption_that_has_ended_is_a_reason_too_and_one_that_lasts_is_none() {
+        let until = |until: &str| {
+            let exemption = Exemption {
+                pools: Vec::new(),
+                labels: std::collections::BTreeMap::new(),
+                reason: None,
+                until: Some(until.parse().expect("a date")),
+                rules: std::collections::HashSet::new(),
+            };
+            let policy = Policy {
+                exemptions: vec![exemption],
+                ..Policy::default()
+            };
+            let mut verdicts = StoredVerdicts::new(Arc::default(), policy.into(), ClusterMetrics::default());
+            verdicts.reviewed_at = "2026-01-01T00:00:00Z".parse().expect("an instant");
+            let is_pending = {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build()
+                    .expect("a runtime");
+                let _entered = runtime.enter();
+                let mut outdated = verdicts.outdated();
+                outdated.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Pending
+            };
+            !is_pending
+        };
+        assert!(until("2026-01-31"), "ended since");
+        assert!(!until("2025-12-31"), "had ended already");
+        assert!(!until("9000-01-01"));
     }
 }

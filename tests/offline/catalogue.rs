@@ -152,6 +152,7 @@ fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVe
         object: &Json::from(object),
         old: old.as_ref().map(Stored::Whole),
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     review(&request, &policy(rule), &release.into()).report
 }
@@ -220,6 +221,7 @@ fn a_rule_that_is_off_is_silent_until_the_policy_gives_it_a_level() {
             object: &Json::from(&object),
             old: None,
             claims: None,
+            at: jiff::Timestamp::default(),
         };
         let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
         assert_eq!(report.diagnostics(), []);

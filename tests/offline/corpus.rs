@@ -130,6 +130,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
         object,
         old: None,
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     let report = review(&request, &Policy::default(), &TargetKarpenter::default()).report;
     let rules = |severity| {

@@ -42,6 +42,7 @@ fn review_of(pool: &Value, policy: &Policy) -> Review {
         object: &Json::from(&whole),
         old: None,
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     review(&request, policy, &TargetKarpenter::default())
 }
@@ -177,6 +178,7 @@ fn schema_and_poolgate_deny_the_same_mistakes() {
         "bounds: {template: {nodeClasses: []}}",
         "exemptions: [{pools: [a]}]",
         "exemptions: [{pools: [A], rules: ['*']}]",
+        "exemptions: [{pools: [a], rules: ['*'], until: June}]",
         "labels: {restrictedDomains: [example.com/x]}",
         "overLimit: Terminate",
         "atLimit: repair",

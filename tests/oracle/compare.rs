@@ -98,6 +98,7 @@ fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
         object: &Json::from(object),
         old: old.as_ref().map(Stored::Whole),
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     review(&request, &Policy::default(), &case.release().into())
 }

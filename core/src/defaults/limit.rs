@@ -43,7 +43,10 @@ pub fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultV
 pub fn taken_back(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
     let old = old?;
     let limit = old.annotated_node_limit()?;
-    if pool.annotation(NODE_LIMIT_ANNOTATION).is_some_and(|value| !value.is_null()) {
+    if pool
+        .annotation(NODE_LIMIT_ANNOTATION)
+        .is_some_and(|value| !value.is_null())
+    {
         return None;
     }
     let nodes = pool.limits.as_ref().present()?.get("nodes")?;
@@ -105,10 +108,26 @@ mod tests {
         };
         let restored = Some(("spec.limits.nodes".to_owned(), json!("10")));
         assert_eq!(written((None, "8"), (Some("10"), "8")), restored);
-        assert_eq!(written((None, "10"), (Some("10"), "10")), None, "nothing to restore");
-        assert_eq!(written((None, "5"), (Some("10"), "8")), None, "the user's own number");
-        assert_eq!(written((None, "12"), (Some("10"), "12")), None, "nobody lowered it");
-        assert_eq!(written((Some("10"), "8"), (Some("10"), "8")), None, "still left to poolgate");
+        assert_eq!(
+            written((None, "10"), (Some("10"), "10")),
+            None,
+            "nothing to restore"
+        );
+        assert_eq!(
+            written((None, "5"), (Some("10"), "8")),
+            None,
+            "the user's own number"
+        );
+        assert_eq!(
+            written((None, "12"), (Some("10"), "12")),
+            None,
+            "nobody lowered it"
+        );
+        assert_eq!(
+            written((Some("10"), "8"), (Some("10"), "8")),
+            None,
+            "still left to poolgate"
+        );
         assert_eq!(written((None, "8"), (None, "8")), None);
     }
 }

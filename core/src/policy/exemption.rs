@@ -2,9 +2,18 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::Glob;
 use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
+
+/// How many days before its end an exemption says so.
+const NEAR_DAYS: i64 = 14;
+
+const SECONDS_A_DAY: i64 = 24 * 60 * 60;
 
 /// Exempts pools from some rules. A finding of such a rule then has severity `info`, so that it can still be found
 /// offline; if Karpenter itself rejects the object, it stays a warning.
@@ -16,6 +25,8 @@ pub struct Exemption {
     pub labels: BTreeMap<String, String>,
     /// Why, for readers of the finding.
     pub reason: Option<String>,
+    /// The last day on which it applies, in UTC; `None` if it has no end.
+    pub until: Option<Date>,
     /// The rules that do not apply to these NodePools.
     pub rules: HashSet<RuleId>,
 }
@@ -29,6 +40,19 @@ impl Exemption {
             found == Some(value)
         };
         (self.pools.is_empty() || is_named()) && self.labels.iter().all(|(key, value)| has(key, value))
+    }
+
+    /// When it ends: after its last day. `None` if it has no end.
+    pub fn ends(&self) -> Option<Timestamp> {
+        let after = self.until?.tomorrow().ok()?;
+        Some(after.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    }
+
+    /// How many days after today it still applies, if its end is near.
+    pub fn days_left(&self, at: Timestamp) -> Option<i64> {
+        let left = self.ends()?.duration_since(at);
+        let days = left.as_secs().div_euclid(SECONDS_A_DAY);
+        (0..=NEAR_DAYS).contains(&days).then_some(days)
     }
 
     /// The severity of a rule's findings of this origin for pools that it covers; `None` if it does not include the
@@ -57,6 +81,7 @@ mod tests {
                 .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
                 .collect(),
             reason: None,
+            until: None,
             rules: HashSet::new(),
         };
         let present = json!({"team": "data", "tier": 5});
@@ -77,5 +102,28 @@ mod tests {
     #[test]
     fn a_pool_without_a_name_is_covered_by_none() {
         assert!(!covers(&["*"], &[], None));
+    }
+
+    #[test]
+    fn an_exemption_lasts_through_its_last_day_in_utc_and_says_when_that_is_near() {
+        let exemption = Exemption {
+            pools: Vec::new(),
+            labels: BTreeMap::new(),
+            reason: None,
+            until: Some("2027-06-30".parse().expect("a date")),
+            rules: HashSet::new(),
+        };
+        let at = |text: &str| text.parse::<Timestamp>().expect("an instant");
+        assert_eq!(exemption.ends(), Some(at("2027-07-01T00:00:00Z")));
+        for (now, left) in [
+            ("2027-06-15T23:59:59Z", None),
+            ("2027-06-16T00:00:01Z", Some(14)),
+            ("2027-06-29T12:00:00Z", Some(1)),
+            ("2027-06-30T23:59:59Z", Some(0)),
+            ("2027-07-01T00:00:00Z", Some(0)),
+            ("2027-07-01T00:00:01Z", None),
+        ] {
+            assert_eq!(exemption.days_left(at(now)), left, "{now}");
+        }
     }
 }

@@ -103,6 +103,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         object: &Json::from(&pool),
         old: None,
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     let report = review(&request, &strict, &TargetKarpenter::default()).report;
     for finding in report.with_severity(Severity::Error) {

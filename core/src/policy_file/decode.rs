@@ -235,6 +235,7 @@ fn exemption(value: Cursor<'_>) -> Exemption {
             .filter_map(|(key, value)| Some((key.clone(), value.owned()?)))
             .collect(),
         reason: value.at("reason").owned(),
+        until: value.at("until").text().and_then(|text| text.parse().ok()),
         rules: CATALOGUE
             .iter()
             .map(|rule| rule.id)

@@ -153,6 +153,7 @@ static EXEMPTION: FieldType = object! {
     "rules" required: List(1, &RULE_PATTERN),
         "The rules; * stands for any characters, so a star alone for all of them.";
     "reason": Text(&grammar::FREE_TEXT), "The reason, shown with each finding.";
+    "until": Text(&grammar::DATE), "The last day on which it applies, in UTC; without this it has no end.";
 };
 
 const LABELS: FieldType = object! {

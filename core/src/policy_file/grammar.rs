@@ -89,6 +89,16 @@ pub static BUDGET_DURATION: Grammar = Grammar {
     }),
 };
 
+pub static DATE: Grammar = Grammar {
+    pattern: Some("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+    check: Check::Is(
+        // jiff reads a date with a time, too.
+        |text| text.len() == "2027-06-30".len() && text.parse::<jiff::civil::Date>().is_ok(),
+        "this is not a date",
+        Some("write 2027-06-30, for example"),
+    ),
+};
+
 /// The pattern of Karpenter's CRD for lengths of time other than a budget's.
 pub static DURATION: Grammar = Grammar {
     pattern: Some("^([0-9]+(s|m|h))+$"),

@@ -1,5 +1,7 @@
 //! What a verdict depends on besides the object itself.
 
+use jiff::Timestamp;
+
 use crate::diagnostic::FieldPath;
 use crate::karpenter::shape::Shape;
 use crate::karpenter::{KarpenterVersion, LabelSets, TargetKarpenter};
@@ -11,6 +13,8 @@ use crate::policy::Policy;
 pub(crate) struct Context<'a> {
     /// The NodeClaims of the pool, if they are counted.
     pub claims: Option<ClaimCounts>,
+    /// When the object is reviewed.
+    pub at: Timestamp,
     /// The policy of the organisation that runs the cluster.
     pub policy: &'a Policy,
     /// The Karpenter that will read the object.

@@ -1,6 +1,10 @@
 //! Collects the findings of rules and decides their severity: by the policy's level for the rule, then its
 //! exemptions, then the ratchet (an update is not denied for what it does not change), then its enforcement.
 
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+
 use super::context::Context;
 use super::ratchet::{Ratchet, forgiven};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Report, Severity, Suggestion, quoted};
@@ -33,7 +37,7 @@ impl<'a> Findings<'a> {
     /// No findings yet in `object`.
     pub(crate) fn new(object: &'a Json<'a>, old: Option<Stored<'a>>, context: Context<'a>) -> Self {
         Self {
-            severities: Severities::new(object, old, context.policy),
+            severities: Severities::new(object, old, context.policy, context.at),
             context,
             last: None,
             report: Report::default(),
@@ -109,17 +113,20 @@ impl<'a> Findings<'a> {
 pub struct Severities<'a> {
     object: &'a Json<'a>,
     policy: &'a Policy,
+    /// When the object is reviewed: exemptions may have ended before.
+    at: Timestamp,
     ratchet: Ratchet<'a>,
     /// The exemptions that cover the object; `None` until the first finding, because most objects have none.
     exemptions: Option<Vec<&'a Exemption>>,
 }
 
 impl<'a> Severities<'a> {
-    /// Of findings in `object`, which replaces `old`.
-    pub fn new(object: &'a Json<'a>, old: Option<Stored<'a>>, policy: &'a Policy) -> Self {
+    /// Of findings in `object`, which replaces `old`, at this time.
+    pub fn new(object: &'a Json<'a>, old: Option<Stored<'a>>, policy: &'a Policy, at: Timestamp) -> Self {
         Self {
             object,
             policy,
+            at,
             ratchet: Ratchet::new(object, old),
             exemptions: None,
         }
@@ -154,8 +161,10 @@ impl<'a> Severities<'a> {
 
     /// Lowers the severity to that of the first exemption that covers object and rule.
     fn spare(&mut self, diagnostic: &mut Diagnostic) {
-        let (policy, object) = (self.policy, self.object);
-        let exemptions = self.exemptions.get_or_insert_with(|| covering(policy, object));
+        let (policy, object, at) = (self.policy, self.object, self.at);
+        let exemptions = self
+            .exemptions
+            .get_or_insert_with(|| covering(policy, object, at));
         let covering = exemptions
             .iter()
             .find_map(|exemption| Some((exemption, exemption.severity(diagnostic.rule, diagnostic.origin)?)));
@@ -165,6 +174,17 @@ impl<'a> Severities<'a> {
         };
         diagnostic.severity = severity;
         diagnostic.reason.push_str(" (exempt by the policy");
+        if let Some(until) = exemption.until {
+            let _ = write!(diagnostic.reason, " until {until}");
+        }
+        match exemption.days_left(at) {
+            Some(0) => diagnostic.reason.push_str(", the end of today"),
+            Some(1) => diagnostic.reason.push_str(", the end of tomorrow"),
+            Some(days) => {
+                let _ = write!(diagnostic.reason, ", in {days} days");
+            }
+            None => {}
+        }
         if let Some(reason) = &exemption.reason {
             diagnostic.reason.push_str(": ");
             diagnostic.reason.push_str(reason);
@@ -176,8 +196,8 @@ impl<'a> Severities<'a> {
     }
 }
 
-/// The exemptions that cover an object, by its name and labels.
-fn covering<'a>(policy: &'a Policy, object: &Json<'_>) -> Vec<&'a Exemption> {
+/// The exemptions that cover an object, by its name and labels, and have not ended.
+fn covering<'a>(policy: &'a Policy, object: &Json<'_>, at: Timestamp) -> Vec<&'a Exemption> {
     let exemptions = &policy.exemptions;
     if exemptions.is_empty() {
         return Vec::new();
@@ -192,6 +212,7 @@ fn covering<'a>(policy: &'a Policy, object: &Json<'_>) -> Vec<&'a Exemption> {
     exemptions
         .iter()
         .filter(|exemption| exemption.covers(name, labels))
+        .filter(|exemption| exemption.ends().is_none_or(|ends| at < ends))
         .collect()
 }
 
@@ -211,6 +232,14 @@ mod tests {
 
     /// The findings of one rule of Karpenter's schema and one of poolgate's, under a policy.
     fn weighed(policy: &Policy, old: Option<&Value>) -> Vec<(&'static str, Severity, String)> {
+        weighed_at(policy, old, Timestamp::default())
+    }
+
+    fn weighed_at(
+        policy: &Policy,
+        old: Option<&Value>,
+        at: Timestamp,
+    ) -> Vec<(&'static str, Severity, String)> {
         let object = json!({
             "metadata": {"name": "gpu-a", "labels": {"team": "data"}},
             "spec": {"disruption": {"budgets": [{"nodes": "1", "schedule": "@daily"}], "nodeLimitMode": "hard"}},
@@ -221,6 +250,7 @@ mod tests {
             object: &Json::from(&object),
             old: old.as_ref().map(Stored::Whole),
             claims: None,
+            at,
         };
         let report = crate::review::review(&request, policy, &TargetKarpenter::default()).report;
         let about = ["budget-schedule-duration", "node-limit-mode"];
@@ -274,6 +304,7 @@ mod tests {
             object: &Json::from(&object),
             old: None,
             claims: None,
+            at: jiff::Timestamp::default(),
         };
         let heard = |policy: &Policy| -> Vec<(String, Severity)> {
             let report = crate::review::review(&request, policy, &TargetKarpenter::default()).report;
@@ -299,6 +330,7 @@ mod tests {
         let kept = |policy: &Policy| {
             let context = Context {
                 claims: None,
+                at: jiff::Timestamp::default(),
                 policy,
                 karpenter: &karpenter,
                 release: karpenter.release(),
@@ -324,10 +356,47 @@ mod tests {
     }
 
     #[test]
+    fn an_exemption_ends_after_its_last_day_and_says_when_that_is_near() {
+        let exemption = Exemption {
+            pools: vec![crate::policy::Glob::new("gpu-*")],
+            reason: Some("old cluster".into()),
+            until: Some("2027-06-30".parse().expect("a date")),
+            labels: std::collections::BTreeMap::new(),
+            rules: [MODE].into(),
+        };
+        let policy = Policy {
+            exemptions: vec![exemption],
+            ..Policy::default()
+        };
+        let of_mode = |at: &str| {
+            let weighed = weighed_at(&policy, None, at.parse().expect("an instant"));
+            let of_mode = weighed.into_iter().find(|(rule, ..)| *rule == MODE.as_str());
+            let (_, severity, reason) = of_mode.expect("a finding");
+            let exempt = reason.split_once(" (exempt by the policy ");
+            (severity, exempt.map(|(_, exempt)| exempt.to_owned()))
+        };
+        let exempt = |words: &str| (Severity::Info, Some(words.to_owned()));
+        assert_eq!(
+            of_mode("2027-01-01T00:00:00Z"),
+            exempt("until 2027-06-30: old cluster)")
+        );
+        assert_eq!(
+            of_mode("2027-06-21T12:00:00Z"),
+            exempt("until 2027-06-30, in 9 days: old cluster)")
+        );
+        assert_eq!(
+            of_mode("2027-06-30T23:59:59Z"),
+            exempt("until 2027-06-30, the end of today: old cluster)")
+        );
+        assert_eq!(of_mode("2027-07-01T00:00:00Z"), (Severity::Error, None));
+    }
+
+    #[test]
     fn an_exemption_makes_findings_quiet_and_gives_its_reason() {
         let exemption = Exemption {
             pools: vec![crate::policy::Glob::new("gpu-*")],
             reason: Some("old cluster".into()),
+            until: None,
             labels: std::collections::BTreeMap::new(),
             rules: [BOTH_HALVES, MODE].into(),
         };
@@ -392,6 +461,7 @@ mod tests {
                 object: &Json::from(&object),
                 old: old.as_ref().map(Stored::Whole),
                 claims: None,
+                at: jiff::Timestamp::default(),
             };
             let report = crate::review::review(&request, &policy, &TargetKarpenter::default()).report;
             report

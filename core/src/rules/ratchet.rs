@@ -113,6 +113,7 @@ mod tests {
         let karpenter = TargetKarpenter::default();
         let context = Context {
             claims: None,
+            at: jiff::Timestamp::default(),
             policy: &policy,
             karpenter: &karpenter,
             release: karpenter.release(),

@@ -87,6 +87,7 @@ fn report(subject: Subject, release: KarpenterVersion, object: &Value, old: Opti
         object: &Json::from(&object),
         old: old.as_ref().map(Stored::Whole),
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     review(&request, &Policy::default(), &release.into()).report
 }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 
 use super::colour::Colour;
 use super::format::Format;
 use super::output::{self, Wanted};
 use super::selection::Selection;
 use crate::cluster::StoredArgs;
-use crate::review_args::NearestReviewArgs;
+use crate::review_args::{NearestReviewArgs, instant};
 use poolgate_core::manifest::Variables;
 
 /// The flags of `lint`.
@@ -62,6 +63,10 @@ pub struct LintArgs {
     /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be repeated
     #[arg(long, value_name = "FILE")]
     envsubst: Vec<PathBuf>,
+
+    /// Check as of this time, such as 2027-06-30 or 2027-06-30T12:00:00Z: exemptions may have an end [default: now]
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub(crate) at: Option<Timestamp>,
 
     #[command(flatten)]
     pub(crate) failure: Failure,

@@ -251,6 +251,7 @@ impl FileCheck<'_, '_> {
                 object,
                 old: None,
                 claims: None,
+                at: self.settings.at,
             };
             review(&request, self.manifest.policy, karpenter).report
         };
@@ -300,8 +301,13 @@ impl FileCheck<'_, '_> {
         let of_object = self.manifest.across.and_then(|across| across.get(&key));
         for across in of_object.into_iter().flatten() {
             let diagnostic = across.diagnostic.clone();
-            let Some(diagnostic) = apply_policy(across.rule, diagnostic, checked.value, self.manifest.policy)
-            else {
+            let Some(diagnostic) = apply_policy(
+                across.rule,
+                diagnostic,
+                checked.value,
+                self.manifest.policy,
+                self.settings.at,
+            ) else {
                 continue;
             };
             let finding = Finding {

@@ -37,6 +37,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
+use jiff::Timestamp;
 use poolgate_core::diagnostic::Severity;
 
 pub use args::LintArgs;
@@ -117,7 +118,11 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     outputs.leave_out(&mut files, &args.paths)?;
     let policies = args.review_args.policies(files::folders(&files))?;
     let (settings, patches) = (
-        Settings::new(karpenter, args.variables()?),
+        Settings::new(
+            karpenter,
+            args.variables()?,
+            args.at.unwrap_or_else(Timestamp::now),
+        ),
         Patches::among(&files),
     );
     let mut together = Together::default();

@@ -1,5 +1,6 @@
 //! What objects are checked against besides the policy of their file: the Karpenter of the cluster, and variables.
 
+use jiff::Timestamp;
 use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter};
 use poolgate_core::manifest::Variables;
 
@@ -9,15 +10,18 @@ pub struct Settings {
     pub karpenter: TargetKarpenter,
     /// Values that are filled in before anything is checked.
     pub variables: Variables,
+    /// The time: exemptions of a policy may have an end.
+    pub at: Timestamp,
     /// For v1beta1 if the release of the cluster is not given: the last one that serves it.
     last_of_v1beta1: TargetKarpenter,
 }
 
 impl Settings {
-    pub fn new(karpenter: TargetKarpenter, variables: Variables) -> Self {
+    pub fn new(karpenter: TargetKarpenter, variables: Variables, at: Timestamp) -> Self {
         Self {
             karpenter,
             variables,
+            at,
             last_of_v1beta1: KarpenterVersion::LAST_OF_V1BETA1.into(),
         }
     }

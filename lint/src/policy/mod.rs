@@ -8,11 +8,14 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use poolgate_core::policy::Policy;
 
 use crate::files;
 use poolgate_core::policy_file::{ReadPolicy, schema};
 
 use crate::policy_file::{self, LoadError, placed};
+use crate::review_args::instant;
 use effect::Definition;
 
 /// A file has a mistake.
@@ -44,6 +47,10 @@ enum PolicyCommand {
         /// (`kubectl get crd nodepools.karpenter.sh -o yaml`)
         #[arg(long, value_name = "FILE")]
         crd: Option<PathBuf>,
+
+        /// Report exemptions that have ended by this time, or end within 14 days [default: now]
+        #[arg(long, value_name = "TIME", value_parser = instant)]
+        at: Option<Timestamp>,
     },
     /// Print the JSON Schema of a policy file, for editors
     #[command(after_help = "Examples:\n  poolgate policy schema >policy.schema.json")]
@@ -53,7 +60,9 @@ enum PolicyCommand {
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
     let (output, code) = match &args.command {
-        PolicyCommand::Check { files, crd } => check(files, crd.as_deref())?,
+        PolicyCommand::Check { files, crd, at } => {
+            check(files, crd.as_deref(), at.unwrap_or_else(Timestamp::now))?
+        }
         PolicyCommand::Schema => {
             let schema = serde_json::to_string_pretty(&schema())?;
             (schema + "\n", 0)
@@ -64,7 +73,7 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The output about all files, and the exit code.
-fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> {
+fn check(files: &[PathBuf], crd: Option<&Path>, at: Timestamp) -> anyhow::Result<(String, u8)> {
     let definition = crd
         .map(|path| Definition::load(path).with_context(|| format!("--crd {}", path.display())))
         .transpose()?;
@@ -72,7 +81,10 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
     let mut code = 0;
     for path in files {
         match policy_file::load(path) {
-            Ok(read) => notes(path, &read, definition.as_ref(), &mut output),
+            Ok(read) => {
+                notes(path, &read, definition.as_ref(), &mut output);
+                ends(path, &read.policy, at, &mut output);
+            }
             Err(LoadError::Wrong { path, mistakes }) => {
                 code = code.max(FOUND);
                 for mistake in &mistakes.shown {
@@ -102,5 +114,20 @@ fn notes(path: &Path, read: &ReadPolicy, definition: Option<&Definition>, output
         .flat_map(|definition| definition.without_effect(read))
     {
         let _ = writeln!(output, "{name}: note: {line}");
+    }
+}
+
+/// Writes which exemptions have ended, and which end soon.
+fn ends(path: &Path, policy: &Policy, at: Timestamp, output: &mut String) {
+    for (number, exemption) in policy.exemptions.iter().enumerate() {
+        let (Some(until), Some(ends)) = (exemption.until, exemption.ends()) else {
+            continue;
+        };
+        let what = match exemption.days_left(at) {
+            _ if ends <= at => format!("this exemption ended after {until} and has no effect: remove it"),
+            Some(days) => format!("this exemption ends after {until}, in {days} days"),
+            None => continue,
+        };
+        let _ = writeln!(output, "{}: note: exemptions[{number}]: {what}", path.display());
     }
 }

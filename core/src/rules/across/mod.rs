@@ -10,6 +10,8 @@ pub(crate) mod repeated;
 mod testing;
 
 use super::findings::Severities;
+use jiff::Timestamp;
+
 use crate::diagnostic::{Diagnostic, FieldPath};
 use crate::json::Json;
 use crate::karpenter::NodePool;
@@ -59,14 +61,15 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
     findings
 }
 
-/// A finding of a rule with the severity that a policy gives it in `object`; `None` if the policy switches the rule off.
+/// A finding of a rule with the severity that a policy gives it in `object` at this time; `None` if the policy switches the rule off.
 pub fn apply_policy(
     rule: &Rule,
     diagnostic: Diagnostic,
     object: &Json<'_>,
     policy: &Policy,
+    at: Timestamp,
 ) -> Option<Diagnostic> {
-    Severities::new(object, None, policy).apply_policy(rule, diagnostic)
+    Severities::new(object, None, policy, at).apply_policy(rule, diagnostic)
 }
 
 fn stays(pools: &[NodePool<'_>], index: usize) -> bool {

@@ -167,6 +167,7 @@ mod tests {
                 object: &Json::from(&object),
                 old: None,
                 claims: None,
+                at: jiff::Timestamp::default(),
             };
             let report = review(&request, &Policy::default(), &release.into()).report;
             let mut found = report.into_iter().map(|finding| finding.to_string());

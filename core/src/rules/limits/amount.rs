@@ -177,6 +177,7 @@ mod tests {
                 object: &Json::from(&object),
                 old: None,
                 claims: None,
+                at: jiff::Timestamp::default(),
             };
             let report = review(&request, policy, &KarpenterVersion::NEWEST.into()).report;
             report

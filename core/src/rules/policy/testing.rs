@@ -30,6 +30,7 @@ fn reviewed(bounds: Bounds, object: &Value, old: Option<&Value>, severity: Sever
         object: &Json::from(object),
         old: old.as_ref().map(Stored::Whole),
         claims: None,
+        at: jiff::Timestamp::default(),
     };
     let report = review(&request, &policy, &TargetKarpenter::default()).report;
     let ours = report

@@ -97,6 +97,7 @@ fn counted_claims_take_precedence_over_the_status() {
                 undeleted,
                 staying,
             }),
+            at: jiff::Timestamp::default(),
         };
         let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
         let about = report.into_iter().find(|one| one.rule == LIMIT_BELOW_NODES.id);
