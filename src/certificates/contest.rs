@@ -5,15 +5,12 @@ use std::collections::BTreeSet;
 use std::mem::{Discriminant, discriminant};
 
 use super::decide::Step;
-use super::error::KeepError;
+use super::error::{CA_BUNDLE, KeepError};
 use super::objects::ReadObjects;
 use super::store::MANAGER;
 
 /// How often a kind of step may be necessary in a row: a CA is trusted first beside what others trust, then alone.
 const IN_A_ROW: u32 = 2;
-
-/// What is written into webhook configurations.
-pub const CA_BUNDLE: &str = "caBundle";
 
 /// How often the same kind of step was done in a row.
 #[derive(Debug, Default)]

@@ -1,9 +1,11 @@
 //! Why a certificate is not renewed.
 
-use super::contest::CA_BUNDLE;
 use super::objects::AUTHORITY;
 use crate::certs::AuthorityError;
 use crate::cluster::ApiError;
+
+/// What is written into webhook configurations.
+pub const CA_BUNDLE: &str = "caBundle";
 
 /// Why a step is not done.
 #[derive(Debug, thiserror::Error)]

@@ -41,6 +41,9 @@ fn examples(help: &str) -> Vec<&str> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
+/// Cases for its policy.
+const CASES: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: PolicyTest\npolicy: policy.yaml\ncases: [{name: sound, file: pool.yaml, expect: []}]\n";
+
 /// A folder with the files that examples and pages name, and with programs that print what others would.
 pub struct Scene(TempDir);
 
@@ -56,6 +59,7 @@ impl Scene {
             ("b.json", "[]"),
             ("pool.yaml", SOUND),
             ("policy.yaml", policy),
+            ("cases.yaml", CASES),
             ("crd.yaml", &crd),
             ("base.env", "NAME=general\n"),
             ("prod.env", "NODES=10\n"),

@@ -13,6 +13,7 @@ use poolgate_core::policy_file;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Value, json};
 
+use crate::support::files::directory;
 use crate::support::nodepool::{merge, node_pool};
 use crate::support::program::{self, root};
 
@@ -236,4 +237,53 @@ fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
         (Some(0), String::new()),
         "what the file does not set is not its business"
     );
+}
+
+/// Runs `poolgate policy test` on a file with these cases for a policy that requires a limit of nodes.
+fn run_cases(cases: &str) -> (Option<i32>, String) {
+    let head = "apiVersion: poolgate.dev/v1alpha1\n";
+    let directory = directory(&[
+        (
+            "policy.yaml",
+            &format!("{head}kind: Policy\nbounds: {{limits: {{required: [nodes]}}}}\n"),
+        ),
+        ("pool.yaml", &node_pool("general", &json!({})).to_string()),
+        (
+            "cases.yaml",
+            &format!("{head}kind: PolicyTest\npolicy: policy.yaml\ncases:\n{cases}"),
+        ),
+    ]);
+    let path = directory.path().to_str().expect("a path");
+    let outcome = program::run(&["policy", "test", path], "");
+    (outcome.status.code(), outcome.stdout.replace(path, ""))
+}
+
+#[test]
+fn a_case_fails_for_what_it_expects_in_vain_and_for_an_error_that_it_does_not_expect() {
+    let expected = "- {name: denied, file: pool.yaml, expect: [{rule: policy-limit-required}]}\n";
+    assert_eq!(run_cases(expected), (Some(0), "1 case passed\n".to_owned()));
+    let (code, reported) =
+        run_cases("- {name: fine, file: pool.yaml, expect: [{rule: weight, severity: warning}]}\n");
+    assert_eq!(code, Some(1), "{reported}");
+    let lines: Vec<&str> = reported.lines().collect();
+    assert_eq!(
+        lines[..2],
+        ["/cases.yaml:5:3: fine", "  expected, not found: warning [weight]"]
+    );
+    assert!(
+        lines[2].starts_with("  found, not expected: error: spec.limits"),
+        "{reported}"
+    );
+    assert_eq!(lines[3], "1 of 1 case failed");
+}
+
+#[test]
+fn a_case_without_its_object_and_a_folder_without_cases_are_no_success() {
+    let (code, reported) = run_cases("- {name: fine, file: gone.yaml, expect: []}\n");
+    assert_eq!(code, Some(1), "{reported}");
+    assert!(reported.contains("gone.yaml cannot be read"), "{reported}");
+    assert_eq!(run_cases("- {name: fine, expect: []}\n").0, Some(2));
+    let folder = root().join("docs/examples/nearest");
+    let none = program::run(&["policy", "test", folder.to_str().expect("a path")], "");
+    assert_eq!(none.status.code(), Some(2), "{none:?}");
 }

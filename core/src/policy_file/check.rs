@@ -16,7 +16,9 @@ pub fn check(value: &Value, shape: &'static FieldType, path: &FieldPath, found: 
             check_text(&grammar::QUANTITY, text, At::Value, path, found);
         }
         (FieldType::Quantity, Value::Number(number)) if number.is_u64() => {}
-        (FieldType::Switch, Value::Bool(_)) | (FieldType::Level, Value::Bool(false)) => {}
+        (FieldType::Switch, Value::Bool(_))
+        | (FieldType::Level, Value::Bool(false))
+        | (FieldType::Anything, Value::Object(_)) => {}
         (FieldType::Level, Value::String(text)) => {
             check_word(crate::policy::Level::VALUES, text, path, found);
         }
@@ -104,7 +106,7 @@ fn mistyped(shape: &FieldType, value: &Value, path: &FieldPath, found: &mut Foun
         FieldType::Quantity => "a quantity of 0 or more (such as 500 or 4Ti)",
         FieldType::Switch => "true or false",
         FieldType::List(..) => "a list",
-        FieldType::Map(..) | FieldType::Object(_) => "a mapping",
+        FieldType::Map(..) | FieldType::Object(_) | FieldType::Anything => "a mapping",
     };
     let stands = match value {
         Value::Null => "nothing".into(),

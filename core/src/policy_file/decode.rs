@@ -17,15 +17,23 @@ use super::mistakes::{At, Found};
 
 /// A value in the document, which may be absent.
 #[derive(Clone, Copy)]
-struct Cursor<'v>(Option<&'v Value>);
+pub struct Cursor<'v>(Option<&'v Value>);
 
 impl<'v> Cursor<'v> {
-    fn at(self, key: &str) -> Self {
+    pub fn root(document: &'v Value) -> Self {
+        Self(Some(document))
+    }
+
+    pub fn value(self) -> Option<&'v Value> {
+        self.0
+    }
+
+    pub fn at(self, key: &str) -> Self {
         let value = self.0.and_then(|value| value.get(key));
         Self(value.filter(|value| !value.is_null()))
     }
 
-    fn text(self) -> Option<&'v str> {
+    pub fn text(self) -> Option<&'v str> {
         self.0.and_then(Value::as_str)
     }
 
@@ -33,7 +41,7 @@ impl<'v> Cursor<'v> {
         self.text().and_then(parse).unwrap_or_default()
     }
 
-    fn owned(self) -> Option<String> {
+    pub fn owned(self) -> Option<String> {
         self.text().map(str::to_owned)
     }
 
@@ -45,7 +53,7 @@ impl<'v> Cursor<'v> {
         self.0.and_then(Value::as_bool).unwrap_or(false)
     }
 
-    fn elements(self) -> impl Iterator<Item = Self> {
+    pub fn elements(self) -> impl Iterator<Item = Self> {
         let list = self.0.and_then(Value::as_array);
         list.into_iter().flatten().map(|value| Self(Some(value)))
     }

@@ -21,6 +21,8 @@ pub enum FieldType {
     Quantity,
     /// A boolean: `true` or `false`.
     Switch,
+    /// A mapping whose fields are not checked here.
+    Anything,
     /// A list with at least so many elements.
     List(usize, &'static Self),
     /// A map from names of the user's choice.
@@ -160,6 +162,33 @@ const LABELS: FieldType = object! {
     "wellKnown": List(0, &LABEL_KEY), "Label keys that the provider puts on nodes by itself.";
     "restrictedDomains": List(0, &DOMAIN),
         "Domains whose labels a NodePool must not use, nor those of their subdomains.";
+};
+
+/// A file of cases for a policy.
+pub static POLICY_TEST: FieldType = object! {
+    "apiVersion" required: Word(&["poolgate.dev/v1alpha1"]), "The version of this format.";
+    "kind" required: Word(&["PolicyTest"]), "What this file is.";
+    "metadata": METADATA, "What this file is called; poolgate does not look at it.";
+    "policy" required: Text(&grammar::FREE_TEXT), "The file of the policy, seen from the folder of this file.";
+    "karpenterVersion": Text(&grammar::RELEASE), "The Karpenter release; without this the newest known.";
+    "at": Text(&grammar::DATE), "The day on which the cases are reviewed, in UTC; without this today.";
+    "cases" required: List(1, &CASE), "The cases.";
+};
+
+static CASE: FieldType = object! {
+    "name" required: Text(&grammar::FREE_TEXT), "What the case shows.";
+    "object": FieldType::Anything, "The NodePool or NodeClaim, written out here.";
+    "file": Text(&grammar::FREE_TEXT),
+        "Or a file that holds it alone, seen from the folder of this file.";
+    "old": FieldType::Anything, "The stored object that it replaces; without this it is new.";
+    "expect" required: List(0, &EXPECTED),
+        "What must be found. An error that is not listed here fails the case; an empty list says that it is admitted.";
+};
+
+static EXPECTED: FieldType = object! {
+    "rule" required: Text(&grammar::RULE), "The rule.";
+    "severity": Word(&["error", "warning", "info"]), "Its severity; without this error.";
+    "path": Text(&grammar::FREE_TEXT), "The field, as findings name it; without this any.";
 };
 
 static RESOURCE: FieldType = Text(&grammar::RESOURCE);

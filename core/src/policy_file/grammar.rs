@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::diagnostic::{Suggestion, nearest};
+use crate::karpenter::KarpenterVersion;
 use crate::policy::Glob;
 use crate::rules::{CATALOGUE, find};
 use crate::value::cron::{Schedule, crd_accepts};
@@ -86,6 +87,14 @@ pub static BUDGET_DURATION: Grammar = Grammar {
         Err(error) => wrong(error.to_string(), error.suggestion),
         Ok(duration) if duration.is_zero() => wrong("a window needs a length", Some("write 8h, for example")),
         Ok(_) => Ok(()),
+    }),
+};
+
+pub static RELEASE: Grammar = Grammar {
+    pattern: None,
+    check: Check::Says(|text| match text.parse::<KarpenterVersion>() {
+        Ok(_) => Ok(()),
+        Err(error) => wrong(error.to_string(), None::<String>),
     }),
 };
 

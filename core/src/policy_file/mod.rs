@@ -10,6 +10,7 @@ mod decode;
 mod fields;
 mod grammar;
 mod mistakes;
+mod policy_test;
 mod read;
 mod schema;
 
@@ -17,5 +18,6 @@ mod schema;
 mod tests;
 
 pub use mistakes::{Mistake, Mistakes};
+pub use policy_test::{Case, CaseObject, Expected, PolicyTest, parse_policy_test};
 pub use read::{MAX_BYTES, ReadPolicy, parse};
 pub use schema::schema;

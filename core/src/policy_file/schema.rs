@@ -32,6 +32,7 @@ fn described(shape: &'static FieldType) -> Value {
         }
         FieldType::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
         FieldType::Quantity => json!({"type": ["string", "integer"], "minimum": 0}),
+        FieldType::Anything => json!({"type": "object"}),
         FieldType::Switch => json!({"type": "boolean"}),
         FieldType::List(least, element) => {
             json!({"type": "array", "items": described(element), "minItems": least})

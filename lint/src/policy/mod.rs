@@ -1,6 +1,7 @@
 //! `poolgate policy`: checks policy files before they are mounted, and prints their JSON Schema.
 
 mod effect;
+mod test;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,15 @@ enum PolicyCommand {
         #[arg(long, value_name = "TIME", value_parser = instant)]
         at: Option<Timestamp>,
     },
+    /// Run cases for a policy: objects, and what must be found in each
+    ///
+    /// Exits with 0 if all pass, 1 if one fails, 2 if a file cannot be read or there is no case.
+    #[command(after_help = "Examples:\n  poolgate policy test cases.yaml")]
+    Test {
+        /// Files of kind PolicyTest, or folders that hold them
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
     /// Print the JSON Schema of a policy file, for editors
     #[command(after_help = "Examples:\n  poolgate policy schema >policy.schema.json")]
     Schema,
@@ -62,6 +72,11 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
     let (output, code) = match &args.command {
         PolicyCommand::Check { files, crd, at } => {
             check(files, crd.as_deref(), at.unwrap_or_else(Timestamp::now))?
+        }
+        PolicyCommand::Test { paths } => {
+            let results = test::run(paths);
+            let code = results.code();
+            (results.output, code)
         }
         PolicyCommand::Schema => {
             let schema = serde_json::to_string_pretty(&schema())?;
