@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::support::chart::{
@@ -25,8 +27,8 @@ const BESIDE: [&str; 5] = [
 ];
 
 /// The folders of templates, and with what the files of the kustomizations are rendered from them.
-const RENDERINGS: [(&[&str], &[&str]); 8] = [
-    (&["base"], &[]),
+const RENDERINGS: [(&[&str], &[&str]); 7] = [
+    (&["base", "certificates"], &[]),
     (&["ledgers", "gate", "reconciler"], &["--set=profile=gate"]),
     (
         &["terminate"],
@@ -37,7 +39,6 @@ const RENDERINGS: [(&[&str], &[&str]); 8] = [
         &["--set=profile=gate-strict", "--set=gateStrict.pools={names}"],
     ),
     (&["cert-manager"], &["--set=certificates.from=cert-manager"]),
-    (&["certificates"], &["--set=certificates.from=poolgate"]),
     (&["network-policy", "monitoring"], &BESIDE),
     (&["service-monitor"], &[SERVICE_MONITOR]),
 ];
@@ -123,15 +124,25 @@ fn every_profile_is_the_same_by_kustomize_and_by_helm() {
 
 #[test]
 fn every_component_is_what_a_value_asks_for() {
-    for (component, from) in [("cert-manager", "cert-manager"), ("certificates", "poolgate")] {
+    for (certificates, from) in [
+        ("", "certificates.from=poolgate"),
+        (
+            ", ../../components/cert-manager",
+            "certificates.from=cert-manager",
+        ),
+        (
+            ", ../../components/own-certificates",
+            "certificates.from=secret,certificates.caBundleFrom=other",
+        ),
+    ] {
         let components = format!(
             "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/ledgers, ../../components/gate, \
              ../../components/gate-observe, ../../components/reconciler, ../../components/terminate, \
              ../../components/network-policy, \
-             ../../components/monitoring, ../../components/{component}]\n"
+             ../../components/monitoring{certificates}]\n"
         );
         let (_copy, own) = with_overlay(&[("kustomization.yaml", &components)]);
-        let from = format!("--set=certificates.from={from}");
+        let from = format!("--set={from}");
         let values = [
             "--set=profile=gate",
             "--set=gate.observe=true",
@@ -182,6 +193,67 @@ fn each_right_on_nodeclaims_is_one_value_and_one_role() {
     let overlay = format!("resources: [../gate]\npatches:\n{}", patches.concat());
     let (_copy, own) = with_overlay(&[("kustomization.yaml", &overlay)]);
     expect_same(&built(&own), &charted(&[gate, without]));
+}
+
+/// One command installs observe with certificates, and nothing installs `enforce` with a `caBundle` that stays empty.
+#[test]
+fn no_profile_that_denies_is_rendered_with_a_ca_bundle_that_nobody_fills() {
+    assert!(charted(&[]).contains_key("Deployment poolgate-system poolgate-certificates"));
+    let own = "--set=certificates.from=secret";
+    for profile in ["enforce", "gate", "gate-strict"] {
+        let profile = format!("--set=profile={profile}");
+        let denied = template(&[own, &profile, "--set=gateStrict.pools={licensed}"]);
+        for said in [
+            "--set-file certificates.caBundle=ca.crt",
+            "--set certificates.caBundleFrom=other",
+        ] {
+            assert!(denied.stderr.contains(said), "{denied:?}");
+        }
+    }
+    let bundles = |values: &[&str]| -> Vec<Value> {
+        let objects = charted(
+            &[
+                &["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"],
+                values,
+            ]
+            .concat(),
+        );
+        let configurations = objects
+            .iter()
+            .filter(|(name, _)| name.contains("WebhookConfiguration"));
+        configurations
+            .map(|(_, object)| object["webhooks"][0]["clientConfig"]["caBundle"].clone())
+            .collect()
+    };
+    let authority = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n";
+    let files = directory(&[("ca.crt", authority)]);
+    let given = format!(
+        "--set-file=certificates.caBundle={}",
+        files.path().join("ca.crt").display()
+    );
+    assert_eq!(
+        bundles(&[own, &given]),
+        vec![json!(STANDARD.encode(authority)); 4]
+    );
+    assert_eq!(
+        bundles(&[own, "--set=certificates.caBundleFrom=other"]),
+        vec![Value::Null; 4]
+    );
+    charted(&[own]);
+    for (values, said) in [
+        (
+            &[own, "--set=certificates.caBundle=YQ=="][..],
+            "is no certificate in PEM",
+        ),
+        (
+            &[own, &given, "--set=certificates.caBundleFrom=other"],
+            "Leave one of them out",
+        ),
+        (&[&given], "belong to certificates.from=secret"),
+    ] {
+        let denied = template(values);
+        assert!(denied.stderr.contains(said), "{denied:?}");
+    }
 }
 
 #[test]
@@ -289,7 +361,6 @@ fn every_pod_has_the_image_and_its_secrets_and_the_place_that_the_values_say() {
     let digest = format!("sha256:{}", "0".repeat(64));
     let objects = charted(&[
         "--set=profile=gate",
-        "--set=certificates.from=poolgate",
         "--set=image.repository=registry.example.com/platform/poolgate",
         &format!("--set=image.digest={digest}"),
         "--set=imagePullSecrets[0].name=registry",

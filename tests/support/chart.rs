@@ -57,12 +57,23 @@ pub(crate) fn with_overlay(files: &[(&str, &str)]) -> (TempDir, PathBuf) {
 
 /// The overlay of profile gate-strict with these pools.
 pub(crate) fn strict_overlay(pools: &str) -> (TempDir, PathBuf) {
+    strict_overlay_with(pools, "")
+}
+
+/// The same with one more component.
+pub(crate) fn strict_overlay_with(pools: &str, component: &str) -> (TempDir, PathBuf) {
     let named = format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: strict-pools\n  annotations: \
          {{config.kubernetes.io/local-config: \"true\"}}\ndata:\n  names: {pools}\n"
     );
-    let overlay = "resources: [../gate, pools.yaml]\ncomponents: [../../components/gate-strict]\n";
-    with_overlay(&[("kustomization.yaml", overlay), ("pools.yaml", &named)])
+    let component = if component.is_empty() {
+        String::new()
+    } else {
+        format!(", ../../components/{component}")
+    };
+    let overlay =
+        format!("resources: [../gate, pools.yaml]\ncomponents: [../../components/gate-strict{component}]\n");
+    with_overlay(&[("kustomization.yaml", &overlay), ("pools.yaml", &named)])
 }
 
 /// The objects of a stream of YAML.

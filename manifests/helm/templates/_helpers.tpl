@@ -65,13 +65,37 @@ subjects:
 {{- /* Of (root, service, path). */ -}}
 {{- define "poolgate.clientConfig" -}}
 clientConfig:
+  {{- with include "poolgate.caBundle" .root }}
+  # The CA of your certificate (certificates.caBundle).
+  caBundle: {{ . }}
+  {{- else }}
   # caBundle is left out on purpose: the tool that issues the certificate fills it (certs/README.md), and GitOps
   # does not revert fields that are not set here.
+  {{- end }}
   service:
     name: {{ .service }}
     namespace: {{ .root.Release.Namespace }}
     path: {{ .path }}
     port: 443
+{{- end }}
+
+{{- /* The CA in base64 if it is given, or nothing. Under Fail an empty caBundle denies every NodePool. */ -}}
+{{- define "poolgate.caBundle" -}}
+{{- with .Values.certificates }}
+{{- if and (ne .from "secret") (or .caBundle .caBundleFrom) }}
+{{- fail (printf "\n\ncertificates.caBundle and caBundleFrom belong to certificates.from=secret; %s writes caBundle itself.\nLeave them out, or set certificates.from=secret" .from) }}
+{{- end }}
+{{- if and .caBundle .caBundleFrom }}
+{{- fail "\n\ncertificates.caBundleFrom=other says that something else writes caBundle, and certificates.caBundle gives it.\nLeave one of them out" }}
+{{- end }}
+{{- if and .caBundle (not (contains "-----BEGIN CERTIFICATE-----" .caBundle)) }}
+{{- fail "\n\ncertificates.caBundle is no certificate in PEM: it must contain -----BEGIN CERTIFICATE----- (no base64 around it).\nUse --set-file certificates.caBundle=ca.crt" }}
+{{- end }}
+{{- if and (eq .from "secret") (include "poolgate.enforces" $) (not .caBundle) (not .caBundleFrom) }}
+{{- fail (printf "\n\nProfile %s denies every NodePool while caBundle is empty, and with certificates.from=secret nothing fills it.\nChoose one:\n  --set-file certificates.caBundle=ca.crt    the CA that has signed the certificate in the Secret poolgate-tls\n  --set certificates.caBundleFrom=other      something else writes caBundle, such as certs/apply: run it under profile observe first\n  --set certificates.from=poolgate           poolgate issues its own certificate" $.Values.profile) }}
+{{- end }}
+{{- with .caBundle }}{{ b64enc . }}{{ end }}
+{{- end }}
 {{- end }}
 
 {{- define "poolgate.webhookAnnotations" -}}
@@ -284,14 +308,12 @@ spec:
           secret:
             secretName: poolgate-tls
             defaultMode: 0440
-            {{- if eq .root.Values.certificates.from "poolgate" }}
-            # The Secret exists from the start: the pod waits until both files are in it.
+            # The Secret may be there before its content: the pod waits until both files are in it.
             items:
               - key: tls.crt
                 path: tls.crt
               - key: tls.key
                 path: tls.key
-            {{- end }}
         {{- include "poolgate.policyVolume" . | nindent 8 }}
 {{- end }}
 

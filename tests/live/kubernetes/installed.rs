@@ -30,7 +30,7 @@ fn lines(block: &str) -> Vec<String> {
 fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize, usize, Pod) {
     let clone = workplace();
     let run = |line: &str| shell(clone.path(), Some(plane.kubeconfig()), line);
-    let (mut pod, mut seen) = (None, Vec::new());
+    let (mut pod, mut keeper, mut seen) = (None, None, Vec::new());
     for (number, line) in lines.iter().enumerate() {
         if line.contains("--dry-run=server") {
             let is_first = seen.is_empty();
@@ -44,7 +44,9 @@ fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize
             continue;
         }
         run(line).success();
-        if line.contains("certs/apply") {
+        if pod.is_none() {
+            // What a kubelet would start: first what the servers' Secret waits for.
+            keeper = Some(Pod::start(plane, NAMESPACE, "poolgate-certificates"));
             let started = Pod::start(plane, NAMESPACE, "poolgate");
             services.route(plane, NAMESPACE, "poolgate", Some(started.address("admission")));
             pod = Some(started);
@@ -55,6 +57,7 @@ fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize
     let [warned, denied] = seen[..] else {
         panic!("two dry runs: {lines:?}");
     };
+    drop(keeper);
     (warned, denied, pod.expect("a pod"))
 }
 
@@ -99,8 +102,8 @@ fn helm_leads_to_the_first_warning_and_the_first_denial() {
     let mut all = lines(block("sh", "helm install poolgate "));
     all.extend(lines(block("sh", "helm upgrade poolgate ")));
     let (warned, denied, pod) = follow(&plane, &services, &all);
-    assert_eq!((warned, denied), (3, 5), "{all:?}");
-    fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[3]));
+    assert_eq!((warned, denied), (2, 4), "{all:?}");
+    fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[2]));
 }
 
 #[test]
@@ -109,8 +112,8 @@ fn kustomize_leads_to_the_first_warning_and_the_first_denial() {
     plane.install_karpenter_crds(V1);
     let all = lines(block_of(OPERATIONS, "sh", "kubectl apply -k manifests/base\n"));
     let (warned, denied, pod) = follow(&plane, &services, &all);
-    assert_eq!((warned, denied), (3, 5), "{all:?}");
-    fail_and_recover(&plane, &services, pod, &all[3]);
+    assert_eq!((warned, denied), (2, 4), "{all:?}");
+    fail_and_recover(&plane, &services, pod, &all[2]);
 }
 
 /// What happens while a cluster comes up, in any order.
@@ -169,7 +172,8 @@ fn an_empty_cluster_comes_up_in_whatever_order_it_is_applied() {
                     let pool = node_pool(&name, &json!({}));
                     plane.kubectl(&["create", "-f", "-"], &pool.to_string()).success();
                 }
-                Certificates => drop(run("certs/dev && certs/apply")),
+                // Its Secrets and rights came with the pods.
+                Certificates => drop(Pod::start(&plane, NAMESPACE, "poolgate-certificates")),
             }
         }
         // The pool is there, so the pods have a node; only now they start.

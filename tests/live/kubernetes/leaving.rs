@@ -110,7 +110,7 @@ impl Cluster {
 
     /// Lets gate and reconciler do what they do: a ledger, a Lease, marks on a node, an event.
     fn live(&mut self) {
-        self.run("certs/dev && certs/apply");
+        drop(Pod::start(&self.plane, NAMESPACE, "poolgate-certificates"));
         self.run(
             "kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -",
         );

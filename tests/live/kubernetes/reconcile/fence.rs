@@ -583,8 +583,8 @@ fn where_it_is_not_wanted_nothing_else_is_missing() {
     let open = charted(&["--set=profile=gate", "--set=reconciler.fence=false"]);
     fenced.retain(|name, _| open.contains_key(name) || !name.starts_with("ValidatingAdmissionPolicy"));
     assert_eq!(fenced, open);
-    assert!(
-        open.keys()
-            .all(|name| !name.starts_with("ValidatingAdmissionPolicy"))
-    );
+    // The one of the process that issues certificates has nothing to do with it.
+    assert!(open.keys().all(
+        |name| !name.starts_with("ValidatingAdmissionPolicy") || name.ends_with("poolgate-certificates")
+    ));
 }
