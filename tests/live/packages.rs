@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::chart::{
     CHART, DEPLOYMENTS, MANIFESTS, Objects, SERVICE_MONITOR, build, built, charted, container, expect_same,
-    objects, pod, strict_overlay, template, with_overlay,
+    objects, pod, strict_overlay, template, template_undecided, with_overlay,
 };
 use crate::support::files::directory;
 
@@ -20,7 +20,7 @@ const WRITE: &str = "POOLGATE_WRITE";
 /// What asks for all that is beside the profiles, but for certificates.
 const BESIDE: [&str; 5] = [
     "--set=networkPolicy.enabled=true",
-    "--set=networkPolicy.apiServers={where-the-api-servers-are}",
+    "--set=networkPolicy.from[0].ipBlock.cidr=where-the-api-servers-are",
     "--set=monitoring.podMonitor.enabled=true",
     "--set=monitoring.prometheusRule.enabled=true",
     "--set=monitoring.dashboard.enabled=true",
@@ -254,6 +254,101 @@ fn no_profile_that_denies_is_rendered_with_a_ca_bundle_that_nobody_fills() {
         let denied = template(values);
         assert!(denied.stderr.contains(said), "{denied:?}");
     }
+}
+
+#[test]
+fn no_gate_is_rendered_until_somebody_says_who_may_ask_it() {
+    for profile in ["observe", "enforce"] {
+        template_undecided(&[&format!("--set=profile={profile}")]).success();
+    }
+    for profile in ["gate", "gate-strict"] {
+        let profile = [
+            &*format!("--set=profile={profile}"),
+            "--set=gateStrict.pools={licensed}",
+        ];
+        let denied = template_undecided(&profile);
+        for said in [
+            "EKS ",
+            "AKS, GKE ",
+            "Cilium ",
+            "kubeadm ",
+            "networkPolicy.enabled=false",
+            "clientCertificates.caConfigMap",
+        ] {
+            assert!(denied.stderr.contains(said), "{denied:?}");
+        }
+        let policy = |values: &[&str]| {
+            let objects = objects(&template_undecided(&[&profile[..], values].concat()).success());
+            objects.get("NetworkPolicy poolgate-system poolgate").cloned()
+        };
+        let (address, pods) = (
+            json!({"ipBlock": {"cidr": "10.0.0.0/28"}}),
+            json!({
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+                "podSelector": {"matchLabels": {"app": "konnectivity-agent"}},
+            }),
+        );
+        for from in [address, pods] {
+            let peers = format!(
+                "--set-json=networkPolicy={}",
+                json!({"enabled": true, "from": [from]})
+            );
+            let policy = policy(&[&peers]).expect("a policy");
+            assert_eq!(policy["spec"]["ingress"][0]["from"], json!([from]));
+        }
+        assert_eq!(policy(&["--set=networkPolicy.enabled=false"]), None);
+        assert_eq!(policy(&["--set=clientCertificates.caConfigMap=clients"]), None);
+    }
+    let empty = template_undecided(&["--set=networkPolicy.enabled=true"]);
+    assert!(empty.stderr.contains("and that is empty"), "{empty:?}");
+}
+
+#[test]
+fn only_clients_with_a_certificate_are_answered_where_that_is_asked_for() {
+    let gate = [
+        "--set=profile=gate",
+        "--set=clientCertificates.caConfigMap=poolgate-client-ca",
+    ];
+    let components = "resources: [../gate]\ncomponents: [../../components/client-certificates]\n";
+    let (_copy, own) = with_overlay(&[("kustomization.yaml", components)]);
+    expect_same(&built(&own), &charted(&gate));
+    let names = charted(
+        &[
+            &gate[..],
+            &["--set=clientCertificates.names={kube-apiserver,other}"],
+        ]
+        .concat(),
+    );
+    for deployment in ["poolgate", "poolgate-gate"] {
+        let arguments = container(&names, deployment)["args"]
+            .as_array()
+            .expect("arguments");
+        assert!(
+            arguments.ends_with(&[
+                json!("--client-ca=/etc/poolgate/client-ca/ca.crt"),
+                json!("--client-name=kube-apiserver"),
+                json!("--client-name=other")
+            ]),
+            "{deployment}: {arguments:?}"
+        );
+        let mounts = container(&names, deployment)["volumeMounts"]
+            .as_array()
+            .expect("mounts");
+        assert!(
+            mounts
+                .iter()
+                .any(|mount| mount["mountPath"] == "/etc/poolgate/client-ca")
+        );
+        assert_eq!(
+            pod(&names, deployment)["volumes"][2]["configMap"]["name"],
+            "poolgate-client-ca"
+        );
+    }
+    let nameless = template(&["--set=clientCertificates.names={kube-apiserver}"]);
+    assert!(
+        nameless.stderr.contains("Set clientCertificates.caConfigMap"),
+        "{nameless:?}"
+    );
 }
 
 #[test]

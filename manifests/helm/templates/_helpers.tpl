@@ -23,6 +23,30 @@
 {{- if kindIs "invalid" .Values.reconciler.observe }}{{ if not (include "poolgate.holdsLimits" .) }}true{{ end }}{{ else if .Values.reconciler.observe }}true{{ end -}}
 {{- end }}
 
+{{- /* Any pod that may ask the gate can keep a pool from getting nodes. "true" or nothing: whether there is a NetworkPolicy. */ -}}
+{{- define "poolgate.networkPolicy" -}}
+{{- with .Values.networkPolicy }}
+{{- if and (kindIs "invalid" .enabled) (include "poolgate.gate" $) (include "poolgate.holdsLimits" $) (not $.Values.clientCertificates.caConfigMap) }}
+{{- fail (printf `
+
+Profile %s: every pod of the cluster may ask the gate, and can so keep a pool from getting nodes, until you decide who may.
+Set one of these (docs/security.md, Who may ask, has an example for each kind of cluster):
+  networkPolicy.enabled=true and networkPolicy.from, with what calls of your API servers come from:
+    EKS          the CIDRs of the control plane's subnets, such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'
+    AKS, GKE     the pods konnectivity-agent in kube-system, by namespaceSelector and podSelector
+    kubeadm      the addresses of the control plane nodes
+  networkPolicy.enabled=false
+    Cilium       and a CiliumNetworkPolicy that admits the entity kube-apiserver: a NetworkPolicy does not match it by CIDR
+    otherwise    if every pod may ask
+  clientCertificates.caConfigMap, if your API servers show webhooks a certificate` $.Values.profile) }}
+{{- end }}
+{{- if and .enabled (not .from) }}
+{{- fail "\n\nnetworkPolicy.enabled=true lets only networkPolicy.from ask poolgate, and that is empty.\nSet it to what calls of your API servers come from (docs/security.md, Who may ask), such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'" }}
+{{- end }}
+{{- if .enabled }}true{{ end -}}
+{{- end }}
+{{- end }}
+
 {{- define "poolgate.strictPools" -}}
 {{- if eq .Values.profile "gate-strict" }}
 {{- if not .Values.gateStrict.pools }}
@@ -239,6 +263,10 @@ readinessProbe:
 
 {{- /* A webhook server. Of (root, name, values, command, args, https, probe). */ -}}
 {{- define "poolgate.server" -}}
+{{- $clients := .root.Values.clientCertificates }}
+{{- if and $clients.names (not $clients.caConfigMap) }}
+{{- fail "\n\nclientCertificates.names are the names in certificates that nobody is asked for.\nSet clientCertificates.caConfigMap to the ConfigMap with their CA, or leave the names out" }}
+{{- end -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -286,6 +314,12 @@ spec:
             {{- with .lastArgs }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
+            {{- if $clients.caConfigMap }}
+            - --client-ca=/etc/poolgate/client-ca/ca.crt
+            {{- range $clients.names }}
+            - --client-name={{ . }}
+            {{- end }}
+            {{- end }}
           ports:
             - name: https
               containerPort: {{ .https }}
@@ -303,6 +337,11 @@ spec:
               mountPath: /etc/poolgate/tls
               readOnly: true
             {{- include "poolgate.policyMount" . | nindent 12 }}
+            {{- if $clients.caConfigMap }}
+            - name: client-ca
+              mountPath: /etc/poolgate/client-ca
+              readOnly: true
+            {{- end }}
       volumes:
         - name: tls
           secret:
@@ -315,6 +354,11 @@ spec:
               - key: tls.key
                 path: tls.key
         {{- include "poolgate.policyVolume" . | nindent 8 }}
+        {{- if $clients.caConfigMap }}
+        - name: client-ca
+          configMap:
+            name: {{ $clients.caConfigMap }}
+        {{- end }}
 {{- end }}
 
 {{- /* Of (root, name). */ -}}

@@ -171,7 +171,7 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
     let before = cluster.everything();
     let (_copy, strict) = strict_overlay("licensed");
     let strict = format!("kubectl apply -k {}", strict.display());
-    let helm = "helm install poolgate manifests/helm --create-namespace --set profile=gate-strict --set \
+    let helm = "helm install poolgate manifests/helm --create-namespace --set profile=gate-strict,networkPolicy.enabled=false --set \
                 'gateStrict.pools={licensed}' --namespace";
     let monitoring = "--set monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true";
     for (install, uninstall) in [
@@ -208,7 +208,7 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
 fn helm_uninstall_leaves_no_mark_on_a_node() {
     let mut cluster = Cluster::start();
     cluster.run(&format!(
-        "helm install poolgate manifests/helm --create-namespace --set profile=gate --namespace {NAMESPACE}"
+        "helm install poolgate manifests/helm --create-namespace --set profile=gate,networkPolicy.enabled=false --namespace {NAMESPACE}"
     ));
     cluster.live();
     cluster.marked_for_repair();

@@ -14,7 +14,9 @@ fn an_upgrade_by_helm_takes_no_certificate_back() {
     let installed = Installed { plane, client };
     let clone = workplace();
     let helm = |command: &str| {
-        let line = format!("helm {command} --namespace poolgate-system --set profile=gate");
+        let line = format!(
+            "helm {command} --namespace poolgate-system --set profile=gate,networkPolicy.enabled=false"
+        );
         shell(clone.path(), Some(installed.plane.kubeconfig()), &line).success();
     };
     helm("install poolgate manifests/helm --create-namespace");
