@@ -28,8 +28,8 @@ const BESIDE: [&str; 5] = [
 
 /// The folders of templates, and with what the files of the kustomizations are rendered from them.
 const RENDERINGS: [(&[&str], &[&str]); 7] = [
-    (&["base", "certificates"], &[]),
-    (&["ledgers", "gate", "reconciler"], &["--set=profile=gate"]),
+    (&["base", "certificates", "unhold"], &[]),
+    (&["gate", "reconciler"], &["--set=profile=gate"]),
     (
         &["terminate"],
         &["--set=profile=gate", "--set=reconciler.terminate=true"],
@@ -136,7 +136,7 @@ fn every_component_is_what_a_value_asks_for() {
         ),
     ] {
         let components = format!(
-            "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/ledgers, ../../components/gate, \
+            "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/gate, \
              ../../components/gate-observe, ../../components/reconciler, ../../components/terminate, \
              ../../components/network-policy, \
              ../../components/monitoring{certificates}]\n"
@@ -349,6 +349,51 @@ fn only_clients_with_a_certificate_are_answered_where_that_is_asked_for() {
         nameless.stderr.contains("Set clientCertificates.caConfigMap"),
         "{nameless:?}"
     );
+}
+
+/// Who goes back from gate takes the reconciler out, and what it leaves behind is cleaned up by what stays.
+#[test]
+fn what_cleans_up_after_a_reconciler_is_part_of_every_profile() {
+    let parts = |objects: &Objects| -> Objects {
+        let mut objects = objects.clone();
+        objects.retain(|name, _| name.ends_with(" poolgate-unhold") || name == "Namespace  poolgate-ledgers");
+        objects
+    };
+    let gate = parts(&charted(&["--set=profile=gate"]));
+    assert_eq!(
+        gate.keys().collect::<Vec<_>>(),
+        [
+            "ClusterRole  poolgate-unhold",
+            "ClusterRoleBinding  poolgate-unhold",
+            "CronJob poolgate-system poolgate-unhold",
+            "Namespace  poolgate-ledgers",
+            "Role poolgate-ledgers poolgate-unhold",
+            "RoleBinding poolgate-ledgers poolgate-unhold",
+            "ServiceAccount poolgate-system poolgate-unhold",
+            "ValidatingAdmissionPolicy  poolgate-unhold",
+            "ValidatingAdmissionPolicyBinding  poolgate-unhold",
+        ]
+    );
+    for (profile, directory) in [
+        ("gate", "overlays/gate"),
+        ("enforce", "overlays/enforce"),
+        ("observe", "base"),
+    ] {
+        let charted = charted(&[&format!("--set=profile={profile}")]);
+        assert_eq!(parts(&charted), gate, "{profile}");
+        assert_eq!(
+            parts(&built(&Path::new(MANIFESTS).join(directory))),
+            gate,
+            "{profile}"
+        );
+        let reconciler = charted.contains_key("Deployment poolgate-system poolgate-reconciler");
+        assert_eq!(reconciler, profile == "gate");
+    }
+    let without = ["--set=unhold.enabled=false"];
+    assert_eq!(parts(&charted(&without)), Objects::new());
+    // The gate needs the namespace.
+    let gate = parts(&charted(&[without[0], "--set=profile=gate"]));
+    assert_eq!(gate.keys().collect::<Vec<_>>(), ["Namespace  poolgate-ledgers"]);
 }
 
 #[test]

@@ -471,6 +471,59 @@ webhooks:
     && request.userInfo.username.endsWith(':{{ . }}')
 {{- end }}
 
+{{- /* What an update of an object changes in its metadata, as variables of a fence. */ -}}
+{{- define "poolgate.changedMetadata" -}}
+- name: labels
+  expression: object.metadata.?labels.orValue({})
+- name: oldLabels
+  expression: oldObject.metadata.?labels.orValue({})
+- name: annotations
+  expression: object.metadata.?annotations.orValue({})
+- name: oldAnnotations
+  expression: oldObject.metadata.?annotations.orValue({})
+# The names of added, removed and changed labels and annotations.
+- name: changedLabels
+  expression: |-
+    (variables.labels.map(key, key) + variables.oldLabels.map(key, key))
+    .filter(key, variables.labels[?key] != variables.oldLabels[?key])
+- name: changedAnnotations
+  expression: |-
+    (variables.annotations.map(key, key) + variables.oldAnnotations.map(key, key))
+    .filter(key, variables.annotations[?key] != variables.oldAnnotations[?key])
+{{- end }}
+
+{{- /* What the fences of the reconciler and of poolgate-unhold have in common. */ -}}
+{{- define "poolgate.keepsOwners" -}}
+- expression: |-
+    request.operation != 'UPDATE'
+    || object.metadata.?finalizers == oldObject.metadata.?finalizers
+    && object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences
+  message: this account changes no finalizer and no owner
+{{- end }}
+
+{{- define "poolgate.changesMarksOnly" -}}
+- expression: |-
+    request.operation != 'UPDATE' || variables.kind != 'nodes'
+    || dyn(object).?spec == dyn(oldObject).?spec
+    && variables.changedLabels.all(key, key == 'poolgate.dev/held')
+    && variables.changedAnnotations.all(key,
+      key in ['poolgate.dev/held-for', 'karpenter.sh/do-not-disrupt', 'karpenter.sh/do-not-repair'])
+  message: this account changes the marks of a node and nothing else
+{{- end }}
+
+{{- define "poolgate.changesLimitOnly" -}}
+- expression: |-
+    request.operation != 'UPDATE' || variables.kind != 'nodepools'
+    || variables.changedLabels == [] && variables.changedAnnotations == []
+    && dyn(object).spec.all(key, key == 'limits' || oldObject.spec[?key] == object.spec[?key])
+    && dyn(oldObject).spec.all(key, key == 'limits' || oldObject.spec[?key] == object.spec[?key])
+    && dyn(object).spec.?limits.orValue({}).all(key,
+      key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
+    && dyn(oldObject).spec.?limits.orValue({}).all(key,
+      key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
+  message: this account changes limits.nodes of a NodePool and nothing else
+{{- end }}
+
 {{- /* Why a NodeClaim may be deleted, as variables of both fences. The account cannot write a status. */ -}}
 {{- define "poolgate.deletionReasons" -}}
 - name: trueConditions
