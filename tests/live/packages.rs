@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::support::chart::{
-    CHART, DEPLOYMENTS, MANIFESTS, Objects, SERVICE_MONITOR, build, built, charted, container, expect_same,
-    objects, pod, strict_overlay, template, template_undecided, with_overlay,
+    CHART, DEPLOYMENTS, MANIFESTS, OF_HELM, Objects, SERVICE_MONITOR, build, built, charted, container,
+    expect_same, objects, pod, strict_overlay, template, template_undecided, with_overlay,
 };
 use crate::support::files::directory;
 
@@ -50,9 +50,20 @@ fn without_sources(rendered: &str) -> String {
         let (first, rest) = document.split_once('\n')?;
         first
             .starts_with("# Source: ")
-            .then(|| format!("{}\n", rest.trim_matches('\n')))
+            .then(|| format!("{}\n", without_labels_of_helm(rest.trim_matches('\n'))))
     });
     documents.collect::<Vec<_>>().join("---\n")
+}
+
+/// A document without the lines of the labels that only Helm sets.
+fn without_labels_of_helm(document: &str) -> String {
+    let is_of_helm = |line: &&str| {
+        OF_HELM
+            .iter()
+            .any(|label| line.trim_start().starts_with(&format!("{label}: ")))
+    };
+    let lines: Vec<_> = document.lines().filter(|line| !is_of_helm(line)).collect();
+    lines.join("\n")
 }
 
 /// The names of the YAML files in a directory, and their texts.
@@ -381,11 +392,7 @@ fn what_cleans_up_after_a_reconciler_is_part_of_every_profile() {
     ] {
         let charted = charted(&[&format!("--set=profile={profile}")]);
         assert_eq!(parts(&charted), gate, "{profile}");
-        assert_eq!(
-            parts(&built(&Path::new(MANIFESTS).join(directory))),
-            gate,
-            "{profile}"
-        );
+        expect_same(&parts(&built(&Path::new(MANIFESTS).join(directory))), &gate);
         let reconciler = charted.contains_key("Deployment poolgate-system poolgate-reconciler");
         assert_eq!(reconciler, profile == "gate");
     }
@@ -485,13 +492,45 @@ fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
 }
 
 #[test]
-fn every_object_says_that_it_belongs_to_poolgate() {
-    let all = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
+fn every_object_says_what_it_belongs_to_and_is_selected_by_what_never_changes() {
+    let all = [
+        "--set=profile=gate-strict",
+        "--set=gateStrict.pools={licensed}",
+        "--set=commonLabels.team=platform",
+    ];
     for from in ["cert-manager", "poolgate"] {
         let from = format!("--set=certificates.from={from}");
         for (name, object) in objects(&template(&[&all[..], &BESIDE, &[&from]].concat()).success()) {
-            let part_of = &object["metadata"]["labels"]["app.kubernetes.io/part-of"];
-            assert_eq!(part_of, "poolgate", "{name}");
+            let labels = &object["metadata"]["labels"];
+            for (label, value) in [
+                ("app.kubernetes.io/name", "poolgate"),
+                ("app.kubernetes.io/instance", "poolgate"),
+                ("app.kubernetes.io/part-of", "poolgate"),
+                ("app.kubernetes.io/version", env!("CARGO_PKG_VERSION")),
+                ("app.kubernetes.io/managed-by", "Helm"),
+                ("helm.sh/chart", concat!("poolgate-", env!("CARGO_PKG_VERSION"))),
+                ("team", "platform"),
+            ] {
+                assert_eq!(labels[label], value, "{name}: {label}");
+            }
+            assert!(labels["app.kubernetes.io/component"].is_string(), "{name}");
+            if name.starts_with("Deployment ") {
+                let pods = &object["spec"]["template"]["metadata"]["labels"];
+                let selected = object["spec"]["selector"]["matchLabels"]
+                    .as_object()
+                    .expect("a selector");
+                let by: Vec<_> = selected.keys().collect();
+                let never_change =
+                    ["component", "instance", "name"].map(|label| format!("app.kubernetes.io/{label}"));
+                assert_eq!(by, never_change.iter().collect::<Vec<_>>(), "{name}");
+                for (label, value) in selected {
+                    assert_eq!(&pods[label], value, "{name}: {label}");
+                }
+                assert_eq!(
+                    (&pods["team"], &pods["helm.sh/chart"]),
+                    (&json!("platform"), &Value::Null)
+                );
+            }
         }
     }
 }

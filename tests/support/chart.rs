@@ -130,7 +130,10 @@ pub(crate) fn built(directory: &Path) -> Objects {
     objects
 }
 
-/// Fails unless both ways install the same.
+/// The labels that only Helm sets.
+pub(crate) const OF_HELM: [&str; 2] = ["app.kubernetes.io/managed-by", "helm.sh/chart"];
+
+/// Fails unless both ways install the same, but for the labels that only Helm sets.
 #[track_caller]
 pub(crate) fn expect_same(built: &Objects, charted: &Objects) {
     assert_eq!(
@@ -138,6 +141,11 @@ pub(crate) fn expect_same(built: &Objects, charted: &Objects) {
         charted.keys().collect::<Vec<_>>()
     );
     for (name, object) in built {
-        assert_eq!(object, &charted[name], "{name}");
+        let mut charted = charted[name].clone();
+        for label in OF_HELM {
+            let labels = charted["metadata"]["labels"].as_object_mut().expect("labels");
+            assert!(labels.remove(label).is_some(), "{name}: {label}");
+        }
+        assert_eq!(object, &charted, "{name}");
     }
 }

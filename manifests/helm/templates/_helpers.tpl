@@ -64,18 +64,46 @@ Set one of these (docs/security.md, Who may ask, has an example for each kind of
 {{- end -}}
 {{- end }}
 
-{{- /* Metadata of an object in the namespace. Of (root, name). */ -}}
+{{- /* Metadata of an object in the namespace. Of (root, name, component). */ -}}
 {{- define "poolgate.namespaced" -}}
 name: {{ .name }}
 namespace: {{ .root.Release.Namespace }}
-{{ include "poolgate.labels" .name }}
+{{ include "poolgate.labels" . }}
 {{- end }}
 
-{{- /* manifests/uninstall finds all objects of poolgate by part-of. Of a name. */ -}}
+{{- /* The labels that never change, by which pods are selected. Of (root, component). */ -}}
+{{- define "poolgate.selector" -}}
+{{ include "poolgate.anyComponent" .root }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "poolgate.anyComponent" -}}
+app.kubernetes.io/name: poolgate
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- /* The labels of an object: manifests/uninstall finds all of poolgate by part-of. Of (root, component). */ -}}
 {{- define "poolgate.labels" -}}
 labels:
-  app.kubernetes.io/name: {{ . }}
+  {{- include "poolgate.selector" . | nindent 2 }}
   app.kubernetes.io/part-of: poolgate
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion }}
+  app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+  helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* The labels of pods: without what a new chart of the same program changes, which would restart them. Of (root, component). */ -}}
+{{- define "poolgate.podLabels" -}}
+labels:
+  {{- include "poolgate.selector" . | nindent 2 }}
+  app.kubernetes.io/part-of: poolgate
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . | indent 2 }}
+{{- end }}
 {{- end }}
 
 {{- /* A ServiceAccount as the subject of a binding. Of (root, name). */ -}}
@@ -191,14 +219,14 @@ topologySpreadConstraints:
     matchLabelKeys: [pod-template-hash]
     labelSelector:
       matchLabels:
-        app.kubernetes.io/name: {{ .name }}
+        {{- include "poolgate.selector" . | nindent 8 }}
   - topologyKey: topology.kubernetes.io/zone
     maxSkew: 1
     whenUnsatisfiable: {{ .root.Values.topologySpread.zone }}
     matchLabelKeys: [pod-template-hash]
     labelSelector:
       matchLabels:
-        app.kubernetes.io/name: {{ .name }}
+        {{- include "poolgate.selector" . | nindent 8 }}
 {{- end }}
 
 {{- define "poolgate.container" -}}
@@ -275,7 +303,7 @@ spec:
   replicas: {{ .values.replicas }}
   selector:
     matchLabels:
-      app.kubernetes.io/name: {{ .name }}
+      {{- include "poolgate.selector" . | nindent 6 }}
   strategy:
     type: RollingUpdate
     rollingUpdate:
@@ -290,7 +318,7 @@ spec:
       {{- end }}
   template:
     metadata:
-      {{- include "poolgate.labels" .name | nindent 6 }}
+      {{- include "poolgate.podLabels" . | nindent 6 }}
     spec:
       {{- include "poolgate.pod" (dict "root" .root "account" .name "readsSecret" true) | nindent 6 }}
       # 10 s of serving while endpoints and keep-alive connections move to other pods, 20 s to drain, 10 s of
@@ -369,7 +397,7 @@ metadata:
   {{- include "poolgate.namespaced" . | nindent 2 }}
 spec:
   selector:
-    app.kubernetes.io/name: {{ .name }}
+    {{- include "poolgate.selector" . | nindent 4 }}
   ports:
     - name: https
       port: 443
@@ -389,7 +417,7 @@ spec:
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
-      app.kubernetes.io/name: {{ .name }}
+      {{- include "poolgate.selector" . | nindent 6 }}
 {{- end }}
 
 {{- /* Which requests about NodePools are checked: the same in both configurations. They skip requests about which no rule can
@@ -416,7 +444,7 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata:
   name: {{ .name }}
-  {{- include "poolgate.labels" "poolgate-gate" | nindent 2 }}
+  {{- include "poolgate.labels" (dict "root" .root "component" "gate") | nindent 2 }}
   {{- include "poolgate.webhookAnnotations" .root }}
 webhooks:
   - name: {{ .webhook }}
@@ -547,8 +575,7 @@ backoffLimit: {{ .backoffLimit }}
 activeDeadlineSeconds: 240
 template:
   metadata:
-    labels:
-      app.kubernetes.io/name: poolgate-unhold
+    {{- include "poolgate.podLabels" (dict "root" .root "component" "unhold") | nindent 4 }}
   spec:
     {{- include "poolgate.pod" (dict "root" .root "account" .account "readsSecret" false "leaving" .leaving) | nindent 4 }}
     restartPolicy: Never
