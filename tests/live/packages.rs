@@ -595,6 +595,154 @@ fn every_pod_has_the_image_and_its_secrets_and_the_place_that_the_values_say() {
     );
 }
 
+/// What each component can be given, and what it then has.
+#[test]
+fn what_a_component_is_given_its_pods_have_and_no_others() {
+    let gate = ["--set=profile=gate"];
+    let plain = charted(&gate);
+    let components = [
+        ("admission", "poolgate"),
+        ("gate", "poolgate-gate"),
+        ("reconciler", "poolgate-reconciler"),
+        ("certificates", "poolgate-certificates"),
+    ];
+    for (component, deployment) in components {
+        let own = json!({
+            "resources": {"requests": {"cpu": "7m"}},
+            "affinity": {"podAffinity": {}},
+            "nodeSelector": {"pool": "own"},
+            "tolerations": [{"key": "own", "operator": "Exists"}],
+            "topologySpreadConstraints": [{"topologyKey": "rack", "maxSkew": 2, "whenUnsatisfiable": "ScheduleAnyway"}],
+            "priorityClassName": "own",
+            "podAnnotations": {"own": "annotation"},
+            "podLabels": {"own": "label"},
+            "extraArgs": ["--no-such-flag"],
+            "extraEnv": [{"name": "OWN", "value": "variable"}],
+            "serviceAccount": {"name": "own", "annotations": {"role": "own"}},
+            "replicas": 1,
+        });
+        let own = format!("--set-json={component}={own}");
+        let objects = charted(&[&gate[..], &["--set=commonLabels.team=platform", &own]].concat());
+        let of = |deployment: &str| &objects[&format!("Deployment poolgate-system {deployment}")]["spec"];
+        let (spec, container) = (pod(&objects, deployment), container(&objects, deployment));
+        let selected = &of(deployment)["selector"]["matchLabels"];
+        for (found, expected) in [
+            (&of(deployment)["replicas"], json!(1)),
+            (&container["resources"]["requests"]["cpu"], json!("7m")),
+            (
+                &spec["affinity"],
+                json!({"podAffinity": {}, "nodeAffinity": null}),
+            ),
+            (&spec["nodeSelector"], json!({"pool": "own"})),
+            (
+                &spec["tolerations"],
+                json!([{"key": "own", "operator": "Exists"}]),
+            ),
+            (
+                &spec["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"],
+                selected.clone(),
+            ),
+            (
+                &spec["topologySpreadConstraints"][0]["topologyKey"],
+                json!("rack"),
+            ),
+            (&spec["priorityClassName"], json!("own")),
+            (&spec["serviceAccountName"], json!("own")),
+            (&container["env"], json!([{"name": "OWN", "value": "variable"}])),
+        ] {
+            let expected = without_nulls(&expected);
+            assert_eq!(found, &expected, "{component}");
+        }
+        let arguments = container["args"].as_array().expect("arguments");
+        assert_eq!(arguments.last(), Some(&json!("--no-such-flag")), "{component}");
+        let metadata = &of(deployment)["template"]["metadata"];
+        assert_eq!(metadata["annotations"], json!({"own": "annotation"}));
+        assert_eq!(
+            (&metadata["labels"]["own"], &metadata["labels"]["team"]),
+            (&json!("label"), &json!("platform"))
+        );
+        let account = &objects["ServiceAccount poolgate-system own"];
+        assert_eq!(account["metadata"]["annotations"], json!({"role": "own"}));
+        assert!(!objects.contains_key(&format!("ServiceAccount poolgate-system {deployment}")));
+        // Whoever binds rights to the account, fences it, or gives it a priority level names the new one.
+        for (name, object) in &objects {
+            let text = object.to_string();
+            let old = [
+                format!("\"name\":\"{deployment}\",\"namespace\":\"poolgate-system\"}}]"),
+                format!("endsWith(':{deployment}')"),
+                format!("\"serviceAccount\":{{\"name\":\"{deployment}\""),
+            ];
+            assert!(old.iter().all(|old| !text.contains(old)), "{name}: {text}");
+        }
+        for (_, other) in components.iter().filter(|(other, _)| *other != component) {
+            assert_eq!(pod(&objects, other), pod(&plain, other), "{component}: {other}");
+        }
+    }
+}
+
+/// An object without its fields that are null.
+fn without_nulls(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
+}
+
+/// OpenShift gives each namespace its own range of users and groups, and rejects pods that ask for others.
+#[test]
+fn no_pod_asks_for_a_user_and_each_refuses_to_be_root() {
+    for (name, object) in charted(&["--set=profile=gate"]) {
+        let text = object.to_string();
+        for field in ["runAsUser", "runAsGroup", "fsGroup"] {
+            assert!(!text.contains(field), "{name} has {field}");
+        }
+        if name.starts_with("Deployment ") || name.starts_with("CronJob ") {
+            assert!(text.contains("\"runAsNonRoot\":true"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_parent_chart_may_leave_everything_out() {
+    let rendered = template(&["--set=enabled=false", "--set=profile=gate-strict"]).success();
+    assert_eq!(objects(&rendered), Objects::new());
+}
+
+#[test]
+fn what_is_set_for_the_whole_chart_is_in_every_pod_and_webhook() {
+    let objects = charted(&[
+        "--set=profile=gate",
+        "--set=image.registry=registry.example.com",
+        "--set=logLevel=warn\\,poolgate=debug",
+        "--set=logFormat=text",
+        "--set=revisionHistoryLimit=2",
+        "--set=admission.timeoutSeconds=5",
+        "--set=gate.timeoutSeconds=4",
+    ]);
+    let version = env!("CARGO_PKG_VERSION");
+    for deployment in DEPLOYMENTS {
+        let container = container(&objects, deployment);
+        assert_eq!(
+            container["image"],
+            format!("registry.example.com/poolgate:{version}")
+        );
+        let arguments = container["args"].as_array().expect("arguments");
+        for flag in ["--log-level=warn,poolgate=debug", "--log-format=text"] {
+            assert!(arguments.contains(&json!(flag)), "{deployment}: {arguments:?}");
+        }
+        let spec = &objects[&format!("Deployment poolgate-system {deployment}")]["spec"];
+        assert_eq!(spec["revisionHistoryLimit"], 2, "{deployment}");
+    }
+    for (name, object) in objects
+        .iter()
+        .filter(|(name, _)| name.contains("WebhookConfiguration"))
+    {
+        let seconds = if name.ends_with("-gate") { 4 } else { 5 };
+        assert_eq!(object["webhooks"][0]["timeoutSeconds"], seconds, "{name}");
+    }
+}
+
 #[test]
 fn an_exempt_pool_needs_poolgate_for_nothing_that_makes_nodes() {
     let strict = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];

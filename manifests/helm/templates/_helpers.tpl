@@ -95,22 +95,55 @@ labels:
 {{- end }}
 {{- end }}
 
-{{- /* The labels of pods: without what a new chart of the same program changes, which would restart them. Of (root, component). */ -}}
-{{- define "poolgate.podLabels" -}}
+{{- /* The metadata of pods: without the labels that a new chart of the same program changes, which would restart them. Of (root,
+component). */ -}}
+{{- define "poolgate.podMetadata" -}}
+{{- $own := index .root.Values .component -}}
 labels:
   {{- include "poolgate.selector" . | nindent 2 }}
   app.kubernetes.io/part-of: poolgate
   app.kubernetes.io/version: {{ .root.Chart.AppVersion }}
-{{- with .root.Values.commonLabels }}
+{{- with merge (deepCopy $own.podLabels) .root.Values.commonLabels }}
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- with $own.podAnnotations }}
+annotations:
 {{ toYaml . | indent 2 }}
 {{- end }}
 {{- end }}
 
-{{- /* A ServiceAccount as the subject of a binding. Of (root, name). */ -}}
+{{- /* The name of a component's ServiceAccount. Of (root, component). */ -}}
+{{- define "poolgate.account" -}}
+{{- $own := index .root.Values .component -}}
+{{- $own.serviceAccount.name | default (ternary "poolgate" (printf "poolgate-%s" .component) (eq .component "admission")) -}}
+{{- end }}
+
+{{- /* Of (root, component). */ -}}
+{{- define "poolgate.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  {{- include "poolgate.namespaced" (set . "name" (include "poolgate.account" .)) | nindent 2 }}
+{{- $own := index .root.Values .component }}
+{{- with $own.serviceAccount.annotations }}
+  annotations:
+{{ toYaml . | indent 4 }}
+{{- end }}
+automountServiceAccountToken: false
+{{- end }}
+
+{{- /* A value of a component, else the one of the same name for all. Of (root, component, value). */ -}}
+{{- define "poolgate.either" -}}
+{{- $own := index .root.Values .component .value }}
+{{- if kindIs "invalid" $own }}{{ $own = index .root.Values .value }}{{ end }}
+{{- with $own }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{- /* A component's ServiceAccount, or the one of a name, as the subject of a binding. Of (root, component or name). */ -}}
 {{- define "poolgate.subject" -}}
 subjects:
   - kind: ServiceAccount
-    name: {{ .name }}
+    name: {{ if .name }}{{ .name }}{{ else }}{{ include "poolgate.account" . }}{{ end }}
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 
@@ -158,13 +191,14 @@ clientConfig:
 {{- end }}
 
 {{- define "poolgate.image" -}}
-{{- with .Values.image }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end -}}
+{{- with .Values.image }}{{ with .registry }}{{ . }}/{{ end }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end -}}
 {{- end }}
 
-{{- /* What every pod has. Of (root, account, readsSecret, leaving: whether it runs after the release is deleted). */ -}}
+{{- /* What every pod has. Of (root, component, account: if it is another one than the component's, leaving: whether it runs after
+the release is deleted). */ -}}
 {{- define "poolgate.pod" -}}
 {{- with .root.Values -}}
-serviceAccountName: {{ $.account }}
+serviceAccountName: {{ if $.account }}{{ $.account }}{{ else }}{{ include "poolgate.account" $ }}{{ end }}
 # For the rights in rbac.yaml.
 automountServiceAccountToken: true
 # Service links would set POOLGATE_PORT and the like, and POOLGATE_… variables are poolgate's flags.
@@ -173,60 +207,46 @@ enableServiceLinks: false
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if and .priorityClassName (not $.leaving) }}
-priorityClassName: {{ .priorityClassName }}
+{{- if not $.leaving }}
+{{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "priorityClassName") }}
+priorityClassName: {{ . }}
+{{- end }}
 {{- end }}
 {{- if .hostNetwork.enabled }}
 hostNetwork: true
 {{- end }}
+# The image has a user, by its number (65532). None is named here: OpenShift gives each namespace a range of its own.
 securityContext:
   runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  {{- if $.readsSecret }}
-  # Lets the user above read the Secret volume, whose files are root's with mode 0440.
-  fsGroup: 65532
-  {{- end }}
   seccompProfile:
     type: RuntimeDefault
-{{- with .affinity }}
+{{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "affinity") }}
 # By default not on a node that Karpenter created: if no pool can get nodes, a fix of a pool needs an answer from
 # poolgate, and poolgate would wait for a node. The reconciler might hold or delete the node on which it runs.
 affinity:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
-{{- with .nodeSelector }}
+{{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "nodeSelector") }}
 nodeSelector:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
-{{- with .tolerations }}
+{{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "tolerations") }}
 # The nodes that Karpenter does not create are the few system nodes, which are often tainted.
 tolerations:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 {{- end }}
 {{- end }}
 
-{{- /* How the pods of a server are spread. Of (root, name). */ -}}
+{{- /* How the pods of a component are spread. Of (root, component). */ -}}
 {{- define "poolgate.spread" -}}
+{{- with include "poolgate.either" (dict "root" .root "component" .component "value" "topologySpreadConstraints") -}}
+# With a single node all replicas still start: there is no skew with one domain.
 topologySpreadConstraints:
-  - topologyKey: kubernetes.io/hostname
-    maxSkew: 1
-    # With a single node both replicas still start: there is no skew with one domain.
-    whenUnsatisfiable: {{ .root.Values.topologySpread.hostname }}
-    # A cordoned or failed node gets no pod and must not count as an empty one.
-    nodeTaintsPolicy: Honor
-    matchLabelKeys: [pod-template-hash]
-    labelSelector:
-      matchLabels:
-        {{- include "poolgate.selector" . | nindent 8 }}
-  - topologyKey: topology.kubernetes.io/zone
-    maxSkew: 1
-    whenUnsatisfiable: {{ .root.Values.topologySpread.zone }}
-    matchLabelKeys: [pod-template-hash]
-    labelSelector:
-      matchLabels:
-        {{- include "poolgate.selector" . | nindent 8 }}
+  {{- range fromYamlArray . }}
+  - {{ toYaml (merge . (dict "labelSelector" (dict "matchLabels" (include "poolgate.selector" $ | fromYaml)))) | nindent 4 | trim }}
+  {{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "poolgate.container" -}}
@@ -272,7 +292,11 @@ readinessProbe:
 - --policy=/etc/poolgate/policy/policy.yaml
 - --policy-optional
 {{- end }}
-- --log-format=json
+{{- end }}
+
+{{- define "poolgate.logArgs" -}}
+- --log-format={{ .Values.logFormat }}
+- {{ printf "--log-level=%s" .Values.logLevel | toYaml }}
 {{- end }}
 
 {{- define "poolgate.policyMount" -}}
@@ -289,7 +313,7 @@ readinessProbe:
     optional: true
 {{- end }}
 
-{{- /* A webhook server. Of (root, name, values, command, args, https, probe). */ -}}
+{{- /* A webhook server. Of (root, name, component, command, args, https, probe). */ -}}
 {{- define "poolgate.server" -}}
 {{- $clients := .root.Values.clientCertificates }}
 {{- if and $clients.names (not $clients.caConfigMap) }}
@@ -300,7 +324,9 @@ kind: Deployment
 metadata:
   {{- include "poolgate.namespaced" . | nindent 2 }}
 spec:
-  replicas: {{ .values.replicas }}
+  {{- $own := index .root.Values .component }}
+  replicas: {{ $own.replicas }}
+  revisionHistoryLimit: {{ .root.Values.revisionHistoryLimit }}
   selector:
     matchLabels:
       {{- include "poolgate.selector" . | nindent 6 }}
@@ -318,13 +344,15 @@ spec:
       {{- end }}
   template:
     metadata:
-      {{- include "poolgate.podLabels" . | nindent 6 }}
+      {{- include "poolgate.podMetadata" . | nindent 6 }}
     spec:
-      {{- include "poolgate.pod" (dict "root" .root "account" .name "readsSecret" true) | nindent 6 }}
+      {{- include "poolgate.pod" (dict "root" .root "component" .component) | nindent 6 }}
       # 10 s of serving while endpoints and keep-alive connections move to other pods, 20 s to drain, 10 s of
       # reserve.
       terminationGracePeriodSeconds: 40
-      {{- include "poolgate.spread" . | nindent 6 }}
+      {{- with include "poolgate.spread" . }}
+      {{- . | nindent 6 }}
+      {{- end }}
       containers:
         - {{ include "poolgate.container" .root | indent 10 | trim }}
           args:
@@ -335,6 +363,7 @@ spec:
             - --tls-cert=/etc/poolgate/tls/tls.crt
             - --tls-key=/etc/poolgate/tls/tls.key
             {{- include "poolgate.policyArgs" (dict "required" .policyRequired) | nindent 12 }}
+            {{- include "poolgate.logArgs" .root | nindent 12 }}
             {{- if .root.Values.hostNetwork.enabled }}
             - --listen={{ .https }}
             - --probe-listen={{ .probe }}
@@ -348,6 +377,13 @@ spec:
             - --client-name={{ . }}
             {{- end }}
             {{- end }}
+            {{- with $own.extraArgs }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          {{- with $own.extraEnv }}
+          env:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
           ports:
             - name: https
               containerPort: {{ .https }}
@@ -357,7 +393,7 @@ spec:
           # No CPU limit: a throttled server stalls for up to 100 ms at a time, and kubectl and Karpenter
           # wait for it. The memory limit bounds what a flood of large requests can take from the node.
           resources:
-            {{- toYaml .values.resources | nindent 12 }}
+            {{- toYaml $own.resources | nindent 12 }}
           {{- include "poolgate.containerSecurity" . | nindent 10 }}
           volumeMounts:
             # The whole directory: a subPath mount would never see a renewed certificate.
@@ -374,7 +410,8 @@ spec:
         - name: tls
           secret:
             secretName: poolgate-tls
-            defaultMode: 0440
+            # The user of the pod, whichever it is, reads the files, which are root's. No other pod has this volume.
+            defaultMode: 0444
             # The Secret may be there before its content: the pod waits until both files are in it.
             items:
               - key: tls.crt
@@ -462,7 +499,7 @@ webhooks:
     # It writes reservations into a ledger, but not for a dry run.
     sideEffects: NoneOnDryRun
     # The gate answers after at most four fifths of it, decided or not.
-    timeoutSeconds: 3
+    timeoutSeconds: {{ .root.Values.gate.timeoutSeconds }}
     matchConditions:
       - name: not-being-deleted
         expression: >-
@@ -575,9 +612,9 @@ backoffLimit: {{ .backoffLimit }}
 activeDeadlineSeconds: 240
 template:
   metadata:
-    {{- include "poolgate.podLabels" (dict "root" .root "component" "unhold") | nindent 4 }}
+    {{- include "poolgate.podMetadata" (dict "root" .root "component" "unhold") | nindent 4 }}
   spec:
-    {{- include "poolgate.pod" (dict "root" .root "account" .account "readsSecret" false "leaving" .leaving) | nindent 4 }}
+    {{- include "poolgate.pod" (dict "root" .root "component" "unhold" "account" .account "leaving" .leaving) | nindent 4 }}
     restartPolicy: Never
     containers:
       - {{ include "poolgate.container" .root | indent 8 | trim }}
@@ -587,12 +624,15 @@ template:
           {{- with .args }}
           {{- toYaml . | nindent 10 }}
           {{- end }}
-          - --log-format=json
+          {{- include "poolgate.logArgs" .root | nindent 10 }}
+          {{- with .root.Values.unhold.extraArgs }}
+          {{- toYaml . | nindent 10 }}
+          {{- end }}
+        {{- with .root.Values.unhold.extraEnv }}
+        env:
+          {{- toYaml . | nindent 10 }}
+        {{- end }}
         resources:
-          requests:
-            cpu: 10m
-            memory: 32Mi
-          limits:
-            memory: 128Mi
+          {{- toYaml .root.Values.unhold.resources | nindent 10 }}
         {{- include "poolgate.containerSecurity" . | nindent 8 }}
 {{- end }}

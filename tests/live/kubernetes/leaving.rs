@@ -156,8 +156,17 @@ impl Cluster {
 
 #[track_caller]
 fn expect_same(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>, what: &str) {
-    let names = |objects: &BTreeMap<String, Value>| objects.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(before), names(after), "{what}");
+    let only_in = |some: &BTreeMap<String, Value>, others: &BTreeMap<String, Value>| -> Vec<String> {
+        some.keys()
+            .filter(|name| !others.contains_key(*name))
+            .cloned()
+            .collect()
+    };
+    let (gone, left) = (only_in(before, after), only_in(after, before));
+    assert!(
+        gone.is_empty() && left.is_empty(),
+        "{what}: {gone:?} are gone, {left:?} are left"
+    );
     for (name, object) in before {
         assert_eq!(object, &after[name], "{what}: {name}");
     }
