@@ -2,13 +2,16 @@
 //! shipped, and processes that are started as the manifests say. What stands for the Service, the kubelet and the image is
 //! in `support`.
 
+use std::thread;
+
 use serde_json::{Value, json};
 
 use crate::support::chart::MANIFESTS;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::full::full;
-use crate::support::kubelet::Pod;
+use crate::support::kubelet::{Pod, run_pod};
 use crate::support::nodepool::node_pool;
 use crate::support::process::Outcome;
 use crate::support::readme::{block, block_of};
@@ -18,6 +21,7 @@ use crate::support::wait::wait_for;
 
 const OPERATIONS: &str = include_str!("../../../docs/operations.md");
 const NAMESPACE: &str = "poolgate-system";
+const TEST: &str = "/api/v1/namespaces/poolgate-system/pods/poolgate-test";
 
 /// What the mistake in `docs/examples/frozen.yaml` is called.
 const RULE: &str = "[schedule-never-fires]";
@@ -59,6 +63,28 @@ fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize
     };
     drop(keeper);
     (warned, denied, pod.expect("a pod"))
+}
+
+/// Runs `helm test`, and what a kubelet would run of it.
+fn test_release(plane: &ControlPlane) -> Outcome {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let client = Client::of(plane);
+            let mut pod = wait_for("the pod of the test", || {
+                client.get(TEST).filter(|pod| pod["status"]["phase"] == "Pending")
+            });
+            let ran = run_pod(plane, NAMESPACE, &pod["spec"]);
+            let phase = if ran.status.success() {
+                "Succeeded"
+            } else {
+                "Failed"
+            };
+            pod["status"]["phase"] = json!(phase);
+            client.replace(&format!("{TEST}/status"), &pod);
+        });
+        let command = format!("helm test poolgate --namespace {NAMESPACE}");
+        shell(workplace().path(), Some(plane.kubeconfig()), &command)
+    })
 }
 
 fn create(plane: &ControlPlane, pool: &str) -> Outcome {
@@ -103,7 +129,12 @@ fn helm_leads_to_the_first_warning_and_the_first_denial() {
     all.extend(lines(block("sh", "helm upgrade poolgate ")));
     let (warned, denied, pod) = follow(&plane, &services, &all);
     assert_eq!((warned, denied), (2, 4), "{all:?}");
+    let passed = test_release(&plane);
+    assert!(passed.status.success(), "{passed:?}");
     fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[2]));
+    // No pod is left.
+    let failed = test_release(&plane);
+    assert!(!failed.status.success(), "{failed:?}");
 }
 
 #[test]
