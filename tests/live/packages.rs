@@ -6,11 +6,12 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use poolgate_core::manifest::{Limits, parse};
 use serde_json::{Value, json};
 
 use crate::support::chart::{
     CHART, DEPLOYMENTS, MANIFESTS, OF_HELM, Objects, SERVICE_MONITOR, build, built, charted, container,
-    expect_same, objects, pod, strict_overlay, template, template_undecided, with_overlay,
+    expect_same, lint, objects, pod, strict_overlay, template, template_undecided, with_overlay,
 };
 use crate::support::files::directory;
 
@@ -593,6 +594,56 @@ fn every_pod_has_the_image_and_its_secrets_and_the_place_that_the_values_say() {
         !objects.keys().any(|name| name.starts_with("ResourceQuota")),
         "no priority, no quota"
     );
+}
+
+/// The values that a schema names.
+fn names(schema: &Value, prefix: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (key, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let name = [prefix, key].concat();
+        all.extend(names(schema, &format!("{name}/")));
+        all.push(name);
+    }
+    all
+}
+
+#[test]
+fn every_value_at_once_passes_lint_and_renders() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/chart/every-value.yaml");
+    let text = fs::read_to_string(file).expect("values");
+    let set = parse(&text, &Limits::default())
+        .next()
+        .expect("values")
+        .into_value();
+    let schema = fs::read_to_string(format!("{CHART}/values.schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&schema).expect("the schema");
+    // Helm's own, for parent charts.
+    for name in names(&schema, "").iter().filter(|name| *name != "global") {
+        assert!(
+            set.pointer(&format!("/{name}")).is_some(),
+            "{file} does not set {name}"
+        );
+    }
+    let values = format!("--values={file}");
+    let authority = "--set=certificates.from=secret,certificates.caBundle=-----BEGIN CERTIFICATE-----";
+    for others in [
+        &[][..],
+        &[
+            "--set=certificates.from=cert-manager,ledgers.createNamespace=true,podDisruptionBudget.enabled=true",
+        ],
+        &[
+            authority,
+            "--set=monitoring.podMonitor.enabled=false,monitoring.serviceMonitor.enabled=true",
+        ],
+        &["--set=reconciler.fence=true,unhold.fence=true,reconciler.repair=true"],
+    ] {
+        let values = [&[&*values], others].concat();
+        lint(&values).success();
+        let objects = objects(&template(&values).success());
+        for (name, object) in &objects {
+            assert_eq!(object["metadata"]["labels"]["team"], "platform", "{name}");
+        }
+    }
 }
 
 /// What each component can be given, and what it then has.

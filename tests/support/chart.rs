@@ -37,6 +37,14 @@ pub(crate) fn template_undecided(arguments: &[&str]) -> Outcome {
     run(command.args(arguments).env("HOME", home.path()), "")
 }
 
+/// Runs `helm lint` on the chart with more arguments.
+pub(crate) fn lint(arguments: &[&str]) -> Outcome {
+    let home = directory(&[]);
+    let mut command = Command::new(program("helm"));
+    command.args(["lint", "--strict", CHART]);
+    run(command.args(arguments).env("HOME", home.path()), "")
+}
+
 /// What the chart installs with these arguments.
 #[track_caller]
 pub(crate) fn charted(arguments: &[&str]) -> Objects {
