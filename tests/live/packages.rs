@@ -740,7 +740,7 @@ fn without_nulls(object: &Value) -> Value {
     object
 }
 
-/// OpenShift gives each namespace its own range of users and groups, and rejects pods that ask for others.
+/// `OpenShift` gives each namespace its own range of users and groups, and rejects pods that ask for others.
 #[test]
 fn no_pod_asks_for_a_user_and_each_refuses_to_be_root() {
     for (name, object) in charted(&["--set=profile=gate"]) {
