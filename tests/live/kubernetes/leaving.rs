@@ -22,6 +22,9 @@ const NAMESPACE: &str = "poolgate-system";
 const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers";
 /// On a node of a pool with room.
 const USERS_MARK: &str = "karpenter.sh/do-not-disrupt";
+const RECONCILER: &str = "/apis/apps/v1/namespaces/poolgate-system/deployments/poolgate-reconciler";
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
+const CRON_JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/cronjobs/poolgate-unhold";
 const JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/jobs/poolgate-leaving";
 
 /// A cluster with a full pool and one with room, whose nodes have no marks but a user's.
@@ -211,6 +214,49 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
         cluster.run(uninstall);
         expect_same(&before, &cluster.everything(), install);
     }
+}
+
+#[test]
+fn who_steps_back_from_gate_has_the_marks_removed_by_what_stays() {
+    let mut cluster = Cluster::start();
+    let helm = |command: &str| format!("helm {command} poolgate manifests/helm --namespace {NAMESPACE}");
+    let gate = "--create-namespace --set profile=gate,networkPolicy.enabled=false";
+    cluster.run(&format!("{} {gate}", helm("install")));
+    cluster.live();
+    cluster.marked_for_repair();
+    let client = Client::of(&cluster.plane);
+    let clean_up = |cluster: &Cluster| {
+        // Where a kubelet would: the pod of the CronJob, by the rights that it has left.
+        let job = client.get(CRON_JOB).expect("a CronJob")["spec"]["jobTemplate"].clone();
+        let ran = run_job(&cluster.plane, NAMESPACE, &job);
+        assert!(ran.status.success(), "{ran:?}");
+        ran.stderr
+    };
+    for profile in ["enforce", "observe"] {
+        cluster.run(&format!(
+            "{} --reset-then-reuse-values --set profile={profile}",
+            helm("upgrade")
+        ));
+        assert_eq!(client.get(RECONCILER), None, "{profile}");
+        assert!(
+            clean_up(&cluster).contains("no mark is removed"),
+            "{profile}: it was there just now"
+        );
+    }
+    client.merge(
+        LEASE,
+        &json!({"spec": {"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 1}}),
+    );
+    assert!(clean_up(&cluster).contains("all marks are removed"));
+    cluster.fleet.wait_until_held("full", &[]);
+    let node = cluster.fleet.stored_node("full-a");
+    assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");
+    let users = cluster.fleet.stored_node("users");
+    assert_eq!(
+        users["metadata"]["annotations"],
+        json!({USERS_MARK: "true"}),
+        "{users}"
+    );
 }
 
 #[test]
