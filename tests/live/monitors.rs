@@ -18,9 +18,9 @@ fn expect_selected(selector: &Value, labels: &Value) {
 
 #[test]
 fn a_monitor_finds_the_probe_port_of_every_pod() {
-    let components = "resources: [../gate]\ncomponents: [../../components/service-monitor, ../../components/certificates]\n";
+    let components = "resources: [../gate]\ncomponents: [../../components/service-monitor]\n";
     let (_copy, own) = with_overlay(&[("kustomization.yaml", components)]);
-    let all = ["--set=profile=gate", "--set=certificates.from=poolgate"];
+    let all = ["--set=profile=gate"];
     let objects = charted(&[&all[..], &[SERVICE_MONITOR]].concat());
     expect_same(&built(&own), &objects);
 

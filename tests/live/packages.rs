@@ -4,11 +4,14 @@
 use std::fs;
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use poolgate_core::manifest::{Limits, parse};
 use serde_json::{Value, json};
 
 use crate::support::chart::{
-    CHART, DEPLOYMENTS, MANIFESTS, Objects, SERVICE_MONITOR, build, built, charted, container, expect_same,
-    objects, pod, strict_overlay, template, with_overlay,
+    CHART, DEPLOYMENTS, MANIFESTS, OF_HELM, Objects, SERVICE_MONITOR, build, built, charted, container,
+    expect_same, lint, objects, pod, strict_overlay, template, template_undecided, with_overlay,
 };
 use crate::support::files::directory;
 
@@ -18,16 +21,16 @@ const WRITE: &str = "POOLGATE_WRITE";
 /// What asks for all that is beside the profiles, but for certificates.
 const BESIDE: [&str; 5] = [
     "--set=networkPolicy.enabled=true",
-    "--set=networkPolicy.apiServers={where-the-api-servers-are}",
+    "--set=networkPolicy.from[0].ipBlock.cidr=where-the-api-servers-are",
     "--set=monitoring.podMonitor.enabled=true",
     "--set=monitoring.prometheusRule.enabled=true",
     "--set=monitoring.dashboard.enabled=true",
 ];
 
 /// The folders of templates, and with what the files of the kustomizations are rendered from them.
-const RENDERINGS: [(&[&str], &[&str]); 8] = [
-    (&["base"], &[]),
-    (&["ledgers", "gate", "reconciler"], &["--set=profile=gate"]),
+const RENDERINGS: [(&[&str], &[&str]); 7] = [
+    (&["base", "certificates", "unhold"], &[]),
+    (&["gate", "reconciler"], &["--set=profile=gate"]),
     (
         &["terminate"],
         &["--set=profile=gate", "--set=reconciler.terminate=true"],
@@ -37,7 +40,6 @@ const RENDERINGS: [(&[&str], &[&str]); 8] = [
         &["--set=profile=gate-strict", "--set=gateStrict.pools={names}"],
     ),
     (&["cert-manager"], &["--set=certificates.from=cert-manager"]),
-    (&["certificates"], &["--set=certificates.from=poolgate"]),
     (&["network-policy", "monitoring"], &BESIDE),
     (&["service-monitor"], &[SERVICE_MONITOR]),
 ];
@@ -49,9 +51,20 @@ fn without_sources(rendered: &str) -> String {
         let (first, rest) = document.split_once('\n')?;
         first
             .starts_with("# Source: ")
-            .then(|| format!("{}\n", rest.trim_matches('\n')))
+            .then(|| format!("{}\n", without_labels_of_helm(rest.trim_matches('\n'))))
     });
     documents.collect::<Vec<_>>().join("---\n")
+}
+
+/// A document without the lines of the labels that only Helm sets.
+fn without_labels_of_helm(document: &str) -> String {
+    let is_of_helm = |line: &&str| {
+        OF_HELM
+            .iter()
+            .any(|label| line.trim_start().starts_with(&format!("{label}: ")))
+    };
+    let lines: Vec<_> = document.lines().filter(|line| !is_of_helm(line)).collect();
+    lines.join("\n")
 }
 
 /// The names of the YAML files in a directory, and their texts.
@@ -123,15 +136,25 @@ fn every_profile_is_the_same_by_kustomize_and_by_helm() {
 
 #[test]
 fn every_component_is_what_a_value_asks_for() {
-    for (component, from) in [("cert-manager", "cert-manager"), ("certificates", "poolgate")] {
+    for (certificates, from) in [
+        ("", "certificates.from=poolgate"),
+        (
+            ", ../../components/cert-manager",
+            "certificates.from=cert-manager",
+        ),
+        (
+            ", ../../components/own-certificates",
+            "certificates.from=secret,certificates.caBundleFrom=other",
+        ),
+    ] {
         let components = format!(
-            "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/ledgers, ../../components/gate, \
+            "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/gate, \
              ../../components/gate-observe, ../../components/reconciler, ../../components/terminate, \
              ../../components/network-policy, \
-             ../../components/monitoring, ../../components/{component}]\n"
+             ../../components/monitoring{certificates}]\n"
         );
         let (_copy, own) = with_overlay(&[("kustomization.yaml", &components)]);
-        let from = format!("--set=certificates.from={from}");
+        let from = format!("--set={from}");
         let values = [
             "--set=profile=gate",
             "--set=gate.observe=true",
@@ -182,6 +205,203 @@ fn each_right_on_nodeclaims_is_one_value_and_one_role() {
     let overlay = format!("resources: [../gate]\npatches:\n{}", patches.concat());
     let (_copy, own) = with_overlay(&[("kustomization.yaml", &overlay)]);
     expect_same(&built(&own), &charted(&[gate, without]));
+}
+
+/// One command installs observe with certificates, and nothing installs `enforce` with a `caBundle` that stays empty.
+#[test]
+fn no_profile_that_denies_is_rendered_with_a_ca_bundle_that_nobody_fills() {
+    assert!(charted(&[]).contains_key("Deployment poolgate-system poolgate-certificates"));
+    let own = "--set=certificates.from=secret";
+    for profile in ["enforce", "gate", "gate-strict"] {
+        let profile = format!("--set=profile={profile}");
+        let denied = template(&[own, &profile, "--set=gateStrict.pools={licensed}"]);
+        for said in [
+            "--set-file certificates.caBundle=ca.crt",
+            "--set certificates.caBundleFrom=other",
+        ] {
+            assert!(denied.stderr.contains(said), "{denied:?}");
+        }
+    }
+    let bundles = |values: &[&str]| -> Vec<Value> {
+        let objects = charted(
+            &[
+                &["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"],
+                values,
+            ]
+            .concat(),
+        );
+        let configurations = objects
+            .iter()
+            .filter(|(name, _)| name.contains("WebhookConfiguration"));
+        configurations
+            .map(|(_, object)| object["webhooks"][0]["clientConfig"]["caBundle"].clone())
+            .collect()
+    };
+    let authority = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n";
+    let files = directory(&[("ca.crt", authority)]);
+    let given = format!(
+        "--set-file=certificates.caBundle={}",
+        files.path().join("ca.crt").display()
+    );
+    assert_eq!(
+        bundles(&[own, &given]),
+        vec![json!(STANDARD.encode(authority)); 4]
+    );
+    assert_eq!(
+        bundles(&[own, "--set=certificates.caBundleFrom=other"]),
+        vec![Value::Null; 4]
+    );
+    charted(&[own]);
+    for (values, said) in [
+        (
+            &[own, "--set=certificates.caBundle=YQ=="][..],
+            "is no certificate in PEM",
+        ),
+        (
+            &[own, &given, "--set=certificates.caBundleFrom=other"],
+            "Leave one of them out",
+        ),
+        (&[&given], "belong to certificates.from=secret"),
+    ] {
+        let denied = template(values);
+        assert!(denied.stderr.contains(said), "{denied:?}");
+    }
+}
+
+#[test]
+fn no_gate_is_rendered_until_somebody_says_who_may_ask_it() {
+    for profile in ["observe", "enforce"] {
+        template_undecided(&[&format!("--set=profile={profile}")]).success();
+    }
+    for profile in ["gate", "gate-strict"] {
+        let profile = [
+            &*format!("--set=profile={profile}"),
+            "--set=gateStrict.pools={licensed}",
+        ];
+        let denied = template_undecided(&profile);
+        for said in [
+            "EKS ",
+            "AKS, GKE ",
+            "Cilium ",
+            "kubeadm ",
+            "networkPolicy.enabled=false",
+            "clientCertificates.caConfigMap",
+        ] {
+            assert!(denied.stderr.contains(said), "{denied:?}");
+        }
+        let policy = |values: &[&str]| {
+            let objects = objects(&template_undecided(&[&profile[..], values].concat()).success());
+            objects.get("NetworkPolicy poolgate-system poolgate").cloned()
+        };
+        let (address, pods) = (
+            json!({"ipBlock": {"cidr": "10.0.0.0/28"}}),
+            json!({
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+                "podSelector": {"matchLabels": {"app": "konnectivity-agent"}},
+            }),
+        );
+        for from in [address, pods] {
+            let peers = format!(
+                "--set-json=networkPolicy={}",
+                json!({"enabled": true, "from": [from]})
+            );
+            let policy = policy(&[&peers]).expect("a policy");
+            assert_eq!(policy["spec"]["ingress"][0]["from"], json!([from]));
+        }
+        assert_eq!(policy(&["--set=networkPolicy.enabled=false"]), None);
+        assert_eq!(policy(&["--set=clientCertificates.caConfigMap=clients"]), None);
+    }
+    let empty = template_undecided(&["--set=networkPolicy.enabled=true"]);
+    assert!(empty.stderr.contains("and that is empty"), "{empty:?}");
+}
+
+#[test]
+fn only_clients_with_a_certificate_are_answered_where_that_is_asked_for() {
+    let gate = [
+        "--set=profile=gate",
+        "--set=clientCertificates.caConfigMap=poolgate-client-ca",
+    ];
+    let components = "resources: [../gate]\ncomponents: [../../components/client-certificates]\n";
+    let (_copy, own) = with_overlay(&[("kustomization.yaml", components)]);
+    expect_same(&built(&own), &charted(&gate));
+    let names = charted(
+        &[
+            &gate[..],
+            &["--set=clientCertificates.names={kube-apiserver,other}"],
+        ]
+        .concat(),
+    );
+    for deployment in ["poolgate", "poolgate-gate"] {
+        let arguments = container(&names, deployment)["args"]
+            .as_array()
+            .expect("arguments");
+        assert!(
+            arguments.ends_with(&[
+                json!("--client-ca=/etc/poolgate/client-ca/ca.crt"),
+                json!("--client-name=kube-apiserver"),
+                json!("--client-name=other")
+            ]),
+            "{deployment}: {arguments:?}"
+        );
+        let mounts = container(&names, deployment)["volumeMounts"]
+            .as_array()
+            .expect("mounts");
+        assert!(
+            mounts
+                .iter()
+                .any(|mount| mount["mountPath"] == "/etc/poolgate/client-ca")
+        );
+        assert_eq!(
+            pod(&names, deployment)["volumes"][2]["configMap"]["name"],
+            "poolgate-client-ca"
+        );
+    }
+    let nameless = template(&["--set=clientCertificates.names={kube-apiserver}"]);
+    assert!(
+        nameless.stderr.contains("Set clientCertificates.caConfigMap"),
+        "{nameless:?}"
+    );
+}
+
+/// Who goes back from gate takes the reconciler out, and what it leaves behind is cleaned up by what stays.
+#[test]
+fn what_cleans_up_after_a_reconciler_is_part_of_every_profile() {
+    let parts = |objects: &Objects| -> Objects {
+        let mut objects = objects.clone();
+        objects.retain(|name, _| name.ends_with(" poolgate-unhold") || name == "Namespace  poolgate-ledgers");
+        objects
+    };
+    let gate = parts(&charted(&["--set=profile=gate"]));
+    assert_eq!(
+        gate.keys().collect::<Vec<_>>(),
+        [
+            "ClusterRole  poolgate-unhold",
+            "ClusterRoleBinding  poolgate-unhold",
+            "CronJob poolgate-system poolgate-unhold",
+            "Namespace  poolgate-ledgers",
+            "Role poolgate-ledgers poolgate-unhold",
+            "RoleBinding poolgate-ledgers poolgate-unhold",
+            "ServiceAccount poolgate-system poolgate-unhold",
+            "ValidatingAdmissionPolicy  poolgate-unhold",
+            "ValidatingAdmissionPolicyBinding  poolgate-unhold",
+        ]
+    );
+    for (profile, directory) in [
+        ("gate", "overlays/gate"),
+        ("enforce", "overlays/enforce"),
+        ("observe", "base"),
+    ] {
+        let charted = charted(&[&format!("--set=profile={profile}")]);
+        assert_eq!(parts(&charted), gate, "{profile}");
+        expect_same(&parts(&built(&Path::new(MANIFESTS).join(directory))), &gate);
+        let reconciler = charted.contains_key("Deployment poolgate-system poolgate-reconciler");
+        assert_eq!(reconciler, profile == "gate");
+    }
+    let without = ["--set=unhold.enabled=false"];
+    assert_eq!(parts(&charted(&without)), Objects::new());
+    // The gate needs the namespace.
+    let gate = parts(&charted(&[without[0], "--set=profile=gate"]));
+    assert_eq!(gate.keys().collect::<Vec<_>>(), ["Namespace  poolgate-ledgers"]);
 }
 
 #[test]
@@ -273,13 +493,45 @@ fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
 }
 
 #[test]
-fn every_object_says_that_it_belongs_to_poolgate() {
-    let all = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
+fn every_object_says_what_it_belongs_to_and_is_selected_by_what_never_changes() {
+    let all = [
+        "--set=profile=gate-strict",
+        "--set=gateStrict.pools={licensed}",
+        "--set=commonLabels.team=platform",
+    ];
     for from in ["cert-manager", "poolgate"] {
         let from = format!("--set=certificates.from={from}");
         for (name, object) in objects(&template(&[&all[..], &BESIDE, &[&from]].concat()).success()) {
-            let part_of = &object["metadata"]["labels"]["app.kubernetes.io/part-of"];
-            assert_eq!(part_of, "poolgate", "{name}");
+            let labels = &object["metadata"]["labels"];
+            for (label, value) in [
+                ("app.kubernetes.io/name", "poolgate"),
+                ("app.kubernetes.io/instance", "poolgate"),
+                ("app.kubernetes.io/part-of", "poolgate"),
+                ("app.kubernetes.io/version", env!("CARGO_PKG_VERSION")),
+                ("app.kubernetes.io/managed-by", "Helm"),
+                ("helm.sh/chart", concat!("poolgate-", env!("CARGO_PKG_VERSION"))),
+                ("team", "platform"),
+            ] {
+                assert_eq!(labels[label], value, "{name}: {label}");
+            }
+            assert!(labels["app.kubernetes.io/component"].is_string(), "{name}");
+            if name.starts_with("Deployment ") {
+                let pods = &object["spec"]["template"]["metadata"]["labels"];
+                let selected = object["spec"]["selector"]["matchLabels"]
+                    .as_object()
+                    .expect("a selector");
+                let by: Vec<_> = selected.keys().collect();
+                let never_change =
+                    ["component", "instance", "name"].map(|label| format!("app.kubernetes.io/{label}"));
+                assert_eq!(by, never_change.iter().collect::<Vec<_>>(), "{name}");
+                for (label, value) in selected {
+                    assert_eq!(&pods[label], value, "{name}: {label}");
+                }
+                assert_eq!(
+                    (&pods["team"], &pods["helm.sh/chart"]),
+                    (&json!("platform"), &Value::Null)
+                );
+            }
         }
     }
 }
@@ -289,7 +541,6 @@ fn every_pod_has_the_image_and_its_secrets_and_the_place_that_the_values_say() {
     let digest = format!("sha256:{}", "0".repeat(64));
     let objects = charted(&[
         "--set=profile=gate",
-        "--set=certificates.from=poolgate",
         "--set=image.repository=registry.example.com/platform/poolgate",
         &format!("--set=image.digest={digest}"),
         "--set=imagePullSecrets[0].name=registry",
@@ -343,6 +594,204 @@ fn every_pod_has_the_image_and_its_secrets_and_the_place_that_the_values_say() {
         !objects.keys().any(|name| name.starts_with("ResourceQuota")),
         "no priority, no quota"
     );
+}
+
+/// The values that a schema names.
+fn names(schema: &Value, prefix: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (key, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let name = [prefix, key].concat();
+        all.extend(names(schema, &format!("{name}/")));
+        all.push(name);
+    }
+    all
+}
+
+#[test]
+fn every_value_at_once_passes_lint_and_renders() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/chart/every-value.yaml");
+    let text = fs::read_to_string(file).expect("values");
+    let set = parse(&text, &Limits::default())
+        .next()
+        .expect("values")
+        .into_value();
+    let schema = fs::read_to_string(format!("{CHART}/values.schema.json")).expect("the schema");
+    let schema: Value = serde_json::from_str(&schema).expect("the schema");
+    // Helm's own, for parent charts.
+    for name in names(&schema, "").iter().filter(|name| *name != "global") {
+        assert!(
+            set.pointer(&format!("/{name}")).is_some(),
+            "{file} does not set {name}"
+        );
+    }
+    let values = format!("--values={file}");
+    let authority = "--set=certificates.from=secret,certificates.caBundle=-----BEGIN CERTIFICATE-----";
+    for others in [
+        &[][..],
+        &[
+            "--set=certificates.from=cert-manager,ledgers.createNamespace=true,podDisruptionBudget.enabled=true",
+        ],
+        &[
+            authority,
+            "--set=monitoring.podMonitor.enabled=false,monitoring.serviceMonitor.enabled=true",
+        ],
+        &["--set=reconciler.fence=true,unhold.fence=true,reconciler.repair=true"],
+    ] {
+        let values = [&[&*values], others].concat();
+        lint(&values).success();
+        let objects = objects(&template(&values).success());
+        for (name, object) in &objects {
+            assert_eq!(object["metadata"]["labels"]["team"], "platform", "{name}");
+        }
+    }
+}
+
+/// What each component can be given, and what it then has.
+#[test]
+fn what_a_component_is_given_its_pods_have_and_no_others() {
+    let gate = ["--set=profile=gate"];
+    let plain = charted(&gate);
+    let components = [
+        ("admission", "poolgate"),
+        ("gate", "poolgate-gate"),
+        ("reconciler", "poolgate-reconciler"),
+        ("certificates", "poolgate-certificates"),
+    ];
+    for (component, deployment) in components {
+        let own = json!({
+            "resources": {"requests": {"cpu": "7m"}},
+            "affinity": {"podAffinity": {}},
+            "nodeSelector": {"pool": "own"},
+            "tolerations": [{"key": "own", "operator": "Exists"}],
+            "topologySpreadConstraints": [{"topologyKey": "rack", "maxSkew": 2, "whenUnsatisfiable": "ScheduleAnyway"}],
+            "priorityClassName": "own",
+            "podAnnotations": {"own": "annotation"},
+            "podLabels": {"own": "label"},
+            "extraArgs": ["--no-such-flag"],
+            "extraEnv": [{"name": "OWN", "value": "variable"}],
+            "serviceAccount": {"name": "own", "annotations": {"role": "own"}},
+            "replicas": 1,
+        });
+        let own = format!("--set-json={component}={own}");
+        let objects = charted(&[&gate[..], &["--set=commonLabels.team=platform", &own]].concat());
+        let of = |deployment: &str| &objects[&format!("Deployment poolgate-system {deployment}")]["spec"];
+        let (spec, container) = (pod(&objects, deployment), container(&objects, deployment));
+        let selected = &of(deployment)["selector"]["matchLabels"];
+        for (found, expected) in [
+            (&of(deployment)["replicas"], json!(1)),
+            (&container["resources"]["requests"]["cpu"], json!("7m")),
+            (
+                &spec["affinity"],
+                json!({"podAffinity": {}, "nodeAffinity": null}),
+            ),
+            (&spec["nodeSelector"], json!({"pool": "own"})),
+            (
+                &spec["tolerations"],
+                json!([{"key": "own", "operator": "Exists"}]),
+            ),
+            (
+                &spec["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"],
+                selected.clone(),
+            ),
+            (
+                &spec["topologySpreadConstraints"][0]["topologyKey"],
+                json!("rack"),
+            ),
+            (&spec["priorityClassName"], json!("own")),
+            (&spec["serviceAccountName"], json!("own")),
+            (&container["env"], json!([{"name": "OWN", "value": "variable"}])),
+        ] {
+            let expected = without_nulls(&expected);
+            assert_eq!(found, &expected, "{component}");
+        }
+        let arguments = container["args"].as_array().expect("arguments");
+        assert_eq!(arguments.last(), Some(&json!("--no-such-flag")), "{component}");
+        let metadata = &of(deployment)["template"]["metadata"];
+        assert_eq!(metadata["annotations"], json!({"own": "annotation"}));
+        assert_eq!(
+            (&metadata["labels"]["own"], &metadata["labels"]["team"]),
+            (&json!("label"), &json!("platform"))
+        );
+        let account = &objects["ServiceAccount poolgate-system own"];
+        assert_eq!(account["metadata"]["annotations"], json!({"role": "own"}));
+        assert!(!objects.contains_key(&format!("ServiceAccount poolgate-system {deployment}")));
+        // Whoever binds rights to the account, fences it, or gives it a priority level names the new one.
+        for (name, object) in &objects {
+            let text = object.to_string();
+            let old = [
+                format!("\"name\":\"{deployment}\",\"namespace\":\"poolgate-system\"}}]"),
+                format!("endsWith(':{deployment}')"),
+                format!("\"serviceAccount\":{{\"name\":\"{deployment}\""),
+            ];
+            assert!(old.iter().all(|old| !text.contains(old)), "{name}: {text}");
+        }
+        for (_, other) in components.iter().filter(|(other, _)| *other != component) {
+            assert_eq!(pod(&objects, other), pod(&plain, other), "{component}: {other}");
+        }
+    }
+}
+
+/// An object without its fields that are null.
+fn without_nulls(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
+}
+
+/// `OpenShift` gives each namespace its own range of users and groups, and rejects pods that ask for others.
+#[test]
+fn no_pod_asks_for_a_user_and_each_refuses_to_be_root() {
+    for (name, object) in charted(&["--set=profile=gate"]) {
+        let text = object.to_string();
+        for field in ["runAsUser", "runAsGroup", "fsGroup"] {
+            assert!(!text.contains(field), "{name} has {field}");
+        }
+        if name.starts_with("Deployment ") || name.starts_with("CronJob ") {
+            assert!(text.contains("\"runAsNonRoot\":true"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_parent_chart_may_leave_everything_out() {
+    let rendered = template(&["--set=enabled=false", "--set=profile=gate-strict"]).success();
+    assert_eq!(objects(&rendered), Objects::new());
+}
+
+#[test]
+fn what_is_set_for_the_whole_chart_is_in_every_pod_and_webhook() {
+    let objects = charted(&[
+        "--set=profile=gate",
+        "--set=image.registry=registry.example.com",
+        "--set=logLevel=warn\\,poolgate=debug",
+        "--set=logFormat=text",
+        "--set=revisionHistoryLimit=2",
+        "--set=admission.timeoutSeconds=5",
+        "--set=gate.timeoutSeconds=4",
+    ]);
+    let version = env!("CARGO_PKG_VERSION");
+    for deployment in DEPLOYMENTS {
+        let container = container(&objects, deployment);
+        assert_eq!(
+            container["image"],
+            format!("registry.example.com/poolgate:{version}")
+        );
+        let arguments = container["args"].as_array().expect("arguments");
+        for flag in ["--log-level=warn,poolgate=debug", "--log-format=text"] {
+            assert!(arguments.contains(&json!(flag)), "{deployment}: {arguments:?}");
+        }
+        let spec = &objects[&format!("Deployment poolgate-system {deployment}")]["spec"];
+        assert_eq!(spec["revisionHistoryLimit"], 2, "{deployment}");
+    }
+    for (name, object) in objects
+        .iter()
+        .filter(|(name, _)| name.contains("WebhookConfiguration"))
+    {
+        let seconds = if name.ends_with("-gate") { 4 } else { 5 };
+        assert_eq!(object["webhooks"][0]["timeoutSeconds"], seconds, "{name}");
+    }
 }
 
 #[test]

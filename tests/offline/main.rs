@@ -9,6 +9,7 @@
 mod admit;
 mod budgets;
 mod catalogue;
+mod chart;
 mod commands;
 mod corpus;
 mod default;

@@ -14,11 +14,11 @@ use super::control_plane::ControlPlane;
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
 
 /// Accounts, rights and what these are about; no webhook is registered that nobody would answer.
-const FILES: [&str; 13] = [
+const FILES: [&str; 16] = [
     "base/namespace.yaml",
     "base/serviceaccount.yaml",
     "base/rbac.yaml",
-    "components/ledgers/namespace.yaml",
+    "base/ledgers.yaml",
     "components/gate/serviceaccount.yaml",
     "components/gate/rbac.yaml",
     "components/gate/flowcontrol.yaml",
@@ -26,7 +26,10 @@ const FILES: [&str; 13] = [
     "components/reconciler/rbac.yaml",
     "components/reconciler/repair.yaml",
     "components/reconciler/validatingadmissionpolicy.yaml",
-    "components/reconciler/cronjob.yaml",
+    "components/unhold/serviceaccount.yaml",
+    "components/unhold/rbac.yaml",
+    "components/unhold/validatingadmissionpolicy.yaml",
+    "components/unhold/cronjob.yaml",
     "components/terminate/rbac.yaml",
 ];
 
@@ -36,6 +39,7 @@ pub(crate) enum Account {
     Server,
     Gate,
     Reconciler,
+    Unhold,
 }
 
 impl Account {
@@ -44,6 +48,7 @@ impl Account {
             Self::Server => "poolgate",
             Self::Gate => "poolgate-gate",
             Self::Reconciler => "poolgate-reconciler",
+            Self::Unhold => "poolgate-unhold",
         }
     }
 }

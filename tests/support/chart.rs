@@ -21,11 +21,27 @@ pub(crate) const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/h
 /// Objects by kind, namespace and name.
 pub(crate) type Objects = BTreeMap<String, Value>;
 
-/// Runs `helm template` on the chart with more arguments.
+/// The decision that whoever asks the gate may do so, which profile gate wants to hear.
+const OPEN: &str = "--set=networkPolicy.enabled=false";
+
+/// Runs `helm template` on the chart with more arguments. Unless these say otherwise, every pod may ask the gate.
 pub(crate) fn template(arguments: &[&str]) -> Outcome {
+    template_undecided(&[&[OPEN], arguments].concat())
+}
+
+/// The same, where nobody has said who may ask the gate.
+pub(crate) fn template_undecided(arguments: &[&str]) -> Outcome {
     let home = directory(&[]);
     let mut command = Command::new(program("helm"));
     command.args(["template", "poolgate", CHART, "--namespace=poolgate-system"]);
+    run(command.args(arguments).env("HOME", home.path()), "")
+}
+
+/// Runs `helm lint` on the chart with more arguments.
+pub(crate) fn lint(arguments: &[&str]) -> Outcome {
+    let home = directory(&[]);
+    let mut command = Command::new(program("helm"));
+    command.args(["lint", "--strict", CHART]);
     run(command.args(arguments).env("HOME", home.path()), "")
 }
 
@@ -57,12 +73,23 @@ pub(crate) fn with_overlay(files: &[(&str, &str)]) -> (TempDir, PathBuf) {
 
 /// The overlay of profile gate-strict with these pools.
 pub(crate) fn strict_overlay(pools: &str) -> (TempDir, PathBuf) {
+    strict_overlay_with(pools, "")
+}
+
+/// The same with one more component.
+pub(crate) fn strict_overlay_with(pools: &str, component: &str) -> (TempDir, PathBuf) {
     let named = format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: strict-pools\n  annotations: \
          {{config.kubernetes.io/local-config: \"true\"}}\ndata:\n  names: {pools}\n"
     );
-    let overlay = "resources: [../gate, pools.yaml]\ncomponents: [../../components/gate-strict]\n";
-    with_overlay(&[("kustomization.yaml", overlay), ("pools.yaml", &named)])
+    let component = if component.is_empty() {
+        String::new()
+    } else {
+        format!(", ../../components/{component}")
+    };
+    let overlay =
+        format!("resources: [../gate, pools.yaml]\ncomponents: [../../components/gate-strict{component}]\n");
+    with_overlay(&[("kustomization.yaml", &overlay), ("pools.yaml", &named)])
 }
 
 /// The values in a stream of YAML, in which nothing is wrong.
@@ -115,7 +142,10 @@ pub(crate) fn built(directory: &Path) -> Objects {
     objects
 }
 
-/// Fails unless both ways install the same.
+/// The labels that only Helm sets.
+pub(crate) const OF_HELM: [&str; 2] = ["app.kubernetes.io/managed-by", "helm.sh/chart"];
+
+/// Fails unless both ways install the same, but for the labels that only Helm sets.
 #[track_caller]
 pub(crate) fn expect_same(built: &Objects, charted: &Objects) {
     assert_eq!(
@@ -123,6 +153,11 @@ pub(crate) fn expect_same(built: &Objects, charted: &Objects) {
         charted.keys().collect::<Vec<_>>()
     );
     for (name, object) in built {
-        assert_eq!(object, &charted[name], "{name}");
+        let mut charted = charted[name].clone();
+        for label in OF_HELM {
+            let labels = charted["metadata"]["labels"].as_object_mut().expect("labels");
+            assert!(labels.remove(label).is_some(), "{name}: {label}");
+        }
+        assert_eq!(object, &charted, "{name}");
     }
 }

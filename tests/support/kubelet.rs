@@ -72,7 +72,11 @@ impl Pod {
 
 /// Runs the pod of a Job to its end.
 pub(crate) fn run_job(plane: &ControlPlane, namespace: &str, job: &Value) -> Outcome {
-    let spec = &job["spec"]["template"]["spec"];
+    run_pod(plane, namespace, &job["spec"]["template"]["spec"])
+}
+
+/// Runs a pod without volumes to its end.
+pub(crate) fn run_pod(plane: &ControlPlane, namespace: &str, spec: &Value) -> Outcome {
     let arguments = command_line(plane, namespace, spec, Path::new(""));
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     program::run(&arguments, "")

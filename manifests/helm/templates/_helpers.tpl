@@ -23,6 +23,30 @@
 {{- if kindIs "invalid" .Values.reconciler.observe }}{{ if not (include "poolgate.holdsLimits" .) }}true{{ end }}{{ else if .Values.reconciler.observe }}true{{ end -}}
 {{- end }}
 
+{{- /* Any pod that may ask the gate can keep a pool from getting nodes. "true" or nothing: whether there is a NetworkPolicy. */ -}}
+{{- define "poolgate.networkPolicy" -}}
+{{- with .Values.networkPolicy }}
+{{- if and (kindIs "invalid" .enabled) (include "poolgate.gate" $) (include "poolgate.holdsLimits" $) (not $.Values.clientCertificates.caConfigMap) }}
+{{- fail (printf `
+
+Profile %s: every pod of the cluster may ask the gate, and can so keep a pool from getting nodes, until you decide who may.
+Set one of these (docs/security.md, Who may ask, has an example for each kind of cluster):
+  networkPolicy.enabled=true and networkPolicy.from, with what calls of your API servers come from:
+    EKS          the CIDRs of the control plane's subnets, such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'
+    AKS, GKE     the pods konnectivity-agent in kube-system, by namespaceSelector and podSelector
+    kubeadm      the addresses of the control plane nodes
+  networkPolicy.enabled=false
+    Cilium       and a CiliumNetworkPolicy that admits the entity kube-apiserver: a NetworkPolicy does not match it by CIDR
+    otherwise    if every pod may ask
+  clientCertificates.caConfigMap, if your API servers show webhooks a certificate` $.Values.profile) }}
+{{- end }}
+{{- if and .enabled (not .from) }}
+{{- fail "\n\nnetworkPolicy.enabled=true lets only networkPolicy.from ask poolgate, and that is empty.\nSet it to what calls of your API servers come from (docs/security.md, Who may ask), such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'" }}
+{{- end }}
+{{- if .enabled }}true{{ end -}}
+{{- end }}
+{{- end }}
+
 {{- define "poolgate.strictPools" -}}
 {{- if eq .Values.profile "gate-strict" }}
 {{- if not .Values.gateStrict.pools }}
@@ -40,38 +64,123 @@
 {{- end -}}
 {{- end }}
 
-{{- /* Metadata of an object in the namespace. Of (root, name). */ -}}
+{{- /* Metadata of an object in the namespace. Of (root, name, component). */ -}}
 {{- define "poolgate.namespaced" -}}
 name: {{ .name }}
 namespace: {{ .root.Release.Namespace }}
-{{ include "poolgate.labels" .name }}
+{{ include "poolgate.labels" . }}
 {{- end }}
 
-{{- /* manifests/uninstall finds all objects of poolgate by part-of. Of a name. */ -}}
+{{- /* The labels that never change, by which pods are selected. Of (root, component). */ -}}
+{{- define "poolgate.selector" -}}
+{{ include "poolgate.anyComponent" .root }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "poolgate.anyComponent" -}}
+app.kubernetes.io/name: poolgate
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- /* The labels of an object: manifests/uninstall finds all of poolgate by part-of. Of (root, component). */ -}}
 {{- define "poolgate.labels" -}}
 labels:
-  app.kubernetes.io/name: {{ . }}
+  {{- include "poolgate.selector" . | nindent 2 }}
   app.kubernetes.io/part-of: poolgate
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion }}
+  app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+  helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . | indent 2 }}
+{{- end }}
 {{- end }}
 
-{{- /* A ServiceAccount as the subject of a binding. Of (root, name). */ -}}
+{{- /* The metadata of pods: without the labels that a new chart of the same program changes, which would restart them. Of (root,
+component). */ -}}
+{{- define "poolgate.podMetadata" -}}
+{{- $own := index .root.Values .component -}}
+labels:
+  {{- include "poolgate.selector" . | nindent 2 }}
+  app.kubernetes.io/part-of: poolgate
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion }}
+{{- with merge (deepCopy $own.podLabels) .root.Values.commonLabels }}
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- with $own.podAnnotations }}
+annotations:
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* The name of a component's ServiceAccount. Of (root, component). */ -}}
+{{- define "poolgate.account" -}}
+{{- $own := index .root.Values .component -}}
+{{- $own.serviceAccount.name | default (ternary "poolgate" (printf "poolgate-%s" .component) (eq .component "admission")) -}}
+{{- end }}
+
+{{- /* Of (root, component). */ -}}
+{{- define "poolgate.serviceAccount" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  {{- include "poolgate.namespaced" (set . "name" (include "poolgate.account" .)) | nindent 2 }}
+{{- $own := index .root.Values .component }}
+{{- with $own.serviceAccount.annotations }}
+  annotations:
+{{ toYaml . | indent 4 }}
+{{- end }}
+automountServiceAccountToken: false
+{{- end }}
+
+{{- /* A value of a component, else the one of the same name for all. Of (root, component, value). */ -}}
+{{- define "poolgate.either" -}}
+{{- $own := index .root.Values .component .value }}
+{{- if kindIs "invalid" $own }}{{ $own = index .root.Values .value }}{{ end }}
+{{- with $own }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{- /* A component's ServiceAccount, or the one of a name, as the subject of a binding. Of (root, component or name). */ -}}
 {{- define "poolgate.subject" -}}
 subjects:
   - kind: ServiceAccount
-    name: {{ .name }}
+    name: {{ if .name }}{{ .name }}{{ else }}{{ include "poolgate.account" . }}{{ end }}
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 
 {{- /* Of (root, service, path). */ -}}
 {{- define "poolgate.clientConfig" -}}
 clientConfig:
+  {{- with include "poolgate.caBundle" .root }}
+  # The CA of your certificate (certificates.caBundle).
+  caBundle: {{ . }}
+  {{- else }}
   # caBundle is left out on purpose: the tool that issues the certificate fills it (certs/README.md), and GitOps
   # does not revert fields that are not set here.
+  {{- end }}
   service:
     name: {{ .service }}
     namespace: {{ .root.Release.Namespace }}
     path: {{ .path }}
     port: 443
+{{- end }}
+
+{{- /* The CA in base64 if it is given, or nothing. Under Fail an empty caBundle denies every NodePool. */ -}}
+{{- define "poolgate.caBundle" -}}
+{{- with .Values.certificates }}
+{{- if and (ne .from "secret") (or .caBundle .caBundleFrom) }}
+{{- fail (printf "\n\ncertificates.caBundle and caBundleFrom belong to certificates.from=secret; %s writes caBundle itself.\nLeave them out, or set certificates.from=secret" .from) }}
+{{- end }}
+{{- if and .caBundle .caBundleFrom }}
+{{- fail "\n\ncertificates.caBundleFrom=other says that something else writes caBundle, and certificates.caBundle gives it.\nLeave one of them out" }}
+{{- end }}
+{{- if and .caBundle (not (contains "-----BEGIN CERTIFICATE-----" .caBundle)) }}
+{{- fail "\n\ncertificates.caBundle is no certificate in PEM: it must contain -----BEGIN CERTIFICATE----- (no base64 around it).\nUse --set-file certificates.caBundle=ca.crt" }}
+{{- end }}
+{{- if and (eq .from "secret") (include "poolgate.enforces" $) (not .caBundle) (not .caBundleFrom) }}
+{{- fail (printf "\n\nProfile %s denies every NodePool while caBundle is empty, and with certificates.from=secret nothing fills it.\nChoose one:\n  --set-file certificates.caBundle=ca.crt    the CA that has signed the certificate in the Secret poolgate-tls\n  --set certificates.caBundleFrom=other      something else writes caBundle, such as certs/apply: run it under profile observe first\n  --set certificates.from=poolgate           poolgate issues its own certificate" $.Values.profile) }}
+{{- end }}
+{{- with .caBundle }}{{ b64enc . }}{{ end }}
+{{- end }}
 {{- end }}
 
 {{- define "poolgate.webhookAnnotations" -}}
@@ -82,13 +191,14 @@ clientConfig:
 {{- end }}
 
 {{- define "poolgate.image" -}}
-{{- with .Values.image }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end -}}
+{{- with .Values.image }}{{ with .registry }}{{ . }}/{{ end }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end -}}
 {{- end }}
 
-{{- /* What every pod has. Of (root, account, readsSecret, leaving: whether it runs after the release is deleted). */ -}}
+{{- /* What every pod has. Of (root, component, account: if it is another one than the component's, leaving: whether it runs after
+the release is deleted). */ -}}
 {{- define "poolgate.pod" -}}
 {{- with .root.Values -}}
-serviceAccountName: {{ $.account }}
+serviceAccountName: {{ if $.account }}{{ $.account }}{{ else }}{{ include "poolgate.account" $ }}{{ end }}
 # For the rights in rbac.yaml.
 automountServiceAccountToken: true
 # Service links would set POOLGATE_PORT and the like, and POOLGATE_… variables are poolgate's flags.
@@ -97,60 +207,46 @@ enableServiceLinks: false
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if and .priorityClassName (not $.leaving) }}
-priorityClassName: {{ .priorityClassName }}
+{{- if not $.leaving }}
+{{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "priorityClassName") }}
+priorityClassName: {{ . }}
+{{- end }}
 {{- end }}
 {{- if .hostNetwork.enabled }}
 hostNetwork: true
 {{- end }}
+# The image has a user, by its number (65532). None is named here: OpenShift gives each namespace a range of its own.
 securityContext:
   runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  {{- if $.readsSecret }}
-  # Lets the user above read the Secret volume, whose files are root's with mode 0440.
-  fsGroup: 65532
-  {{- end }}
   seccompProfile:
     type: RuntimeDefault
-{{- with .affinity }}
+{{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "affinity") }}
 # By default not on a node that Karpenter created: if no pool can get nodes, a fix of a pool needs an answer from
 # poolgate, and poolgate would wait for a node. The reconciler might hold or delete the node on which it runs.
 affinity:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
-{{- with .nodeSelector }}
+{{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "nodeSelector") }}
 nodeSelector:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
-{{- with .tolerations }}
+{{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "tolerations") }}
 # The nodes that Karpenter does not create are the few system nodes, which are often tainted.
 tolerations:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 {{- end }}
 {{- end }}
 
-{{- /* How the pods of a server are spread. Of (root, name). */ -}}
+{{- /* How the pods of a component are spread. Of (root, component). */ -}}
 {{- define "poolgate.spread" -}}
+{{- with include "poolgate.either" (dict "root" .root "component" .component "value" "topologySpreadConstraints") -}}
+# With a single node all replicas still start: there is no skew with one domain.
 topologySpreadConstraints:
-  - topologyKey: kubernetes.io/hostname
-    maxSkew: 1
-    # With a single node both replicas still start: there is no skew with one domain.
-    whenUnsatisfiable: {{ .root.Values.topologySpread.hostname }}
-    # A cordoned or failed node gets no pod and must not count as an empty one.
-    nodeTaintsPolicy: Honor
-    matchLabelKeys: [pod-template-hash]
-    labelSelector:
-      matchLabels:
-        app.kubernetes.io/name: {{ .name }}
-  - topologyKey: topology.kubernetes.io/zone
-    maxSkew: 1
-    whenUnsatisfiable: {{ .root.Values.topologySpread.zone }}
-    matchLabelKeys: [pod-template-hash]
-    labelSelector:
-      matchLabels:
-        app.kubernetes.io/name: {{ .name }}
+  {{- range fromYamlArray . }}
+  - {{ toYaml (merge . (dict "labelSelector" (dict "matchLabels" (include "poolgate.selector" $ | fromYaml)))) | nindent 4 | trim }}
+  {{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "poolgate.container" -}}
@@ -196,7 +292,11 @@ readinessProbe:
 - --policy=/etc/poolgate/policy/policy.yaml
 - --policy-optional
 {{- end }}
-- --log-format=json
+{{- end }}
+
+{{- define "poolgate.logArgs" -}}
+- --log-format={{ .Values.logFormat }}
+- {{ printf "--log-level=%s" .Values.logLevel | toYaml }}
 {{- end }}
 
 {{- define "poolgate.policyMount" -}}
@@ -213,17 +313,23 @@ readinessProbe:
     optional: true
 {{- end }}
 
-{{- /* A webhook server. Of (root, name, values, command, args, https, probe). */ -}}
+{{- /* A webhook server. Of (root, name, component, command, args, https, probe). */ -}}
 {{- define "poolgate.server" -}}
+{{- $clients := .root.Values.clientCertificates }}
+{{- if and $clients.names (not $clients.caConfigMap) }}
+{{- fail "\n\nclientCertificates.names are the names in certificates that nobody is asked for.\nSet clientCertificates.caConfigMap to the ConfigMap with their CA, or leave the names out" }}
+{{- end -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
   {{- include "poolgate.namespaced" . | nindent 2 }}
 spec:
-  replicas: {{ .values.replicas }}
+  {{- $own := index .root.Values .component }}
+  replicas: {{ $own.replicas }}
+  revisionHistoryLimit: {{ .root.Values.revisionHistoryLimit }}
   selector:
     matchLabels:
-      app.kubernetes.io/name: {{ .name }}
+      {{- include "poolgate.selector" . | nindent 6 }}
   strategy:
     type: RollingUpdate
     rollingUpdate:
@@ -238,13 +344,15 @@ spec:
       {{- end }}
   template:
     metadata:
-      {{- include "poolgate.labels" .name | nindent 6 }}
+      {{- include "poolgate.podMetadata" . | nindent 6 }}
     spec:
-      {{- include "poolgate.pod" (dict "root" .root "account" .name "readsSecret" true) | nindent 6 }}
+      {{- include "poolgate.pod" (dict "root" .root "component" .component) | nindent 6 }}
       # 10 s of serving while endpoints and keep-alive connections move to other pods, 20 s to drain, 10 s of
       # reserve.
       terminationGracePeriodSeconds: 40
-      {{- include "poolgate.spread" . | nindent 6 }}
+      {{- with include "poolgate.spread" . }}
+      {{- . | nindent 6 }}
+      {{- end }}
       containers:
         - {{ include "poolgate.container" .root | indent 10 | trim }}
           args:
@@ -255,6 +363,7 @@ spec:
             - --tls-cert=/etc/poolgate/tls/tls.crt
             - --tls-key=/etc/poolgate/tls/tls.key
             {{- include "poolgate.policyArgs" (dict "required" .policyRequired) | nindent 12 }}
+            {{- include "poolgate.logArgs" .root | nindent 12 }}
             {{- if .root.Values.hostNetwork.enabled }}
             - --listen={{ .https }}
             - --probe-listen={{ .probe }}
@@ -262,6 +371,19 @@ spec:
             {{- with .lastArgs }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
+            {{- if $clients.caConfigMap }}
+            - --client-ca=/etc/poolgate/client-ca/ca.crt
+            {{- range $clients.names }}
+            - --client-name={{ . }}
+            {{- end }}
+            {{- end }}
+            {{- with $own.extraArgs }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          {{- with $own.extraEnv }}
+          env:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
           ports:
             - name: https
               containerPort: {{ .https }}
@@ -271,7 +393,7 @@ spec:
           # No CPU limit: a throttled server stalls for up to 100 ms at a time, and kubectl and Karpenter
           # wait for it. The memory limit bounds what a flood of large requests can take from the node.
           resources:
-            {{- toYaml .values.resources | nindent 12 }}
+            {{- toYaml $own.resources | nindent 12 }}
           {{- include "poolgate.containerSecurity" . | nindent 10 }}
           volumeMounts:
             # The whole directory: a subPath mount would never see a renewed certificate.
@@ -279,20 +401,29 @@ spec:
               mountPath: /etc/poolgate/tls
               readOnly: true
             {{- include "poolgate.policyMount" . | nindent 12 }}
+            {{- if $clients.caConfigMap }}
+            - name: client-ca
+              mountPath: /etc/poolgate/client-ca
+              readOnly: true
+            {{- end }}
       volumes:
         - name: tls
           secret:
             secretName: poolgate-tls
-            defaultMode: 0440
-            {{- if eq .root.Values.certificates.from "poolgate" }}
-            # The Secret exists from the start: the pod waits until both files are in it.
+            # The user of the pod, whichever it is, reads the files, which are root's. No other pod has this volume.
+            defaultMode: 0444
+            # The Secret may be there before its content: the pod waits until both files are in it.
             items:
               - key: tls.crt
                 path: tls.crt
               - key: tls.key
                 path: tls.key
-            {{- end }}
         {{- include "poolgate.policyVolume" . | nindent 8 }}
+        {{- if $clients.caConfigMap }}
+        - name: client-ca
+          configMap:
+            name: {{ $clients.caConfigMap }}
+        {{- end }}
 {{- end }}
 
 {{- /* Of (root, name). */ -}}
@@ -303,7 +434,7 @@ metadata:
   {{- include "poolgate.namespaced" . | nindent 2 }}
 spec:
   selector:
-    app.kubernetes.io/name: {{ .name }}
+    {{- include "poolgate.selector" . | nindent 4 }}
   ports:
     - name: https
       port: 443
@@ -323,7 +454,7 @@ spec:
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
-      app.kubernetes.io/name: {{ .name }}
+      {{- include "poolgate.selector" . | nindent 6 }}
 {{- end }}
 
 {{- /* Which requests about NodePools are checked: the same in both configurations. They skip requests about which no rule can
@@ -350,7 +481,7 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata:
   name: {{ .name }}
-  {{- include "poolgate.labels" "poolgate-gate" | nindent 2 }}
+  {{- include "poolgate.labels" (dict "root" .root "component" "gate") | nindent 2 }}
   {{- include "poolgate.webhookAnnotations" .root }}
 webhooks:
   - name: {{ .webhook }}
@@ -368,7 +499,7 @@ webhooks:
     # It writes reservations into a ledger, but not for a dry run.
     sideEffects: NoneOnDryRun
     # The gate answers after at most four fifths of it, decided or not.
-    timeoutSeconds: 3
+    timeoutSeconds: {{ .root.Values.gate.timeoutSeconds }}
     matchConditions:
       - name: not-being-deleted
         expression: >-
@@ -405,6 +536,59 @@ webhooks:
     && request.userInfo.username.endsWith(':{{ . }}')
 {{- end }}
 
+{{- /* What an update of an object changes in its metadata, as variables of a fence. */ -}}
+{{- define "poolgate.changedMetadata" -}}
+- name: labels
+  expression: object.metadata.?labels.orValue({})
+- name: oldLabels
+  expression: oldObject.metadata.?labels.orValue({})
+- name: annotations
+  expression: object.metadata.?annotations.orValue({})
+- name: oldAnnotations
+  expression: oldObject.metadata.?annotations.orValue({})
+# The names of added, removed and changed labels and annotations.
+- name: changedLabels
+  expression: |-
+    (variables.labels.map(key, key) + variables.oldLabels.map(key, key))
+    .filter(key, variables.labels[?key] != variables.oldLabels[?key])
+- name: changedAnnotations
+  expression: |-
+    (variables.annotations.map(key, key) + variables.oldAnnotations.map(key, key))
+    .filter(key, variables.annotations[?key] != variables.oldAnnotations[?key])
+{{- end }}
+
+{{- /* What the fences of the reconciler and of poolgate-unhold have in common. */ -}}
+{{- define "poolgate.keepsOwners" -}}
+- expression: |-
+    request.operation != 'UPDATE'
+    || object.metadata.?finalizers == oldObject.metadata.?finalizers
+    && object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences
+  message: this account changes no finalizer and no owner
+{{- end }}
+
+{{- define "poolgate.changesMarksOnly" -}}
+- expression: |-
+    request.operation != 'UPDATE' || variables.kind != 'nodes'
+    || dyn(object).?spec == dyn(oldObject).?spec
+    && variables.changedLabels.all(key, key == 'poolgate.dev/held')
+    && variables.changedAnnotations.all(key,
+      key in ['poolgate.dev/held-for', 'karpenter.sh/do-not-disrupt', 'karpenter.sh/do-not-repair'])
+  message: this account changes the marks of a node and nothing else
+{{- end }}
+
+{{- define "poolgate.changesLimitOnly" -}}
+- expression: |-
+    request.operation != 'UPDATE' || variables.kind != 'nodepools'
+    || variables.changedLabels == [] && variables.changedAnnotations == []
+    && dyn(object).spec.all(key, key == 'limits' || oldObject.spec[?key] == object.spec[?key])
+    && dyn(oldObject).spec.all(key, key == 'limits' || oldObject.spec[?key] == object.spec[?key])
+    && dyn(object).spec.?limits.orValue({}).all(key,
+      key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
+    && dyn(oldObject).spec.?limits.orValue({}).all(key,
+      key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
+  message: this account changes limits.nodes of a NodePool and nothing else
+{{- end }}
+
 {{- /* Why a NodeClaim may be deleted, as variables of both fences. The account cannot write a status. */ -}}
 {{- define "poolgate.deletionReasons" -}}
 - name: trueConditions
@@ -428,10 +612,9 @@ backoffLimit: {{ .backoffLimit }}
 activeDeadlineSeconds: 240
 template:
   metadata:
-    labels:
-      app.kubernetes.io/name: poolgate-unhold
+    {{- include "poolgate.podMetadata" (dict "root" .root "component" "unhold") | nindent 4 }}
   spec:
-    {{- include "poolgate.pod" (dict "root" .root "account" .account "readsSecret" false "leaving" .leaving) | nindent 4 }}
+    {{- include "poolgate.pod" (dict "root" .root "component" "unhold" "account" .account "leaving" .leaving) | nindent 4 }}
     restartPolicy: Never
     containers:
       - {{ include "poolgate.container" .root | indent 8 | trim }}
@@ -441,12 +624,15 @@ template:
           {{- with .args }}
           {{- toYaml . | nindent 10 }}
           {{- end }}
-          - --log-format=json
+          {{- include "poolgate.logArgs" .root | nindent 10 }}
+          {{- with .root.Values.unhold.extraArgs }}
+          {{- toYaml . | nindent 10 }}
+          {{- end }}
+        {{- with .root.Values.unhold.extraEnv }}
+        env:
+          {{- toYaml . | nindent 10 }}
+        {{- end }}
         resources:
-          requests:
-            cpu: 10m
-            memory: 32Mi
-          limits:
-            memory: 128Mi
+          {{- toYaml .root.Values.unhold.resources | nindent 10 }}
         {{- include "poolgate.containerSecurity" . | nindent 8 }}
 {{- end }}

@@ -2,13 +2,16 @@
 //! shipped, and processes that are started as the manifests say. What stands for the Service, the kubelet and the image is
 //! in `support`.
 
+use std::thread;
+
 use serde_json::{Value, json};
 
 use crate::support::chart::MANIFESTS;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::full::full;
-use crate::support::kubelet::Pod;
+use crate::support::kubelet::{Pod, run_pod};
 use crate::support::nodepool::node_pool;
 use crate::support::process::Outcome;
 use crate::support::readme::{block, block_of};
@@ -18,6 +21,7 @@ use crate::support::wait::wait_for;
 
 const OPERATIONS: &str = include_str!("../../../docs/operations.md");
 const NAMESPACE: &str = "poolgate-system";
+const TEST: &str = "/api/v1/namespaces/poolgate-system/pods/poolgate-test";
 
 /// What the mistake in `docs/examples/frozen.yaml` is called.
 const RULE: &str = "[schedule-never-fires]";
@@ -30,7 +34,7 @@ fn lines(block: &str) -> Vec<String> {
 fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize, usize, Pod) {
     let clone = workplace();
     let run = |line: &str| shell(clone.path(), Some(plane.kubeconfig()), line);
-    let (mut pod, mut seen) = (None, Vec::new());
+    let (mut pod, mut keeper, mut seen) = (None, None, Vec::new());
     for (number, line) in lines.iter().enumerate() {
         if line.contains("--dry-run=server") {
             let is_first = seen.is_empty();
@@ -44,7 +48,9 @@ fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize
             continue;
         }
         run(line).success();
-        if line.contains("certs/apply") {
+        if pod.is_none() {
+            // What a kubelet would start: first what the servers' Secret waits for.
+            keeper = Some(Pod::start(plane, NAMESPACE, "poolgate-certificates"));
             let started = Pod::start(plane, NAMESPACE, "poolgate");
             services.route(plane, NAMESPACE, "poolgate", Some(started.address("admission")));
             pod = Some(started);
@@ -55,7 +61,30 @@ fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize
     let [warned, denied] = seen[..] else {
         panic!("two dry runs: {lines:?}");
     };
+    drop(keeper);
     (warned, denied, pod.expect("a pod"))
+}
+
+/// Runs `helm test`, and what a kubelet would run of it.
+fn test_release(plane: &ControlPlane) -> Outcome {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let client = Client::of(plane);
+            let mut pod = wait_for("the pod of the test", || {
+                client.get(TEST).filter(|pod| pod["status"]["phase"] == "Pending")
+            });
+            let ran = run_pod(plane, NAMESPACE, &pod["spec"]);
+            let phase = if ran.status.success() {
+                "Succeeded"
+            } else {
+                "Failed"
+            };
+            pod["status"]["phase"] = json!(phase);
+            client.replace(&format!("{TEST}/status"), &pod);
+        });
+        let command = format!("helm test poolgate --namespace {NAMESPACE}");
+        shell(workplace().path(), Some(plane.kubeconfig()), &command)
+    })
 }
 
 fn create(plane: &ControlPlane, pool: &str) -> Outcome {
@@ -99,8 +128,13 @@ fn helm_leads_to_the_first_warning_and_the_first_denial() {
     let mut all = lines(block("sh", "helm install poolgate "));
     all.extend(lines(block("sh", "helm upgrade poolgate ")));
     let (warned, denied, pod) = follow(&plane, &services, &all);
-    assert_eq!((warned, denied), (3, 5), "{all:?}");
-    fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[3]));
+    assert_eq!((warned, denied), (2, 4), "{all:?}");
+    let passed = test_release(&plane);
+    assert!(passed.status.success(), "{passed:?}");
+    fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[2]));
+    // No pod is left.
+    let failed = test_release(&plane);
+    assert!(!failed.status.success(), "{failed:?}");
 }
 
 #[test]
@@ -109,8 +143,8 @@ fn kustomize_leads_to_the_first_warning_and_the_first_denial() {
     plane.install_karpenter_crds(V1);
     let all = lines(block_of(OPERATIONS, "sh", "kubectl apply -k manifests/base\n"));
     let (warned, denied, pod) = follow(&plane, &services, &all);
-    assert_eq!((warned, denied), (3, 5), "{all:?}");
-    fail_and_recover(&plane, &services, pod, &all[3]);
+    assert_eq!((warned, denied), (2, 4), "{all:?}");
+    fail_and_recover(&plane, &services, pod, &all[2]);
 }
 
 /// What happens while a cluster comes up, in any order.
@@ -169,7 +203,8 @@ fn an_empty_cluster_comes_up_in_whatever_order_it_is_applied() {
                     let pool = node_pool(&name, &json!({}));
                     plane.kubectl(&["create", "-f", "-"], &pool.to_string()).success();
                 }
-                Certificates => drop(run("certs/dev && certs/apply")),
+                // Its Secrets and rights came with the pods.
+                Certificates => drop(Pod::start(&plane, NAMESPACE, "poolgate-certificates")),
             }
         }
         // The pool is there, so the pods have a node; only now they start.

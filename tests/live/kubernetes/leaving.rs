@@ -22,6 +22,9 @@ const NAMESPACE: &str = "poolgate-system";
 const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers";
 /// On a node of a pool with room.
 const USERS_MARK: &str = "karpenter.sh/do-not-disrupt";
+const RECONCILER: &str = "/apis/apps/v1/namespaces/poolgate-system/deployments/poolgate-reconciler";
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
+const CRON_JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/cronjobs/poolgate-unhold";
 const JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/jobs/poolgate-leaving";
 
 /// A cluster with a full pool and one with room, whose nodes have no marks but a user's.
@@ -110,7 +113,7 @@ impl Cluster {
 
     /// Lets gate and reconciler do what they do: a ledger, a Lease, marks on a node, an event.
     fn live(&mut self) {
-        self.run("certs/dev && certs/apply");
+        drop(Pod::start(&self.plane, NAMESPACE, "poolgate-certificates"));
         self.run(
             "kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -",
         );
@@ -156,8 +159,17 @@ impl Cluster {
 
 #[track_caller]
 fn expect_same(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>, what: &str) {
-    let names = |objects: &BTreeMap<String, Value>| objects.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(before), names(after), "{what}");
+    let only_in = |some: &BTreeMap<String, Value>, others: &BTreeMap<String, Value>| -> Vec<String> {
+        some.keys()
+            .filter(|name| !others.contains_key(*name))
+            .cloned()
+            .collect()
+    };
+    let (gone, left) = (only_in(before, after), only_in(after, before));
+    assert!(
+        gone.is_empty() && left.is_empty(),
+        "{what}: {gone:?} are gone, {left:?} are left"
+    );
     for (name, object) in before {
         assert_eq!(object, &after[name], "{what}: {name}");
     }
@@ -171,7 +183,7 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
     let before = cluster.everything();
     let (_copy, strict) = strict_overlay("licensed");
     let strict = format!("kubectl apply -k {}", strict.display());
-    let helm = "helm install poolgate manifests/helm --create-namespace --set profile=gate-strict --set \
+    let helm = "helm install poolgate manifests/helm --create-namespace --set profile=gate-strict,networkPolicy.enabled=false --set \
                 'gateStrict.pools={licensed}' --namespace";
     let monitoring = "--set monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true";
     for (install, uninstall) in [
@@ -205,10 +217,53 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
 }
 
 #[test]
+fn who_steps_back_from_gate_has_the_marks_removed_by_what_stays() {
+    let mut cluster = Cluster::start();
+    let helm = |command: &str| format!("helm {command} poolgate manifests/helm --namespace {NAMESPACE}");
+    let gate = "--create-namespace --set profile=gate,networkPolicy.enabled=false";
+    cluster.run(&format!("{} {gate}", helm("install")));
+    cluster.live();
+    cluster.marked_for_repair();
+    let client = Client::of(&cluster.plane);
+    let clean_up = |cluster: &Cluster| {
+        // Where a kubelet would: the pod of the CronJob, by the rights that it has left.
+        let job = client.get(CRON_JOB).expect("a CronJob")["spec"]["jobTemplate"].clone();
+        let ran = run_job(&cluster.plane, NAMESPACE, &job);
+        assert!(ran.status.success(), "{ran:?}");
+        ran.stderr
+    };
+    for profile in ["enforce", "observe"] {
+        cluster.run(&format!(
+            "{} --reset-then-reuse-values --set profile={profile}",
+            helm("upgrade")
+        ));
+        assert_eq!(client.get(RECONCILER), None, "{profile}");
+        assert!(
+            clean_up(&cluster).contains("no mark is removed"),
+            "{profile}: it was there just now"
+        );
+    }
+    client.merge(
+        LEASE,
+        &json!({"spec": {"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 1}}),
+    );
+    assert!(clean_up(&cluster).contains("all marks are removed"));
+    cluster.fleet.wait_until_held("full", &[]);
+    let node = cluster.fleet.stored_node("full-a");
+    assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");
+    let users = cluster.fleet.stored_node("users");
+    assert_eq!(
+        users["metadata"]["annotations"],
+        json!({USERS_MARK: "true"}),
+        "{users}"
+    );
+}
+
+#[test]
 fn helm_uninstall_leaves_no_mark_on_a_node() {
     let mut cluster = Cluster::start();
     cluster.run(&format!(
-        "helm install poolgate manifests/helm --create-namespace --set profile=gate --namespace {NAMESPACE}"
+        "helm install poolgate manifests/helm --create-namespace --set profile=gate,networkPolicy.enabled=false --namespace {NAMESPACE}"
     ));
     cluster.live();
     cluster.marked_for_repair();

@@ -46,8 +46,10 @@ fn their_namespace_has_the_name_that_is_chosen_and_is_made_where_that_is_wanted(
         [
             "Role poolgate-gate",
             "Role poolgate-reconciler",
+            "Role poolgate-unhold",
             "RoleBinding poolgate-gate",
             "RoleBinding poolgate-reconciler",
+            "RoleBinding poolgate-unhold",
         ]
         .map(|object| object.replace(' ', &format!(" {namespace} ")))
         .into()

@@ -17,7 +17,7 @@ const POLICY: &str = include_str!("../../../docs/policy.md");
 const OURS: &str =
     "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults: {consolidationPolicy: WhenEmpty}\n";
 
-/// An API server with profile gate and the component that keeps certificates; no process runs.
+/// An API server with profile gate; no process runs.
 struct Installed(ControlPlane);
 
 /// The one that these tests share: one changes webhook configurations and Deployments, the other Secrets and the CRD.
@@ -29,10 +29,6 @@ impl Installed {
         plane.install_karpenter_crds(V1);
         let installed = Self(plane);
         installed.run("kubectl apply -k manifests/overlays/gate");
-        installed.run(
-            "helm template poolgate manifests/helm --namespace poolgate-system --set certificates.from=poolgate \
-             --show-only templates/certificates/secrets.yaml | kubectl apply -f -",
-        );
         installed
     }
 

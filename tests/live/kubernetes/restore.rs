@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::chart::strict_overlay;
+use crate::support::chart::strict_overlay_with;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
@@ -79,7 +79,7 @@ fn bundle(client: &Client) -> String {
 fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
     let (mut plane, services) = Services::with_control_plane();
     plane.install_karpenter_crds(V1);
-    let (_copy, strict) = strict_overlay("licensed");
+    let (_copy, strict) = strict_overlay_with("licensed", "own-certificates");
     let strict = strict.to_str().expect("a path");
     plane.kubectl(&["apply", "-k", strict], "").success();
     certify(&plane);
@@ -132,7 +132,7 @@ fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
 fn gates_that_keep_running_admit_nothing_by_what_they_saw_in_the_time_that_is_lost() {
     let (mut plane, services) = Services::with_control_plane();
     plane.install_karpenter_crds(V1);
-    let (_copy, strict) = strict_overlay("licensed");
+    let (_copy, strict) = strict_overlay_with("licensed", "own-certificates");
     plane
         .kubectl(&["apply", "-k", strict.to_str().expect("a path")], "")
         .success();

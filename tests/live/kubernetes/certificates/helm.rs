@@ -15,7 +15,7 @@ fn an_upgrade_by_helm_takes_no_certificate_back() {
     let clone = workplace();
     let helm = |command: &str| {
         let line = format!(
-            "helm {command} --namespace poolgate-system --set profile=gate --set certificates.from=poolgate"
+            "helm {command} --namespace poolgate-system --set profile=gate,networkPolicy.enabled=false"
         );
         shell(clone.path(), Some(installed.plane.kubeconfig()), &line).success();
     };
@@ -25,7 +25,7 @@ fn an_upgrade_by_helm_takes_no_certificate_back() {
     let leaf = || installed.secret("poolgate-tls", "tls.crt");
     let before = (installed.bundles(), leaf());
     assert!(before.1.contains("BEGIN CERTIFICATE"), "{before:?}");
-    helm("upgrade poolgate manifests/helm --set replicas=3");
+    helm("upgrade poolgate manifests/helm --set admission.replicas=3");
     assert_eq!((installed.bundles(), leaf()), before);
     let deployment = "/apis/apps/v1/namespaces/poolgate-system/deployments/poolgate";
     let deployment = installed.client.get(deployment).expect("a Deployment");

@@ -83,7 +83,7 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
     plane.install_karpenter_crds(V1);
     plane.install_files(&[
         "base/namespace.yaml",
-        "components/ledgers/namespace.yaml",
+        "base/ledgers.yaml",
         "components/gate/serviceaccount.yaml",
         "components/gate/rbac.yaml",
     ]);

@@ -27,6 +27,8 @@ struct Fenced {
     thief: Client,
     /// One whose account was not given the component `terminate`. It is of another namespace, and fenced all the same.
     repairer: Client,
+    /// The one who has the token of `poolgate-unhold`.
+    cleaner: Client,
     _plane: ControlPlane,
 }
 
@@ -42,6 +44,7 @@ impl Fenced {
         let plane = ControlPlane::start();
         let mut fleet = Fleet::in_cluster(&plane);
         let thief = Client::by(&plane.kubeconfig_by(Account::Reconciler));
+        let cleaner = Client::by(&plane.kubeconfig_by(Account::Unhold));
         let repairer = repairer(&plane);
         fleet.pool("limited", 1, &json!({}));
         fleet.busy("limited", "mine");
@@ -49,11 +52,20 @@ impl Fenced {
             fleet,
             thief,
             repairer,
+            cleaner,
             _plane: plane,
         };
         // Policies take effect late, and each for itself.
         wait_for("the fence to stand", || {
             fenced.denied(NODES, "mine", &json!({"spec": {"unschedulable": true}}))
+        });
+        wait_for("the fence of the third to stand", || {
+            let change = json!({"spec": {"unschedulable": true}});
+            reported(
+                fenced
+                    .cleaner
+                    .try_merge(&format!("{NODES}/mine?dryRun=All"), &change),
+            )
         });
         wait_for("the role of the other to be known", || {
             let change = json!({"metadata": {"labels": {"a": "b"}}});
@@ -578,13 +590,101 @@ fn the_account_writes_no_events_but_its_own() {
 }
 
 #[test]
+fn who_removes_marks_removes_and_restores_and_nothing_else() {
+    let mut fenced = fenced();
+    let said = |path: String, change: Value| reported(fenced.cleaner.try_merge(&path, &change));
+    let node = |name: &str, metadata: Value| {
+        said(
+            format!("{NODES}/{name}?dryRun=All"),
+            json!({"metadata": metadata}),
+        )
+    };
+    let held = json!({"poolgate.dev/held": "true"});
+    let for_both = json!({
+        "poolgate.dev/held-for": "node-limit,repair",
+        "karpenter.sh/do-not-disrupt": "true",
+        "karpenter.sh/do-not-repair": "true",
+    });
+    assert!(node("mine", json!({"labels": held})).is_some());
+    assert!(
+        node(
+            "mine",
+            json!({"annotations": {"karpenter.sh/do-not-disrupt": "true"}})
+        )
+        .is_some()
+    );
+    assert!(node("mine", json!({"annotations": {"other": "true"}})).is_some());
+    let marks = json!({"metadata": {"labels": held, "annotations": for_both}});
+    fenced.fleet.change_node("mine", &marks);
+    let nothing = json!({
+        "poolgate.dev/held-for": null,
+        "karpenter.sh/do-not-disrupt": null,
+        "karpenter.sh/do-not-repair": null,
+    });
+    let said = |path: String, change: Value| reported(fenced.cleaner.try_merge(&path, &change));
+    let node = |name: &str, metadata: Value| {
+        said(
+            format!("{NODES}/{name}?dryRun=All"),
+            json!({"metadata": metadata}),
+        )
+    };
+    let unheld = json!({"poolgate.dev/held": null});
+    assert_eq!(
+        node("mine", json!({"labels": unheld, "annotations": nothing})),
+        None
+    );
+    // Of a node that a user keeps, Karpenter's mark stays.
+    assert_eq!(
+        node(
+            "mine",
+            json!({"labels": unheld, "annotations": {"poolgate.dev/held-for": null}})
+        ),
+        None
+    );
+    assert!(
+        node(
+            "mine",
+            json!({"annotations": {"karpenter.sh/do-not-disrupt": "false"}})
+        )
+        .is_some()
+    );
+    assert!(node("mine", json!({"labels": {"karpenter.sh/nodepool": null}})).is_some());
+
+    fenced.pool(
+        "restored",
+        &json!({"annotations": {"poolgate.dev/node-limit": "7"}}),
+        &json!({"limits": {"nodes": "5"}}),
+    );
+    let limits = |pool: &str, limits: Value| {
+        said(
+            format!("{POOLS}/{pool}?dryRun=All"),
+            json!({"spec": {"limits": limits}}),
+        )
+    };
+    assert_eq!(limits("restored", json!({"nodes": "7"})), None);
+    for denied in ["0", "6", "8"] {
+        assert!(limits("restored", json!({"nodes": denied})).is_some(), "{denied}");
+    }
+    assert!(limits("restored", json!({"nodes": "7", "cpu": "1"})).is_some());
+    assert!(limits("limited", json!({"nodes": "9"})).is_some());
+    let weight = json!({"spec": {"limits": {"nodes": "7"}, "weight": 9}});
+    assert!(said(format!("{POOLS}/restored?dryRun=All"), weight).is_some());
+    fenced.fleet.change_node(
+        "mine",
+        &json!({"metadata": {"labels": unheld, "annotations": nothing}}),
+    );
+}
+
+#[test]
 fn where_it_is_not_wanted_nothing_else_is_missing() {
     let mut fenced = charted(&["--set=profile=gate"]);
     let open = charted(&["--set=profile=gate", "--set=reconciler.fence=false"]);
     fenced.retain(|name, _| open.contains_key(name) || !name.starts_with("ValidatingAdmissionPolicy"));
     assert_eq!(fenced, open);
+    // Those of other accounts have nothing to do with it.
     assert!(
         open.keys()
-            .all(|name| !name.starts_with("ValidatingAdmissionPolicy"))
+            .all(|name| !name.starts_with("ValidatingAdmissionPolicy")
+                || !name.contains("poolgate-reconciler"))
     );
 }

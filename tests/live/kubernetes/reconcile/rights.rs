@@ -41,13 +41,13 @@ fn the_rights_of_the_manifests_are_enough() {
         assert!(!reconciler.log().contains(denial), "{}", reconciler.log());
     }
 
-    // What the CronJob runs, by the same account.
+    // What the CronJob runs, by its own account.
     let job = plane.kubectl_json(&["-n", namespace, "get", "cronjob", "poolgate-unhold"], "");
     let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
-    assert_eq!(pod["serviceAccountName"], "poolgate-reconciler");
+    assert_eq!(pod["serviceAccountName"], "poolgate-unhold");
     let args = pod["containers"][0]["args"].as_array().expect("arguments");
     let args = args.iter().map(|arg| arg.as_str().expect("a text"));
-    let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+    let kubeconfig = format!("--kubeconfig={}", plane.kubeconfig_by(Account::Unhold).display());
     let args: Vec<_> = args.chain([&*kubeconfig]).collect();
     fleet.change_pool("general", &left("1"));
     fleet.wait_until_held("general", &["node-a"]);
@@ -68,8 +68,14 @@ fn the_rights_of_the_manifests_are_enough() {
     account.apply_by("poolgate", path, &marks.to_string());
     let lease = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
     fleet.client().delete(lease);
+    fleet.change_pool("general", &json!({"spec": {"limits": {"nodes": "0"}}}));
     program::run(&args, "").success();
     fleet.wait_until_held("general", &[]);
+    let pool = fleet
+        .client()
+        .get("/apis/karpenter.sh/v1/nodepools/general")
+        .expect("a pool");
+    assert_eq!(pool["spec"]["limits"]["nodes"], "1");
     let node = fleet.stored_node("node-a");
     assert!(node["metadata"]["annotations"].is_null(), "{node}");
 }
