@@ -91,6 +91,7 @@ fn any_lenience() -> impl Strategy<Value = Policy> {
     ];
     let pools = vec(prop_oneof![Just("*"), Just("gpu-*"), Just("web")], 0..2);
     let exemption = (vec(rule.clone(), 0..CATALOGUE.len()), pools).prop_map(|(rules, pools)| Exemption {
+        until: None,
         pools: pools.into_iter().map(Glob::new).collect(),
         labels: BTreeMap::new(),
         reason: None,

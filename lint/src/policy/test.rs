@@ -74,8 +74,8 @@ impl Results {
     }
 
     fn file(&mut self, path: &Path, text: &str) {
-        let test = match parse_policy_test(text) {
-            Ok(test) => test,
+        let parsed = match parse_policy_test(text) {
+            Ok(parsed) => parsed,
             Err(mistakes) => {
                 for mistake in &mistakes.shown {
                     self.unreadable(&placed(path, mistake));
@@ -84,10 +84,10 @@ impl Results {
             }
         };
         let folder = path.parent().unwrap_or(Path::new(""));
-        match policy_file::load(&folder.join(&test.policy)) {
+        match policy_file::load(&folder.join(&parsed.policy)) {
             Ok(read) => {
-                for case in &test.cases {
-                    self.case(path, &test, case, &read.policy);
+                for case in &parsed.cases {
+                    self.case(path, &parsed, case, &read.policy);
                 }
             }
             Err(error) => self.unreadable(&format!("{}: {error}", path.display())),
