@@ -125,6 +125,9 @@ pub trait Cluster {
         fields: Option<&str>,
         take: &mut TakeObject<'_>,
     ) -> Result<(), ClusterReadError>;
+
+    /// Applies an object on the server, as this field manager, whoever else has written its fields.
+    fn apply(&self, path: &str, name: &str, manager: &str, object: &Value) -> Result<(), ClusterReadError>;
 }
 
 /// Takes an object of a list, as the API server sent it.

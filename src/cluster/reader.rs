@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::ListParams;
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::config::KubeconfigError;
 use poolgate_lint::cluster::{Cluster, ClusterFlags, ClusterReadError, KubeArgs, TakeObject};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
@@ -122,6 +123,13 @@ impl Cluster for ClusterReader {
             }
         }
         Ok(())
+    }
+
+    fn apply(&self, path: &str, name: &str, manager: &str, object: &Value) -> Result<(), ClusterReadError> {
+        let objects = Collection::<IgnoredAny>::new(self.client.clone(), path);
+        let params = PatchParams::apply(manager).force();
+        let applied = objects.patch(name, &params, &Patch::Apply(object));
+        self.ask(applied.within(ANSWER)).map(drop)
     }
 }
 

@@ -42,6 +42,10 @@ pub struct LintArgs {
     #[arg(long)]
     pub(crate) together: bool,
 
+    /// Write a ClusterPolicyReport (wgpolicyk8s.io/v1alpha2) on each NodePool into the cluster
+    #[arg(long, requires = "cluster")]
+    pub(crate) report: bool,
+
     #[command(flatten)]
     pub(crate) selection: Selection,
 

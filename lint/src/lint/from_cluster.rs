@@ -1,12 +1,13 @@
 //! The NodePools that a cluster has stored: each is an input with the text that `kubectl get -o yaml` prints.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use poolgate_core::karpenter::{Installed, NODEPOOL_DEFINITION, ReleaseSource, TargetKarpenter};
 use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
 
+use super::policy_report::StoredPool;
 use crate::cluster::{Cluster, ClusterReadError, DEFINITIONS, NODE_POOLS, each};
 use crate::files::{self, Input, Source, yaml};
 
@@ -29,16 +30,26 @@ pub fn karpenter(cluster: &dyn Cluster, named: &TargetKarpenter) -> anyhow::Resu
     ))
 }
 
-/// Every NodePool. If they cannot be read, that is an input too, like a file that cannot be read.
-pub fn all(cluster: &dyn Cluster) -> Vec<Input> {
-    let mut inputs = Vec::new();
-    if let Err(error) = each(cluster, NODE_POOLS, None, |pool| inputs.push(input(pool))) {
+/// Every NodePool, and which stored object each input is. If they cannot be read, that is an input too, like a file that
+/// cannot be read.
+pub fn all(cluster: &dyn Cluster) -> (Vec<Input>, HashMap<String, StoredPool>) {
+    let (mut inputs, mut stored) = (Vec::new(), HashMap::new());
+    let read = each(cluster, NODE_POOLS, None, |pool: Value| {
+        let text = |field| pool.pointer(field).and_then(Value::as_str).map(str::to_owned);
+        let (name, uid) = (text("/metadata/name"), text("/metadata/uid"));
+        let input = input(pool);
+        if let (Some(name), Some(uid)) = (name, uid) {
+            stored.insert(input.name.clone(), StoredPool { name, uid });
+        }
+        inputs.push(input);
+    });
+    if let Err(error) = read {
         inputs.push(Input {
             name: "nodepools".into(),
             source: Source::Nowhere(files::clean(&error.to_string())),
         });
     }
-    inputs
+    (inputs, stored)
 }
 
 /// The node classes of these kinds, by group. If a kind cannot be listed, the reason is printed, and no finding

@@ -18,6 +18,7 @@ mod note;
 mod notes;
 mod output;
 mod parallel;
+mod policy_report;
 mod problem_rules;
 mod rendered;
 mod review_fixes;
@@ -32,13 +33,14 @@ mod together;
 mod unserved;
 mod variables;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use poolgate_core::diagnostic::Severity;
+use serde_json::Value;
 
 pub use args::LintArgs;
 
@@ -52,6 +54,7 @@ use check::{Manifest, check};
 use finding::Finding;
 use format::{FileReport, Printer, RulePages};
 use output::Outputs;
+use policy_report::StoredPool;
 use settings::Settings;
 use source_range::SourceRange;
 use tally::Tally;
@@ -75,6 +78,8 @@ struct LintOutcome {
     remarks: Vec<String>,
     /// The entries for a new baseline.
     entries: Vec<BaselineEntry>,
+    /// The stored pool that it is, with the results for its policy report.
+    reported: Option<(StoredPool, Vec<Value>)>,
 }
 
 /// A text with its findings.
@@ -93,6 +98,8 @@ struct LintRun<'a> {
     baseline: Baseline,
     patches: Patches,
     together: Together,
+    /// The stored pools, by the names of their inputs, if reports on them are written.
+    stored: HashMap<String, StoredPool>,
     args: &'a LintArgs,
 }
 
@@ -125,9 +132,9 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         ),
         Patches::among(&files),
     );
-    let mut together = Together::default();
+    let (mut together, mut stored) = (Together::default(), HashMap::new());
     if let Some(cluster) = cluster.as_deref() {
-        files = from_cluster::all(cluster);
+        (files, stored) = from_cluster::all(cluster);
         let objects = Objects::collect(&files, &settings, &patches);
         together = Together::among(&objects, &from_cluster::classes(cluster, &objects.class_kinds()));
     } else if args.together {
@@ -145,6 +152,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         },
         patches,
         together,
+        stored,
         args,
     };
     let mut tally = Tally {
@@ -159,6 +167,15 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         tally += &outcome.tally;
         outcome.remarks.iter().for_each(|line| files::remark(line));
         new_baseline.add(outcome.entries);
+        if let (Some((pool, results)), Some(cluster)) = (&outcome.reported, cluster.as_deref())
+            && let Err(error) = policy_report::write(cluster, pool, results)
+        {
+            tally.unreadable += 1;
+            files::remark(&files::clean(&format!(
+                "error: no report on {}: {error}",
+                pool.name
+            )));
+        }
         outputs.file(&outcome.printed)?;
         for (rule, printed) in &outcome.once {
             if !tally.rules.contains_key(rule) {
@@ -283,7 +300,11 @@ impl LintRun<'_> {
             ))
         });
         let once = once.collect();
+        let pool = self.stored.get(&input.name).filter(|_| self.args.report);
+        let reported = pool.filter(|_| tally.unreadable == 0);
+        let reported = reported.map(|pool| (pool.clone(), policy_report::results(&findings)));
         LintOutcome {
+            reported,
             printed,
             once,
             tally,

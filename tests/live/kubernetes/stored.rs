@@ -256,3 +256,61 @@ fn the_metrics_follow_what_is_stored_and_what_it_is_checked_by() {
     plane.install_karpenter_crds(V1);
     become_so(&["\"budget-reason-repeated\"} 1"]);
 }
+
+const REPORTS: &str = "/apis/wgpolicyk8s.io/v1alpha2/clusterpolicyreports";
+
+#[test]
+fn a_report_on_each_stored_pool_says_what_lint_finds_and_changes_only_with_it() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1_AND_V1BETA1);
+    let client = Client::of(&plane);
+    let [batch, gpu] = pools();
+    client.create(POOLS, &batch);
+    client.create(POOLS, &gpu);
+    let unserved = lint(plane.kubeconfig(), "--report");
+    assert_eq!(unserved.status.code(), Some(2), "{unserved:?}");
+    assert!(unserved.stderr.contains("no report on batch: "), "{unserved:?}");
+
+    plane.install_crd(include_str!("../../data/policy-report/clusterpolicyreports.yaml"));
+    let account = account(
+        &plane,
+        "reporter",
+        Some(
+            "--verb=list,get,create,patch --resource=nodepools.karpenter.sh,customresourcedefinitions.apiextensions.k8s.io,clusterpolicyreports.wgpolicyk8s.io",
+        ),
+    );
+    let report = |name: &str| {
+        let outcome = lint(&account, "--report");
+        assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+        client
+            .get(&format!("{REPORTS}/poolgate-{name}"))
+            .expect("a report")
+    };
+    let first = report("batch");
+    assert_eq!(first["summary"]["fail"], 1, "{first}");
+    assert_eq!(first["results"][0]["rule"], "schedule-never-fires");
+    assert_eq!(
+        first["results"][0]["properties"]["field"],
+        "spec.disruption.budgets[0].schedule"
+    );
+    assert_eq!(first["scope"]["name"], "batch");
+    let uid = &client.get(&format!("{POOLS}/batch")).expect("a pool")["metadata"]["uid"];
+    assert_eq!(
+        &first["metadata"]["ownerReferences"][0]["uid"], uid,
+        "it is deleted with its pool"
+    );
+    let version = |report: &Value| report["metadata"]["resourceVersion"].clone();
+    assert_eq!(version(&report("batch")), version(&first), "nothing has changed");
+
+    let budgets = json!([{"nodes": "10%"}]);
+    client.merge(
+        &format!("{POOLS}/gpu"),
+        &json!({"spec": {"disruption": {"budgets": budgets}}}),
+    );
+    let sound = report("gpu");
+    assert_eq!(
+        (&sound["summary"]["fail"], &sound["summary"]["pass"]),
+        (&json!(0), &json!(1)),
+        "{sound}"
+    );
+}
