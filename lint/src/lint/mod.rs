@@ -304,12 +304,12 @@ impl LintRun<'_> {
         let reported = pool.filter(|_| tally.unreadable == 0);
         let reported = reported.map(|pool| (pool.clone(), policy_report::results(&findings)));
         LintOutcome {
-            reported,
             printed,
             once,
             tally,
             remarks,
             entries,
+            reported,
         }
     }
 
