@@ -29,7 +29,7 @@ Examples:
 pub const STATUS: &str = "\
 Examples:
   poolgate status
-  poolgate status --context prod --no-dry-run      read only: ask no webhook
+  poolgate status --context prod --probe      ask the webhooks, too
   poolgate status --watch=30s
   poolgate status --json";
 

@@ -69,7 +69,7 @@ pub struct Facts {
     /// The namespace that poolgate is in.
     pub namespace: String,
     pub webhooks: Read<Vec<Webhook>>,
-    /// The answer about a NodePool; `None` if no webhook was asked.
+    /// The answer about a NodePool; `None` if no webhook was to be asked.
     pub asked: Option<Read<Asked>>,
     /// The answers about a NodeClaim of each pool, and of a pool that does not exist.
     pub asked_of_claims: BTreeMap<String, Read<Asked>>,

@@ -1,4 +1,4 @@
-//! Reads the cluster, and asks the webhooks by dry runs.
+//! Reads the cluster, and asks the webhooks by dry runs if that is wanted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub struct Look<'a> {
     /// The namespace of ledgers and Lease.
     pub ledger_namespace: &'a str,
     /// Whether webhooks are asked.
-    pub asks: bool,
+    pub probes: bool,
 }
 
 impl Look<'_> {
@@ -92,7 +92,7 @@ impl Look<'_> {
             }),
             events,
         };
-        if self.asks {
+        if self.probes {
             facts.asked = Some(self.ask(NODE_POOLS, &node_pool()).await);
             facts.asked_of_claims = self.ask_of_claims(&facts).await;
         }

@@ -1,4 +1,5 @@
-//! `poolgate status`: which webhooks are registered and answer, and the state of the NodePools.
+//! `poolgate status`: which webhooks are registered, whether they answer if they are to be asked, and the state of the
+//! NodePools.
 
 mod facts;
 mod json;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use clap::Args;
 
 use poolgate_lint::cluster::KubeArgs;
+use poolgate_lint::files;
 
 use crate::cluster::ClusterReader;
 use crate::flags;
@@ -28,6 +30,9 @@ const WRONG: u8 = 1;
 
 /// Something could not be read.
 const UNREAD: u8 = 2;
+
+/// How wide the text is if standard output is not a terminal.
+const WITHOUT_TERMINAL: usize = 80;
 
 /// Moves to the first line of a terminal, and clears it.
 const CLEAR: &str = "\x1b[H\x1b[2J";
@@ -52,9 +57,11 @@ pub struct StatusArgs {
     )]
     ledger_namespace: String,
 
-    /// Only read; send no dry run to the webhooks
+    /// Ask the webhooks, too: create a NodePool, and a NodeClaim for each pool, in dry runs
+    ///
+    /// It needs the right to create NodePools and NodeClaims. Nothing is stored.
     #[arg(long)]
-    no_dry_run: bool,
+    probe: bool,
 
     /// Print JSON; with --watch, one line each time
     #[arg(long)]
@@ -73,7 +80,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         client: &client,
         namespace: args.namespace.as_deref(),
         ledger_namespace: &args.ledger_namespace,
-        asks: !args.no_dry_run,
+        probes: args.probe,
     };
     loop {
         let report = Report::of(&runtime.block_on(look.once()));
@@ -98,7 +105,8 @@ fn show(args: &StatusArgs, report: &Report) -> io::Result<()> {
     if args.watch.is_some() && out.is_terminal() {
         write!(out, "{CLEAR}")?;
     }
-    write!(out, "{}", table::of(report))?;
+    let width = files::width().unwrap_or(WITHOUT_TERMINAL);
+    write!(out, "{}", table::of(report, width))?;
     out.flush()
 }
 

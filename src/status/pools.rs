@@ -29,7 +29,7 @@ pub struct PoolReport {
     pub node_claims: Option<usize>,
     /// How many of its nodes poolgate holds.
     pub held_nodes: Option<usize>,
-    /// What the gate would decide on a creation.
+    /// What the gate would decide on a creation, if it was asked and that is known.
     pub next: Option<String>,
     pub denied: Option<DenialReport>,
     /// What is waiting and why, and other notes, a sentence each.
@@ -328,15 +328,12 @@ impl PoolFacts<'_> {
         })
     }
 
-    /// What the gate would decide on a creation.
+    /// What the gate would decide on a creation. Why that is not known, the report says elsewhere.
     fn next(&self) -> Option<String> {
-        match self.facts.asked_of_claims.get(&*self.object.metadata.name)? {
-            Ok(Asked { reports, error }) => {
-                let decided = reports.iter().find_map(|report| report.get("decision"));
-                let error = error.as_deref();
-                Some(decided.or(error).unwrap_or("admitted-unasked").to_owned())
-            }
-            Err(error) => Some(error.clone()),
-        }
+        let asked = self.facts.asked_of_claims.get(&*self.object.metadata.name)?;
+        let Asked { reports, error } = asked.as_ref().ok()?;
+        let decided = reports.iter().find_map(|report| report.get("decision"));
+        let unasked = error.is_none().then_some("admitted-unasked");
+        decided.or(unasked).map(str::to_owned)
     }
 }
