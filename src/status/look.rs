@@ -25,6 +25,9 @@ use crate::cluster::{
 };
 use crate::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
 
+/// The events on objects without a namespace.
+pub const EVENTS: &str = "/api/v1/namespaces/default/events";
+
 /// How long one answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
 
@@ -73,7 +76,7 @@ impl Look<'_> {
             self.list(NODE_CLAIMS, of_pools.clone()),
             self.list(NODES, of_pools),
             self.list::<ConfigMap>(&ledgers, of_ledgers),
-            self.list("/api/v1/namespaces/default/events", of_events),
+            self.list(EVENTS, of_events),
         );
         let mut facts = Facts {
             now: Timestamp::now(),
@@ -122,7 +125,8 @@ impl Look<'_> {
         object.map_err(|error| format!("{name}: {error}"))
     }
 
-    async fn list<K: DeserializeOwned>(&self, path: &str, params: ListParams) -> Read<Vec<K>> {
+    /// All objects of a collection that these parameters select.
+    pub async fn list<K: DeserializeOwned>(&self, path: &str, params: ListParams) -> Read<Vec<K>> {
         let collection = Collection::<RawObject>::new(self.client.clone(), path);
         let mut pages = collection.pages(params.limit(PAGE));
         let mut all = Vec::new();

@@ -9,6 +9,7 @@ mod reconciler;
 mod replacements;
 mod report;
 mod table;
+mod why;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -16,6 +17,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::Args;
+use serde_json::Value;
 
 use poolgate_lint::cluster::KubeArgs;
 use poolgate_lint::files;
@@ -24,6 +26,7 @@ use crate::cluster::ClusterReader;
 use crate::flags;
 use look::Look;
 use report::Report;
+use why::Question;
 
 /// Something is wrong.
 const WRONG: u8 = 1;
@@ -63,6 +66,14 @@ pub struct StatusArgs {
     #[arg(long)]
     probe: bool,
 
+    /// Say why this node stays, or the node of this NodeClaim
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pool", "probe"])]
+    node: Option<String>,
+
+    /// Say why the nodes of this NodePool stay that are drifted, expired, unhealthy, empty or deleted
+    #[arg(long, value_name = "NAME", conflicts_with = "probe")]
+    pool: Option<String>,
+
     /// Print JSON; with --watch, one line each time
     #[arg(long)]
     json: bool,
@@ -83,19 +94,38 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         probes: args.probe,
     };
     loop {
-        let report = Report::of(&runtime.block_on(look.once()));
-        show(args, &report)?;
+        let code = if let Some(question) = args.question() {
+            let whys = runtime.block_on(question.answer(&look))?;
+            show(args, || serde_json::to_value(&whys), |width| whys.text(width))?;
+            exit_code(&[], &whys.unread)
+        } else {
+            let report = Report::of(&runtime.block_on(look.once()));
+            show(args, || Ok(json::of(&report)), |width| table::of(&report, width))?;
+            exit_code(&report.problems, &report.unread)
+        };
         match args.watch {
             Some(interval) => sleep(interval),
-            None => return Ok(exit_code(&report)),
+            None => return Ok(code),
         }
     }
 }
 
-fn show(args: &StatusArgs, report: &Report) -> io::Result<()> {
+impl StatusArgs {
+    /// What is asked about nodes.
+    fn question(&self) -> Option<Question<'_>> {
+        let node = self.node.as_deref().map(Question::Node);
+        node.or(self.pool.as_deref().map(Question::Pool))
+    }
+}
+
+fn show(
+    args: &StatusArgs,
+    json: impl FnOnce() -> serde_json::Result<Value>,
+    text: impl FnOnce(usize) -> String,
+) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if args.json {
-        let json = json::of(report);
+        let json = json()?;
         return if args.watch.is_some() {
             writeln!(out, "{json}")
         } else {
@@ -106,14 +136,14 @@ fn show(args: &StatusArgs, report: &Report) -> io::Result<()> {
         write!(out, "{CLEAR}")?;
     }
     let width = files::width().unwrap_or(WITHOUT_TERMINAL);
-    write!(out, "{}", table::of(report, width))?;
+    write!(out, "{}", text(width))?;
     out.flush()
 }
 
-fn exit_code(report: &Report) -> ExitCode {
-    if !report.unread.is_empty() {
+fn exit_code(problems: &[String], unread: &[String]) -> ExitCode {
+    if !unread.is_empty() {
         UNREAD.into()
-    } else if !report.problems.is_empty() {
+    } else if !problems.is_empty() {
         WRONG.into()
     } else {
         ExitCode::SUCCESS

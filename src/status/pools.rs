@@ -62,24 +62,18 @@ pub struct DenialReport {
 
 /// The reports on all pools, by name; `None` if the pools could not be read.
 pub fn of_pools(facts: &Facts, policy: Option<&Policy>, has_gate: Option<bool>) -> Option<Vec<PoolReport>> {
-    let nodes = facts.nodes.as_ref().ok().map(|nodes| {
-        let named = nodes.iter().map(|node| (&*node.metadata.name, node));
-        named.collect::<BTreeMap<_, _>>()
-    });
-    let objects = facts.pools.as_ref().ok()?;
-    let reports = objects.iter().map(|object| {
-        let seen = PoolFacts {
-            facts,
-            object,
-            limit: KnownLimit::of(object, policy),
-            claims: claims_of(facts, &object.metadata.name),
-            nodes: nodes.as_ref(),
-        };
-        seen.report(has_gate)
-    });
+    let nodes = nodes_by_name(facts);
+    let objects = facts.pools.as_ref().ok()?.iter();
+    let reports = objects.map(|object| PoolFacts::of(object, facts, policy, nodes.as_ref()).report(has_gate));
     let mut reports: Vec<PoolReport> = reports.collect();
     reports.sort_by(|one, other| one.name.cmp(&other.name));
     Some(reports)
+}
+
+/// All nodes by name, if they could be read.
+pub fn nodes_by_name(facts: &Facts) -> Option<BTreeMap<&str, &NodeObject>> {
+    let nodes = facts.nodes.as_ref().ok()?.iter();
+    Some(nodes.map(|node| (&*node.metadata.name, node)).collect())
 }
 
 fn claims_of<'f>(facts: &'f Facts, pool: &str) -> Option<Vec<&'f ClaimObject>> {
@@ -134,7 +128,23 @@ pub struct PoolFacts<'f> {
     pub nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
 }
 
-impl PoolFacts<'_> {
+impl<'f> PoolFacts<'f> {
+    /// What was seen of this pool.
+    pub fn of(
+        object: &'f PoolObject,
+        facts: &'f Facts,
+        policy: Option<&Policy>,
+        nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
+    ) -> Self {
+        Self {
+            facts,
+            object,
+            limit: KnownLimit::of(object, policy),
+            claims: claims_of(facts, &object.metadata.name),
+            nodes,
+        }
+    }
+
     fn report(&self, has_gate: Option<bool>) -> PoolReport {
         let name = &*self.object.metadata.name;
         let mut notes: Vec<String> = self.drains().into_iter().collect();

@@ -37,10 +37,7 @@ const NEXT: [&str; 1] = ["NEXT CLAIM"];
 /// The report as text, whose lines have this many columns. A table is as wide as its words: what may be long is a line
 /// below it.
 pub fn of(report: &Report, width: usize) -> String {
-    let mut page = Page {
-        text: String::new(),
-        width,
-    };
+    let mut page = Page::new(width);
     page.line(&format!("poolgate in {}, {:.0}", report.namespace, report.now));
     page.line("");
     match report.webhooks.as_deref() {
@@ -81,18 +78,31 @@ pub fn of(report: &Report, width: usize) -> String {
     page.list("What waits", notes);
     page.list("Wrong", report.problems.iter().cloned());
     page.list("Not read", report.unread.iter().cloned());
-    page.text
+    page.into_text()
 }
 
 /// The text. Anybody may have written the names and messages in it: nothing in a line or cell may move the cursor or
 /// forge a line.
-struct Page {
+pub struct Page {
     text: String,
     width: usize,
 }
 
 impl Page {
-    fn line(&mut self, line: &str) {
+    /// An empty page whose lines have this many columns.
+    pub const fn new(width: usize) -> Self {
+        Self {
+            text: String::new(),
+            width,
+        }
+    }
+
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// A line at the margin.
+    pub fn line(&mut self, line: &str) {
         self.wrapped(line, "", "");
     }
 
@@ -108,13 +118,20 @@ impl Page {
         self.text += &files::columns("", &rows);
     }
 
-    fn list(&mut self, title: &str, lines: impl Iterator<Item = String>) {
+    /// An indented line.
+    pub fn item(&mut self, line: &str) {
+        self.wrapped(line, "  ", "    ");
+    }
+
+    /// Lines under a title; nothing if there are none. They are indented more than it.
+    pub fn list(&mut self, title: &str, lines: impl Iterator<Item = String>) {
+        let margin = " ".repeat(title.len() - title.trim_start().len());
         for (number, line) in lines.enumerate() {
             if number == 0 {
                 self.line("");
                 self.line(&format!("{title}:"));
             }
-            self.wrapped(&line, "  ", "    ");
+            self.wrapped(&line, &format!("{margin}  "), &format!("{margin}    "));
         }
     }
 }

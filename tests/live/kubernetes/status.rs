@@ -303,6 +303,10 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     );
     assert!(all["policy"]["stored"].is_string(), "{all:#}");
 
+    let (code, why) = report_by(&viewer, &["--node=node-a"]);
+    assert_eq!((code, &why["unread"]), (Some(0), &json!([])), "{why:#}");
+    assert_eq!(why["nodes"][0]["wanted"][0]["reason"], "Drifted", "{why:#}");
+
     let probed = status_by(&viewer, &["--probe"]);
     assert_eq!(probed.status.code(), Some(2), "{probed:?}");
     let words: Vec<&str> = probed.stdout.split_whitespace().collect();
