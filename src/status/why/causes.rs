@@ -95,7 +95,12 @@ fn on_it(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     if !causes.is_empty() && reasons.iter().any(eventual) {
         causes.push(pods::unbounded(
             seen,
-            "so Karpenter does not begin while pods on it must not be moved",
+            if reasons.contains(&Reason::Unhealthy) {
+                "so Karpenter does not begin while pods on it must not be moved, unless the provider's policy for this repair \
+                 bounds the drain"
+            } else {
+                "so Karpenter does not begin while pods on it must not be moved"
+            },
         ));
     }
     causes

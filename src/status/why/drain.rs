@@ -15,11 +15,12 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
             "it is drained, and the provider is terminating its machine",
         )];
     }
-    let on_it = seen.pods().unwrap_or_default();
+    let on_it = seen.pods().unwrap_or_default().iter().copied();
+    let on_it: Vec<_> = on_it.filter(|pod| pod.is_drained()).collect();
     let deadline = seen.claim.metadata.annotation(DEADLINE_ANNOTATION);
     let deadline = deadline.and_then(|deadline| deadline.parse().ok());
     // After the deadline Karpenter deletes pods whatever else is said.
-    let mut causes: Vec<Cause> = pods::causes(on_it, seen.budgets, seen.now)
+    let mut causes: Vec<Cause> = pods::causes(&on_it, seen.budgets, seen.now)
         .into_iter()
         .map(|cause| {
             let until = [cause.until, deadline].into_iter().flatten().min();

@@ -1,4 +1,4 @@
-//! What Karpenter has said about a node.
+//! What Karpenter has said about a node, and poolgate about its pool.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::Event;
 use poolgate_core::budget::Reason;
 use serde::Serialize;
 
-/// The reasons of Karpenter's events that are about a node that goes or stays.
-const REASONS: [&str; 13] = [
+/// The reasons of events that are about a node that goes or stays: Karpenter's, and one of poolgate's.
+const REASONS: [&str; 14] = [
     "DisruptionBlocked",
     "Unconsolidatable",
     "ConsolidationRejected",
@@ -23,6 +23,7 @@ const REASONS: [&str; 13] = [
     "DisruptionTerminating",
     "RebootFailed",
     "NodeClassNotReady",
+    "ReplacementBlocked",
 ];
 
 /// Those of them that say nothing about drift and repair.
@@ -34,7 +35,7 @@ const LONGEST: usize = 300;
 /// How many events of a node are reported.
 const MOST: usize = 6;
 
-/// An event of Karpenter's.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Said {
     /// The kind of the object that it is about.

@@ -125,19 +125,20 @@ impl PodObject {
         }
     }
 
+    /// Whether a drain waits until it is gone.
+    pub fn is_drained(&self) -> bool {
+        !self.is_mirror() && !self.tolerates_disruption()
+    }
+
     /// Whether a drain has to evict it.
     pub fn is_evicted(&self, now: Timestamp) -> bool {
-        self.is_active()
-            && !self.is_mirror()
-            && !self.tolerates_disruption()
-            && self.protection(now).is_none()
+        self.is_active() && self.is_drained() && self.protection(now).is_none()
     }
 
     /// Until when it has time to end, if a drain waits for that.
     pub fn ends(&self, now: Timestamp) -> Option<Timestamp> {
         let end = self.metadata.deleted().filter(|_| !self.is_terminal())?;
-        let is_waited_for =
-            !self.is_mirror() && !self.tolerates_disruption() && now.duration_since(end) <= STUCK;
+        let is_waited_for = self.is_drained() && now.duration_since(end) <= STUCK;
         is_waited_for.then_some(end)
     }
 

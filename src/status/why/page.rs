@@ -39,10 +39,7 @@ impl Why {
         } else {
             format!("It is {}{expires}", wanted.join("; "))
         });
-        page.list(
-            "  Karpenter says",
-            self.events.iter().map(super::events::Said::line),
-        );
+        page.list("  Events", self.events.iter().map(super::events::Said::line));
         if self.causes.is_empty() {
             page.line("");
             page.item(

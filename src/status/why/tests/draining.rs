@@ -25,6 +25,15 @@ fn pods_keep_it_until_the_deadline_if_there_is_one() {
 }
 
 #[test]
+fn a_pod_that_tolerates_the_end_is_not_waited_for() {
+    let mut cluster = deleted();
+    cluster.pods = vec![pod("web", &json!({"karpenter.sh/do-not-disrupt": "true"}))];
+    cluster.expect(&["pod shop/web has the annotation", UNBOUNDED]);
+    cluster.pods[0]["spec"]["tolerations"] = json!([{"operator": "Exists"}]);
+    cluster.expect(&[]);
+}
+
+#[test]
 fn pods_that_end_have_their_time_and_those_that_never_will_are_not_waited_for() {
     let mut cluster = deleted();
     cluster.pods[0]["metadata"]["deletionTimestamp"] = json!("2026-11-23T12:00:30Z");
