@@ -39,6 +39,7 @@ mod live {
         mod soft_limit;
         mod surge;
         mod turnover;
+        mod why;
     }
 
     mod kubernetes {

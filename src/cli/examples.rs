@@ -29,7 +29,8 @@ Examples:
 pub const STATUS: &str = "\
 Examples:
   poolgate status
-  poolgate status --context prod --no-dry-run      read only: ask no webhook
+  poolgate status --context prod --probe      ask the webhooks, too
+  poolgate status --node ip-10-0-1-2.ec2.internal      why does this node stay?
   poolgate status --watch=30s
   poolgate status --json";
 

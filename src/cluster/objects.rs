@@ -38,7 +38,7 @@ pub type PoolObject = NodePool<Value, PoolStatus>;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct PoolStatus {
-    conditions: Conditions,
+    pub conditions: Conditions,
 }
 
 /// The definition of a custom resource.

@@ -5,32 +5,47 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Taint};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::StoredLedger;
-use crate::cluster::objects::{Metadata, Object, PoolLabel, PoolObject, Texts};
+use crate::cluster::objects::{Conditions, Metadata, Object, PoolLabel, PoolObject, Texts};
 use crate::cluster::webhooks::Webhook;
 
 /// What was read, or why it was not.
 pub type Read<T> = Result<T, String>;
 
 /// A NodeClaim.
-pub type ClaimObject = Object<Metadata<PoolLabel, Texts>, IgnoredAny, ClaimStatus>;
+pub type ClaimObject = Object<Metadata<PoolLabel, Texts>, ClaimSpec, ClaimStatus>;
 
 /// A node.
-pub type NodeObject = Object<Metadata<Texts, Texts>, NodeSpec>;
+pub type NodeObject = Object<Metadata<Texts, Texts>, NodeSpec, NodeStatus>;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaimSpec {
+    pub expire_after: Option<String>,
+    pub termination_grace_period: Option<String>,
+}
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClaimStatus {
     pub node_name: Option<String>,
+    /// When a pod came to its node or went last.
+    pub last_pod_event_time: Option<String>,
+    pub conditions: Conditions,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct NodeSpec {
     pub taints: Option<Vec<Taint>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct NodeStatus {
+    pub conditions: Conditions,
 }
 
 /// The API server's answer to an inquiry: a dry run, to which webhooks add their self reports.
@@ -69,7 +84,7 @@ pub struct Facts {
     /// The namespace that poolgate is in.
     pub namespace: String,
     pub webhooks: Read<Vec<Webhook>>,
-    /// The answer about a NodePool; `None` if no webhook was asked.
+    /// The answer about a NodePool; `None` if no webhook was to be asked.
     pub asked: Option<Read<Asked>>,
     /// The answers about a NodeClaim of each pool, and of a pool that does not exist.
     pub asked_of_claims: BTreeMap<String, Read<Asked>>,

@@ -19,6 +19,7 @@ pub fn from_report(report: &Report) -> Value {
     json!({
         "at": report.now.to_string(),
         "namespace": report.namespace,
+        "probed": report.probed,
         "webhooks": webhooks,
         "policy": of_policy(&report.policy),
         "reconciler": reconciler,
@@ -40,8 +41,9 @@ fn of_policy(policy: &PolicyReport) -> Value {
 fn of_webhook(webhook: &WebhookReport) -> Value {
     let (answers, why) = match &webhook.answers {
         Answers::Yes => (Some(true), None),
-        Answers::No(why) => (Some(false), Some(why)),
-        Answers::Unknown(why) => (None, Some(why)),
+        Answers::No(why) => (Some(false), Some(why.as_str())),
+        Answers::Unknown(why) => (None, Some(why.as_str())),
+        Answers::Unasked(why) => (None, Some(*why)),
     };
     let reported = |key| webhook.report.as_ref().and_then(|report| report.get(key));
     json!({

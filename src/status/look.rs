@@ -1,4 +1,4 @@
-//! Reads the cluster, and asks the webhooks by dry runs.
+//! Reads the cluster, and asks the webhooks by dry runs if that is wanted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,6 +25,9 @@ use crate::cluster::{
     Call, Collection, Deadline, LEDGER_LABEL, RawObject, leases_path, ledgers, ledgers_path,
 };
 
+/// The events on objects without a namespace.
+pub const EVENTS: &str = "/api/v1/namespaces/default/events";
+
 /// How long one answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
 
@@ -45,7 +48,7 @@ pub struct Look<'a> {
     /// The namespace of ledgers and Lease.
     pub ledger_namespace: &'a str,
     /// Whether webhooks are asked.
-    pub asks: bool,
+    pub probes: bool,
 }
 
 impl Look<'_> {
@@ -73,7 +76,7 @@ impl Look<'_> {
             self.list(NODE_CLAIMS, of_pools.clone()),
             self.list(NODES, of_pools),
             self.list::<ConfigMap>(&ledgers, of_ledgers),
-            self.list("/api/v1/namespaces/default/events", of_events),
+            self.list(EVENTS, of_events),
         );
         let mut facts = Facts {
             now: Timestamp::now(),
@@ -92,7 +95,7 @@ impl Look<'_> {
             }),
             events,
         };
-        if self.asks {
+        if self.probes {
             facts.asked = Some(self.ask(NODE_POOLS, &node_pool()).await);
             facts.asked_of_claims = self.ask_of_claims(&facts).await;
         }
@@ -122,7 +125,8 @@ impl Look<'_> {
         object.map_err(|error| format!("{name}: {error}"))
     }
 
-    async fn list<K: DeserializeOwned>(&self, path: &str, params: ListParams) -> Read<Vec<K>> {
+    /// All objects of a collection that these parameters select.
+    pub async fn list<K: DeserializeOwned>(&self, path: &str, params: ListParams) -> Read<Vec<K>> {
         let collection = Collection::<RawObject>::new(self.client.clone(), path);
         let mut pages = collection.pages(params.limit(PAGE));
         let mut all = Vec::new();

@@ -1,4 +1,5 @@
-//! `poolgate status`: which webhooks are registered and answer, and the state of the NodePools.
+//! `poolgate status`: which webhooks are registered, whether they answer if they are to be asked, and the state of the
+//! NodePools.
 
 mod facts;
 mod json;
@@ -8,6 +9,7 @@ mod reconciler;
 mod replacements;
 mod report;
 mod table;
+mod why;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -15,19 +17,25 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use clap::Args;
+use serde_json::Value;
 
 use poolgate_lint::cluster::KubeArgs;
+use poolgate_lint::files;
 
 use crate::cluster::ClusterReader;
 use crate::flags;
 use look::Look;
 use report::Report;
+use why::Question;
 
 /// Something is wrong.
 const WRONG: u8 = 1;
 
 /// Something could not be read.
 const UNREAD: u8 = 2;
+
+/// How wide the text is if standard output is not a terminal.
+const WITHOUT_TERMINAL: usize = 80;
 
 /// Moves to the first line of a terminal, and clears it.
 const CLEAR: &str = "\x1b[H\x1b[2J";
@@ -52,9 +60,19 @@ pub struct StatusArgs {
     )]
     ledger_namespace: String,
 
-    /// Only read; send no dry run to the webhooks
+    /// Ask the webhooks, too: create a NodePool, and a NodeClaim for each pool, in dry runs
+    ///
+    /// It needs the right to create NodePools and NodeClaims. Nothing is stored.
     #[arg(long)]
-    no_dry_run: bool,
+    probe: bool,
+
+    /// Say why this node stays, or the node of this NodeClaim
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pool", "probe"])]
+    node: Option<String>,
+
+    /// Say why the nodes of this NodePool stay that are drifted, expired, unhealthy, empty or deleted
+    #[arg(long, value_name = "NAME", conflicts_with = "probe")]
+    pool: Option<String>,
 
     /// Print JSON; with --watch, one line each time
     #[arg(long)]
@@ -73,22 +91,45 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         client: &client,
         namespace: args.namespace.as_deref(),
         ledger_namespace: &args.ledger_namespace,
-        asks: !args.no_dry_run,
+        probes: args.probe,
     };
     loop {
-        let report = Report::of(&runtime.block_on(look.once()));
-        show(args, &report)?;
+        let code = if let Some(question) = args.question() {
+            let whys = runtime.block_on(question.answer(&look))?;
+            show(args, || serde_json::to_value(&whys), |width| whys.text(width))?;
+            exit_code(&[], &whys.unread)
+        } else {
+            let report = Report::of(&runtime.block_on(look.once()));
+            show(
+                args,
+                || Ok(json::from_report(&report)),
+                |width| table::render(&report, width),
+            )?;
+            exit_code(&report.problems, &report.unread)
+        };
         match args.watch {
             Some(interval) => sleep(interval),
-            None => return Ok(exit_code(&report)),
+            None => return Ok(code),
         }
     }
 }
 
-fn show(args: &StatusArgs, report: &Report) -> io::Result<()> {
+impl StatusArgs {
+    /// What is asked about nodes.
+    fn question(&self) -> Option<Question<'_>> {
+        let node = self.node.as_deref().map(Question::Node);
+        node.or(self.pool.as_deref().map(Question::Pool))
+    }
+}
+
+fn show(
+    args: &StatusArgs,
+    json: impl FnOnce() -> serde_json::Result<Value>,
+    text: impl FnOnce(usize) -> String,
+) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if args.json {
-        let json = json::from_report(report);
+        let json = json()?;
         return if args.watch.is_some() {
             writeln!(out, "{json}")
         } else {
@@ -98,14 +139,15 @@ fn show(args: &StatusArgs, report: &Report) -> io::Result<()> {
     if args.watch.is_some() && out.is_terminal() {
         write!(out, "{CLEAR}")?;
     }
-    write!(out, "{}", table::render(report))?;
+    let width = files::width().unwrap_or(WITHOUT_TERMINAL);
+    write!(out, "{}", text(width))?;
     out.flush()
 }
 
-fn exit_code(report: &Report) -> ExitCode {
-    if !report.unread.is_empty() {
+fn exit_code(problems: &[String], unread: &[String]) -> ExitCode {
+    if !unread.is_empty() {
         UNREAD.into()
-    } else if !report.problems.is_empty() {
+    } else if !problems.is_empty() {
         WRONG.into()
     } else {
         ExitCode::SUCCESS

@@ -29,7 +29,7 @@ pub struct PoolReport {
     pub node_claims: Option<usize>,
     /// How many of its nodes poolgate holds.
     pub held_nodes: Option<usize>,
-    /// What the gate would decide on a creation.
+    /// What the gate would decide on a creation, if it was asked and that is known.
     pub next: Option<String>,
     pub denied: Option<DenialReport>,
     /// What is waiting and why, and other notes, a sentence each.
@@ -62,24 +62,18 @@ pub struct DenialReport {
 
 /// The reports on all pools, by name; `None` if the pools could not be read.
 pub fn of_pools(facts: &Facts, policy: Option<&Policy>, has_gate: Option<bool>) -> Option<Vec<PoolReport>> {
-    let nodes = facts.nodes.as_ref().ok().map(|nodes| {
-        let named = nodes.iter().map(|node| (&*node.metadata.name, node));
-        named.collect::<BTreeMap<_, _>>()
-    });
-    let objects = facts.pools.as_ref().ok()?;
-    let reports = objects.iter().map(|object| {
-        let seen = PoolFacts {
-            facts,
-            object,
-            limit: KnownLimit::from_object(object, policy),
-            claims: claims_of(facts, &object.metadata.name),
-            nodes: nodes.as_ref(),
-        };
-        seen.report(has_gate)
-    });
+    let nodes = nodes_by_name(facts);
+    let objects = facts.pools.as_ref().ok()?.iter();
+    let reports = objects.map(|object| PoolFacts::of(object, facts, policy, nodes.as_ref()).report(has_gate));
     let mut reports: Vec<PoolReport> = reports.collect();
     reports.sort_by(|one, other| one.name.cmp(&other.name));
     Some(reports)
+}
+
+/// All nodes by name, if they could be read.
+pub fn nodes_by_name(facts: &Facts) -> Option<BTreeMap<&str, &NodeObject>> {
+    let nodes = facts.nodes.as_ref().ok()?.iter();
+    Some(nodes.map(|node| (&*node.metadata.name, node)).collect())
 }
 
 fn claims_of<'f>(facts: &'f Facts, pool: &str) -> Option<Vec<&'f ClaimObject>> {
@@ -134,7 +128,23 @@ pub struct PoolFacts<'f> {
     pub nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
 }
 
-impl PoolFacts<'_> {
+impl<'f> PoolFacts<'f> {
+    /// What was seen of this pool.
+    pub fn of(
+        object: &'f PoolObject,
+        facts: &'f Facts,
+        policy: Option<&Policy>,
+        nodes: Option<&'f BTreeMap<&'f str, &'f NodeObject>>,
+    ) -> Self {
+        Self {
+            facts,
+            object,
+            limit: KnownLimit::from_object(object, policy),
+            claims: claims_of(facts, &object.metadata.name),
+            nodes,
+        }
+    }
+
     fn report(&self, has_gate: Option<bool>) -> PoolReport {
         let name = &*self.object.metadata.name;
         let mut notes: Vec<String> = self.drains().into_iter().collect();
@@ -328,15 +338,12 @@ impl PoolFacts<'_> {
         })
     }
 
-    /// What the gate would decide on a creation.
+    /// What the gate would decide on a creation. Why that is not known, the report says elsewhere.
     fn next(&self) -> Option<String> {
-        match self.facts.asked_of_claims.get(&*self.object.metadata.name)? {
-            Ok(Asked { reports, error }) => {
-                let decided = reports.iter().find_map(|report| report.get("decision"));
-                let error = error.as_deref();
-                Some(decided.or(error).unwrap_or("admitted-unasked").to_owned())
-            }
-            Err(error) => Some(error.clone()),
-        }
+        let asked = self.facts.asked_of_claims.get(&*self.object.metadata.name)?;
+        let Asked { reports, error } = asked.as_ref().ok()?;
+        let decided = reports.iter().find_map(|report| report.get("decision"));
+        let unasked = error.is_none().then_some("admitted-unasked");
+        decided.or(unasked).map(str::to_owned)
     }
 }

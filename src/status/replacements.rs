@@ -119,7 +119,7 @@ impl PoolFacts<'_> {
     }
 
     /// The command that gives the pool room for one node more.
-    fn with_room(&self, limit: KnownLimit) -> String {
+    pub fn with_room(&self, limit: KnownLimit) -> String {
         let (name, nodes) = (
             &*self.object.metadata.name,
             self.claims.as_ref().map_or(0, Vec::len),

@@ -1,5 +1,7 @@
 //! The report on a cluster: a pure function of what is known.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::policy::Policy;
 
@@ -19,6 +21,8 @@ const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 pub struct Report {
     pub now: Timestamp,
     pub namespace: String,
+    /// Whether the webhooks were asked.
+    pub probed: bool,
     pub webhooks: Option<Vec<WebhookReport>>,
     pub policy: PolicyReport,
     pub reconciler: Read<Option<Reconciler>>,
@@ -49,8 +53,10 @@ pub enum Answers {
     Yes,
     /// The API server got none.
     No(String),
-    /// It is not known.
+    /// It was asked, and what came back does not tell.
     Unknown(String),
+    /// It was not asked, and why.
+    Unasked(&'static str),
 }
 
 /// The policy that is stored, and those that servers report as in force.
@@ -82,6 +88,7 @@ impl Report {
         let mut report = Self {
             now: facts.now,
             namespace: facts.namespace.clone(),
+            probed: facts.asked.is_some(),
             webhooks: webhooks.map(|webhooks| {
                 webhooks
                     .iter()
@@ -211,27 +218,28 @@ fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
 fn unanswered(webhook: &Webhook, asked: &[&Read<Asked>], names_its_pools: bool) -> Answers {
     let failed = format!("failed calling webhook \"{}\": ", webhook.name);
     let mut error = None;
-    let mut was_admitted = false;
-    for asked in asked {
-        match asked {
-            Ok(Asked { error: None, .. }) => was_admitted = true,
-            Ok(Asked {
-                error: Some(text), ..
-            })
-            | Err(text) => match text.split_once(&failed) {
-                Some((_, why)) => return Answers::No(why.to_owned()),
-                None => error = Some(text),
-            },
+    for text in asked.iter().filter_map(|asked| objection(asked)) {
+        match text.split_once(&failed) {
+            Some((_, why)) => return Answers::No(why.to_owned()),
+            None => error = Some(text),
         }
     }
     if asked.is_empty() {
-        Answers::Unknown("not asked".into())
+        Answers::Unasked("not asked: --probe asks it")
     } else if let Some(error) = error {
-        Answers::Unknown(error.clone())
-    } else if was_admitted && names_its_pools {
-        Answers::Unknown("no pool is there that it is asked about".into())
+        Answers::Unknown(error.to_owned())
+    } else if names_its_pools {
+        Answers::Unasked("no pool is there that it is asked about")
     } else {
         Answers::No("the API server admits what it should be asked about".into())
+    }
+}
+
+/// Why a dry run was not admitted, if it was not.
+fn objection(asked: &Read<Asked>) -> Option<&str> {
+    match asked {
+        Ok(Asked { error, .. }) => error.as_deref(),
+        Err(error) => Some(error),
     }
 }
 
@@ -248,7 +256,7 @@ fn authority_ends(bundle: &[u8]) -> Option<Timestamp> {
 /// What could not be read, and why.
 fn unread(facts: &Facts) -> Vec<String> {
     let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
-    [
+    let parts = [
         part("webhook configurations", facts.webhooks.as_ref().err()),
         part("policy", facts.policy.as_ref().err()),
         part("reconcilers' Lease", facts.reconciler.as_ref().err()),
@@ -257,10 +265,35 @@ fn unread(facts: &Facts) -> Vec<String> {
         part("Nodes", facts.nodes.as_ref().err()),
         part("ledgers", facts.ledgers.as_ref().err()),
         part("events", facts.events.as_ref().err()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .chain(unanswered_probes(facts))
+        .collect()
+}
+
+/// Why dry runs say nothing about webhooks, each reason once: most often a right is missing, and then for all of them. That
+/// a webhook of poolgate does not answer is a problem of that webhook.
+fn unanswered_probes(facts: &Facts) -> BTreeSet<String> {
+    let of_pools = facts.asked.iter().map(|asked| ("a NodePool", asked));
+    let of_claims = facts.asked_of_claims.values().map(|asked| ("a NodeClaim", asked));
+    let names: Vec<&str> = facts
+        .webhooks
+        .iter()
+        .flatten()
+        .map(|webhook| &*webhook.name)
+        .collect();
+    let is_known = |text: &str| {
+        text.split_once("failed calling webhook \"")
+            .is_some_and(|(_, rest)| names.iter().any(|name| rest.starts_with(name)))
+    };
+    let probes = of_pools.chain(of_claims);
+    let objections = probes.filter_map(|(what, asked)| Some((what, objection(asked)?)));
+    objections
+        .filter(|(_, text)| !is_known(text))
+        .map(|(what, text)| format!("dry run of {what}: {text}"))
+        .collect()
 }
 
 #[cfg(test)]

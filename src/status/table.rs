@@ -7,19 +7,21 @@ use super::reconciler::Reconciler;
 use super::report::{Answers, PolicyReport, Report, StoredPolicy, WebhookReport};
 use poolgate_lint::files;
 
+/// The cell of what is not there, or could not be read.
+const NOTHING: &str = "-";
+
+/// The cell of an answer that is not known.
+const UNKNOWN: &str = "?";
+
 /// How many digits of a checksum are shown.
 const DIGITS: usize = 12;
 
-const WEBHOOKS: [&str; 6] = [
-    "WEBHOOK",
-    "PATH",
-    "FAILURE POLICY",
-    "ANSWERS",
-    "CA UNTIL",
-    "CERTIFICATE UNTIL",
-];
+const WEBHOOKS: [&str; 4] = ["WEBHOOK", "PATH", "FAILURE POLICY", "CA UNTIL"];
 
-const POOLS: [&str; 8] = [
+/// Only the webhooks themselves say this.
+const ANSWERS: [&str; 2] = ["ANSWERS", "CERTIFICATE UNTIL"];
+
+const POOLS: [&str; 7] = [
     "NODEPOOL",
     "LIMIT",
     "MODE",
@@ -27,18 +29,28 @@ const POOLS: [&str; 8] = [
     "FREE",
     "HELD",
     "OVER LIMIT",
-    "NEXT CLAIM",
 ];
 
-/// The report as text.
-pub fn render(report: &Report) -> String {
-    let mut page = Page::default();
+/// Only the gate says this.
+const NEXT: [&str; 1] = ["NEXT CLAIM"];
+
+/// The report as text, whose lines have this many columns. A table is as wide as its words: what may be long is a line
+/// below it.
+pub fn render(report: &Report, width: usize) -> String {
+    let mut page = Page::new(width);
     page.line(&format!("poolgate in {}, {:.0}", report.namespace, report.now));
     page.line("");
     match report.webhooks.as_deref() {
         None => page.line("Webhooks were not read."),
         Some([]) => page.line("No webhook of poolgate is registered."),
-        Some(webhooks) => page.table(&WEBHOOKS, webhooks.iter().map(webhook)),
+        Some(webhooks) => {
+            let answers: &[&str] = if report.probed { &ANSWERS } else { &[] };
+            let rows = webhooks.iter().map(|one| webhook(one, report.probed));
+            page.table(&[&WEBHOOKS, answers].concat(), rows);
+            if !report.probed {
+                page.line("Whether they answer is not known: --probe asks them.");
+            }
+        }
     }
     let reconciler = match &report.reconciler {
         Err(_) => "not read".into(),
@@ -46,13 +58,17 @@ pub fn render(report: &Report) -> String {
         Ok(Some(found)) => reconciler(found),
     };
     page.line("");
-    page.line(&format!("Policy      {}", policy(&report.policy)));
+    page.line(&format!("Policy      {}", policy(&report.policy, report.probed)));
     page.line(&format!("Reconciler  {reconciler}"));
     page.line("");
     match report.pools.as_deref() {
         None => page.line("NodePools were not read."),
         Some([]) => page.line("No NodePools."),
-        Some(pools) => page.table(&POOLS, pools.iter().map(pool)),
+        Some(pools) => {
+            let next: &[&str] = if report.probed { &NEXT } else { &[] };
+            let rows = pools.iter().map(|one| pool(one, report.probed));
+            page.table(&[&POOLS, next].concat(), rows);
+        }
     }
     let notes = report.pools.iter().flatten().flat_map(|pool| {
         said(pool)
@@ -62,58 +78,87 @@ pub fn render(report: &Report) -> String {
     page.list("What waits", notes);
     page.list("Wrong", report.problems.iter().cloned());
     page.list("Not read", report.unread.iter().cloned());
-    page.0
+    page.into_text()
 }
 
 /// The text. Anybody may have written the names and messages in it: nothing in a line or cell may move the cursor or
 /// forge a line.
-#[derive(Default)]
-struct Page(String);
+pub struct Page {
+    text: String,
+    width: usize,
+}
 
 impl Page {
-    fn line(&mut self, line: &str) {
-        self.0 += &files::clean(line);
-        self.0 += "\n";
+    /// An empty page whose lines have this many columns.
+    pub const fn new(width: usize) -> Self {
+        Self {
+            text: String::new(),
+            width,
+        }
+    }
+
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// A line at the margin.
+    pub fn line(&mut self, line: &str) {
+        self.wrapped(line, "", "");
+    }
+
+    fn wrapped(&mut self, line: &str, first: &str, others: &str) {
+        self.text += &files::wrapped(&files::clean(line), first, others, self.width);
+        self.text += "\n";
     }
 
     fn table(&mut self, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
         let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
         let rows = rows.map(|row| row.iter().map(|cell| files::clean(cell)).collect());
         let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-        self.0 += &files::columns("", &rows);
+        self.text += &files::columns("", &rows);
     }
 
-    fn list(&mut self, title: &str, lines: impl Iterator<Item = String>) {
+    /// An indented line.
+    pub fn item(&mut self, line: &str) {
+        self.wrapped(line, "  ", "    ");
+    }
+
+    /// Lines under a title; nothing if there are none. They are indented more than it.
+    pub fn list(&mut self, title: &str, lines: impl Iterator<Item = String>) {
+        let margin = " ".repeat(title.len() - title.trim_start().len());
         for (number, line) in lines.enumerate() {
             if number == 0 {
                 self.line("");
                 self.line(&format!("{title}:"));
             }
-            self.line(&format!("  {line}"));
+            self.wrapped(&line, &format!("{margin}  "), &format!("{margin}    "));
         }
     }
 }
 
-fn webhook(webhook: &WebhookReport) -> Vec<String> {
+fn webhook(webhook: &WebhookReport, probed: bool) -> Vec<String> {
     let date = |at: Option<Timestamp>| shown(at.map(|at| at.strftime("%Y-%m-%d")));
-    let answers = match &webhook.answers {
-        Answers::Yes => "yes".into(),
-        Answers::No(_) => "no".into(),
-        Answers::Unknown(why) => format!("? ({why})"),
-    };
-    vec![
+    let mut row = vec![
         webhook.name.clone(),
         webhook.path.clone(),
         webhook.failure_policy.clone(),
-        answers,
         date(webhook.authority_ends),
-        date(webhook.certificate_ends()),
-    ]
+    ];
+    if probed {
+        let answers = match &webhook.answers {
+            Answers::Yes => "yes",
+            Answers::No(_) => "no",
+            Answers::Unknown(_) => UNKNOWN,
+            Answers::Unasked(_) => NOTHING,
+        };
+        row.extend([answers.to_owned(), date(webhook.certificate_ends())]);
+    }
+    row
 }
 
-fn pool(pool: &PoolReport) -> Vec<String> {
+fn pool(pool: &PoolReport, probed: bool) -> Vec<String> {
     let limit = pool.limit.as_ref();
-    vec![
+    let mut row = vec![
         pool.name.clone(),
         shown(limit.map(|limit| limit.nodes)),
         shown(limit.and_then(|limit| limit.mode)),
@@ -121,13 +166,17 @@ fn pool(pool: &PoolReport) -> Vec<String> {
         shown(limit.and_then(|limit| limit.free)),
         shown(pool.held_nodes),
         shown(limit.and_then(|limit| limit.over_limit)),
-        shown(pool.next.as_deref()),
-    ]
+    ];
+    if probed {
+        let unknown = limit.map(|_| UNKNOWN);
+        row.push(shown(pool.next.as_deref().or(unknown)));
+    }
+    row
 }
 
 /// A cell: a dash for what is not there or not known.
 fn shown(value: Option<impl ToString>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+    value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 
 /// The lines below the table.
@@ -139,7 +188,7 @@ fn said(pool: &PoolReport) -> Vec<String> {
     denied.into_iter().chain(pool.notes.iter().cloned()).collect()
 }
 
-fn policy(policy: &PolicyReport) -> String {
+fn policy(policy: &PolicyReport, probed: bool) -> String {
     let short = |sha256: &str| sha256.chars().take(DIGITS).collect::<String>();
     let (stored, expected) = match &policy.stored {
         None => ("not read".to_owned(), None),
@@ -159,6 +208,7 @@ fn policy(policy: &PolicyReport) -> String {
         }
     };
     match policy.in_force.as_slice() {
+        [] if !probed => stored,
         [] => format!("{stored}; no server has said which one it uses"),
         [one] if Some(one.as_str()) == expected => format!("{stored}; in force"),
         others => {

@@ -1,5 +1,6 @@
 //! The user's files: which are read, how they are named in output, which are patches; how a file is read, compared
-//! and replaced, and how an object is written as YAML, or rows in columns; the standard streams.
+//! and replaced, and how an object is written as YAML, or rows in columns; the standard streams, and
+//! text that fits into the terminal.
 //!
 //! Of NodePools only the name of their group is known here.
 
@@ -14,6 +15,7 @@ mod printable;
 mod read;
 mod replace;
 mod streams;
+mod terminal;
 pub(crate) mod yaml;
 
 pub use columns::columns;
@@ -29,3 +31,4 @@ pub(crate) use read::read_text;
 pub use replace::replace;
 pub(crate) use streams::with_causes;
 pub use streams::{print, remark, stdin};
+pub use terminal::{width, wrapped};

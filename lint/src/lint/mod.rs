@@ -28,7 +28,6 @@ mod source_range;
 mod subjects;
 mod suppress;
 mod tally;
-mod terminal;
 mod together;
 mod unserved;
 mod variables;

@@ -13,8 +13,7 @@ use clap::builder::PossibleValue;
 use super::colour::{self, Colour};
 use super::format::{FileReport, Format, Look, Printer, RulePages};
 use super::tally::Tally;
-use super::terminal;
-use crate::files::{FileIdentity, Input, Source};
+use crate::files::{self, FileIdentity, Input, Source};
 use crate::listed::Listed;
 
 /// A format and its file; `None` for standard output. Written `NAME` or `NAME=FILE`.
@@ -87,7 +86,7 @@ impl<'a> Outputs<'a> {
         }
         let look = Look {
             coloured: colour::is_wanted(colour),
-            width: terminal::width(),
+            width: files::width(),
         };
         let printer = Printer { format, pages, look };
         outputs.push(Output::new(printer, None));

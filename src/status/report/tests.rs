@@ -10,8 +10,12 @@ use crate::certs::Authority;
 use crate::status::{json as as_json, table};
 
 mod hostile;
+mod probes;
 mod replacements;
 mod unread;
+
+/// Columns for every line of a report.
+const WIDE: usize = 1000;
 
 const HOUR: std::time::Duration = std::time::Duration::from_hours(1);
 
@@ -121,9 +125,11 @@ fn where_all_is_well_nothing_is_wrong() {
     assert_eq!(report.unread, [""; 0]);
     let webhooks = report.webhooks.as_ref().expect("webhooks");
     assert!(webhooks.iter().all(|webhook| webhook.answers == Answers::Yes));
-    let text = table::render(&report);
+    let text = table::render(&report, WIDE);
     assert!(
-        text.contains("validate.nodepools.poolgate.dev  /validate  Fail            yes"),
+        text.contains(
+            "validate.nodepools.poolgate.dev  /validate  Fail            2027-02-21  yes      2033-05-18"
+        ),
         "{text}"
     );
     assert!(
@@ -143,6 +149,7 @@ fn a_webhook_that_reports_nothing_does_not_answer_and_says_why_where_that_is_kno
                 Answers::Yes => "yes".to_owned(),
                 Answers::No(why) => format!("no: {why}"),
                 Answers::Unknown(why) => format!("unknown: {why}"),
+                Answers::Unasked(why) => format!("unasked: {why}"),
             };
             assert_eq!(found, expected, "{}", webhook.path);
         }
@@ -153,7 +160,7 @@ fn a_webhook_that_reports_nothing_does_not_answer_and_says_why_where_that_is_kno
         assert_eq!(report.problems.len(), wrong, "{:?}", report.problems);
     };
     let silent = "no: the API server admits what it should be asked about";
-    expect(None, ["unknown: not asked"; 2]);
+    expect(None, ["unasked: not asked: --probe asks it"; 2]);
     expect(Some(Ok(Asked::default())), [silent, silent]);
     let one = Asked {
         reports: vec![self_report("/mutate", "built-in")],
@@ -180,7 +187,7 @@ fn a_strict_gate_that_names_pools_which_are_not_there_is_not_taken_for_a_dead_on
     assert_eq!(report.problems, [""; 0]);
     assert_eq!(
         report.webhooks.expect("webhooks")[3].answers,
-        Answers::Unknown("no pool is there that it is asked about".into())
+        Answers::Unasked("no pool is there that it is asked about")
     );
 }
 

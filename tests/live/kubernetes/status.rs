@@ -1,34 +1,49 @@
 //! `poolgate status` on a real API server: what it says is proved by answers, not by what should be.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::certificates::{Installed, Kubelet, MUTATING, VALIDATING};
+use crate::support::files::directory;
 use crate::support::fleet::Fleet;
 use crate::support::nodeclaim::node_claim;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
 use crate::support::program;
+use crate::support::readme::block_of;
 use crate::support::reconciler::{LEDGERS, Reconciler};
 use crate::support::relay::Relay;
 use crate::support::running::Running;
+use crate::support::shell::shell;
 use crate::support::wait::wait_for;
 
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 const EVENTS: &str = "/api/v1/namespaces/default/events";
+const OPERATIONS: &str = include_str!("../../../docs/operations.md");
 const POLICY: &str = "/api/v1/namespaces/poolgate-system/configmaps/poolgate-policy";
 
 /// What the command says, as an administrator.
 fn status(installed: &Installed, arguments: &[&str]) -> Outcome {
-    let kubeconfig = installed.plane.kubeconfig().to_str().expect("a path");
+    status_by(installed.plane.kubeconfig(), arguments)
+}
+
+/// What it says to whoever has a kubeconfig.
+fn status_by(kubeconfig: &Path, arguments: &[&str]) -> Outcome {
+    let kubeconfig = kubeconfig.to_str().expect("a path");
     program::run(&[&["status", "--kubeconfig", kubeconfig], arguments].concat(), "")
 }
 
-/// The same as JSON, with the exit code.
+/// What it says to an administrator as JSON, with the exit code.
 fn report(installed: &Installed, arguments: &[&str]) -> (Option<i32>, Value) {
-    let said = status(installed, &[&["--json"], arguments].concat());
+    report_by(installed.plane.kubeconfig(), arguments)
+}
+
+/// The same to whoever has a kubeconfig.
+fn report_by(kubeconfig: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
+    let said = status_by(kubeconfig, &[&["--json"], arguments].concat());
     let report = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     (said.status.code(), report)
 }
@@ -93,7 +108,7 @@ impl Served {
             relay.set_targets(vec![server.admission()]);
         }
         wait_for("all to answer", || {
-            (answers(&report(&self.installed, &[]).1) == all(Some(true))).then_some(())
+            (answers(&report(&self.installed, &["--probe"]).1) == all(Some(true))).then_some(())
         });
     }
 }
@@ -107,7 +122,7 @@ fn all(answer: Option<bool>) -> [(&'static str, Option<bool>); 3] {
 fn status_reports_which_webhooks_answer_by_asking_them() {
     let served = Served::start();
     let installed = &served.installed;
-    let (code, nobody) = report(installed, &[]);
+    let (code, nobody) = report(installed, &["--probe"]);
     assert_eq!(code, Some(1), "{nobody:#}");
     let mutate = &nobody["webhooks"][0];
     assert_eq!(mutate["answers"], json!(false), "{nobody:#}");
@@ -116,7 +131,7 @@ fn status_reports_which_webhooks_answer_by_asking_them() {
 
     served.open();
     let before = installed.client.list(CLAIMS).len();
-    let (code, well) = report(installed, &[]);
+    let (code, well) = report(installed, &["--probe"]);
     assert_eq!(code, Some(0), "{well:#}");
     assert_eq!(installed.client.list(CLAIMS).len(), before, "nothing is stored");
     let checksum = &well["policy"]["stored"];
@@ -142,12 +157,16 @@ fn status_reports_which_webhooks_answer_by_asking_them() {
         server.signal("KILL");
     }
     let (code, ignored) = wait_for("the failures to be ignored", || {
-        let (code, report) = report(installed, &[]);
+        let (code, report) = report(installed, &["--probe"]);
         (answers(&report) == all(Some(false))).then_some((code, report))
     });
     assert_eq!(code, Some(1), "{ignored:#}");
-    let unasked = report(installed, &["--no-dry-run"]).1;
-    assert_eq!(answers(&unasked), all(None));
+    let (code, unasked) = report(installed, &[]);
+    assert_eq!(
+        (code, answers(&unasked)),
+        (Some(0), all(None).to_vec()),
+        "{unasked:#}"
+    );
 }
 
 #[test]
@@ -183,7 +202,7 @@ fn status_reports_how_full_a_pool_is_and_why() {
         (!installed.client.list(EVENTS).is_empty()).then_some(())
     });
     let full = wait_for("the denial to be stored", || {
-        let (_, report) = report(installed, &[]);
+        let (_, report) = report(installed, &["--probe"]);
         let is_stored = pool(&report, "general")["denied"].is_object();
         if !is_stored {
             // If it took too long to store, it is stored with the next one.
@@ -211,7 +230,7 @@ fn status_reports_how_full_a_pool_is_and_why() {
     }
     assert_eq!(full["reconciler"]["leads"], json!(true), "{full:#}");
 
-    let table = status(installed, &[]).stdout;
+    let table = status(installed, &["--probe"]).stdout;
     let row: Vec<&str> = table
         .lines()
         .find(|line| line.starts_with("general "))
@@ -224,8 +243,76 @@ fn status_reports_how_full_a_pool_is_and_why() {
     );
     let reported = |what: &str| table.lines().any(|line| line.starts_with(what));
     assert!(
-        reported("  general: 1 on the way out, the first, node-b, since"),
+        reported("  general: 1 on the way out, the first, node-b, since 20"),
         "{table}"
     );
     assert!(reported("gate.nodeclaims.poolgate.dev "), "{table}");
+}
+
+/// The account of somebody on call, to which the commands of docs/operations.md give the rights.
+const VIEWER: (&str, &str) = ("default", "on-call");
+
+#[test]
+fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
+    let served = Served::start();
+    let installed = &served.installed;
+    served.open();
+    let mut fleet = Fleet::of(&installed.plane);
+    fleet.pool("general", 2, &json!({}));
+    fleet.busy("general", "node-a");
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    installed
+        .client
+        .create(accounts, &json!({"metadata": {"name": "on-call"}}));
+    let viewer = installed.plane.kubeconfig_of(VIEWER.0, VIEWER.1);
+    // A user whom nobody gave anything.
+    let (code, nothing) = report_by(&viewer, &[]);
+    assert_eq!(code, Some(2), "{nothing:#}");
+    let table = status_by(&viewer, &[]).stdout;
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+
+    let bindings = block_of(
+        OPERATIONS,
+        "sh",
+        "kubectl create clusterrolebinding poolgate-status",
+    );
+    // Here no controller manager adds up the rules of `view`.
+    let bindings = bindings
+        .replace("--group=on-call", "--serviceaccount=default:on-call")
+        .replace("=view ", "=system:aggregate-to-view ");
+    shell(
+        directory(&[]).path(),
+        Some(installed.plane.kubeconfig()),
+        &bindings,
+    )
+    .success();
+    let (code, all) = wait_for("the rights to be in force", || {
+        let (code, report) = report_by(&viewer, &[]);
+        (report["unread"] == json!([])).then_some((code, report))
+    });
+    assert_eq!(code, Some(0), "{all:#}");
+    assert_eq!(answers(&all), self::all(None));
+    assert_eq!(pool(&all, "general")["limit"]["free"], json!(1), "{all:#}");
+    assert_eq!(pool(&all, "general")["heldNodes"], json!(0), "{all:#}");
+    let webhooks = all["webhooks"].as_array().expect("webhooks");
+    assert!(
+        webhooks
+            .iter()
+            .all(|webhook| webhook["authorityEnds"].is_string()),
+        "{all:#}"
+    );
+    assert!(all["policy"]["stored"].is_string(), "{all:#}");
+
+    let (code, why) = report_by(&viewer, &["--node=node-a"]);
+    assert_eq!((code, &why["unread"]), (Some(0), &json!([])), "{why:#}");
+    assert_eq!(why["nodes"][0]["wanted"][0]["reason"], "Drifted", "{why:#}");
+
+    let probed = status_by(&viewer, &["--probe"]);
+    assert_eq!(probed.status.code(), Some(2), "{probed:?}");
+    let words: Vec<&str> = probed.stdout.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("cannot create resource \"nodepools\""),
+        "{}",
+        probed.stdout
+    );
 }

@@ -37,7 +37,7 @@ fn listing_a() -> Value {
 #[track_caller]
 fn notes(facts: &Facts) -> Vec<String> {
     let report = Report::of(facts);
-    let text = table::render(&report);
+    let text = table::render(&report, WIDE);
     let notes = as_json::from_report(&report)["nodePools"][0]["notes"].clone();
     let notes: Vec<String> = read(notes);
     for note in &notes {

@@ -41,7 +41,7 @@ fn hard() -> Value {
 /// What is shown of the pool: in JSON, and as a row of the table.
 fn shown(facts: &Facts) -> (Value, String) {
     let report = Report::of(facts);
-    let text = table::render(&report);
+    let text = table::render(&report, WIDE);
     let row = text.lines().find(|line| line.starts_with("general "));
     let row: Vec<&str> = row.expect("a row").split_whitespace().collect();
     let json = as_json::from_report(&report);
@@ -61,7 +61,7 @@ fn shown(facts: &Facts) -> (Value, String) {
 fn where_all_is_read_all_numbers_are_there() {
     let (json, row) = shown(&used(&hard()));
     assert_eq!(json, json!([2, 1, "Hard", 3, 2, "report"]));
-    assert_eq!(row, "general 5 Hard 2 2 1 report -");
+    assert_eq!(row, "general 5 Hard 2 2 1 report ?");
     let (json, _) = shown(&used(&json!({})));
     assert_eq!(json, json!([2, 1, "Soft", 2, 3, "terminate"]));
 }
@@ -75,8 +75,8 @@ fn without_node_claims_neither_they_nor_free_places_are_known() {
     )]);
     let (json, row) = shown(&facts);
     assert_eq!(json, json!([null, 1, "Hard", null, null, "report"]));
-    assert_eq!(row, "general 5 Hard - - 1 report -");
-    let text = table::render(&Report::of(&facts));
+    assert_eq!(row, "general 5 Hard - - 1 report ?");
+    let text = table::render(&Report::of(&facts), WIDE);
     assert!(!text.contains("admitted and not created"), "{text}");
     assert!(!text.contains("being terminated"), "{text}");
 }
@@ -90,10 +90,10 @@ fn without_nodes_those_held_are_not_known_nor_in_mode_soft_free_places() {
     };
     let (json, row) = unread(&hard());
     assert_eq!(json, json!([2, null, "Hard", 3, 2, "report"]));
-    assert_eq!(row, "general 5 Hard 2 2 - report -");
+    assert_eq!(row, "general 5 Hard 2 2 - report ?");
     let (json, row) = unread(&json!({}));
     assert_eq!(json, json!([2, null, "Soft", null, null, "terminate"]));
-    assert_eq!(row, "general 5 Soft 2 - - terminate -");
+    assert_eq!(row, "general 5 Soft 2 - - terminate ?");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn without_its_ledger_the_free_places_of_a_pool_are_not_known() {
         facts.ledgers = ledgers;
         let (json, row) = shown(&facts);
         assert_eq!(json, json!([2, 1, "Hard", null, null, "report"]));
-        assert_eq!(row, "general 5 Hard 2 - 1 report -");
+        assert_eq!(row, "general 5 Hard 2 - 1 report ?");
     }
 }
 
@@ -127,12 +127,12 @@ fn without_a_policy_only_what_the_pool_says_itself_is_known() {
         };
         let (json, row) = shown(&facts(&hard()));
         assert_eq!(json, json!([2, 1, "Hard", 3, 2, "report"]));
-        assert_eq!(row, "general 5 Hard 2 2 1 report -");
+        assert_eq!(row, "general 5 Hard 2 2 1 report ?");
         let (json, row) = shown(&facts(&json!({})));
         assert_eq!(json, json!([2, 1, null, null, null, null]));
-        assert_eq!(row, "general 5 - 2 - 1 - -");
+        assert_eq!(row, "general 5 - 2 - 1 - ?");
         let report = Report::of(&facts(&hard()));
-        let text = table::render(&report);
+        let text = table::render(&report, WIDE);
         assert!(text.contains(line), "{text}");
         assert_eq!(
             as_json::from_report(&report)["policy"]["enforcement"],
@@ -162,7 +162,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
     };
     let report = Report::of(&facts);
     assert_eq!(report.unread, ["ledgers: forbidden"]);
-    let text = table::render(&report);
+    let text = table::render(&report, WIDE);
     assert!(
         text.contains("general") && text.ends_with("Not read:\n  ledgers: forbidden\n"),
         "{text}"
@@ -180,7 +180,7 @@ fn what_cannot_be_read_is_not_taken_for_missing() {
     };
     let report = Report::of(&facts);
     assert_eq!(report.problems, [""; 0]);
-    let text = table::render(&report);
+    let text = table::render(&report, WIDE);
     for said in [
         "Webhooks were not read.\n",
         "Policy      not read; no server has said which one it uses\n",

@@ -1,0 +1,103 @@
+//! Why a node stays: one thing that keeps it, and what to change.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// What keeps a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    /// poolgate holds it, because there is no place for a replacement.
+    HeldByPoolgate,
+    /// A user's annotation of the node.
+    NodeDoNotDisrupt,
+    /// The annotation by which it must not be repaired.
+    NodeDoNotRepair,
+    /// The annotation of a pod on it.
+    PodDoNotDisrupt,
+    /// A PodDisruptionBudget allows no eviction.
+    PodDisruptionBudget,
+    /// Two PodDisruptionBudgets select one pod.
+    SeveralPodDisruptionBudgets,
+    /// Nothing bounds its drain, or lets Karpenter pass over its pods.
+    NoTerminationGracePeriod,
+    /// A budget of the NodePool allows no disruption now.
+    BudgetClosed,
+    /// As many nodes are being disrupted as a budget allows.
+    BudgetUsedUp,
+    /// Karpenter cannot read a budget.
+    BudgetUnreadable,
+    /// The NodePool has as many nodes as it may have.
+    PoolFull,
+    /// The NodePool's node class is not ready.
+    NodeClassNotReady,
+    /// The NodePool is not ready for another reason.
+    PoolNotReady,
+    /// It has not been unchanged for long enough.
+    ConsolidateAfter,
+    /// The NodePool is not consolidated.
+    ConsolidationDisabled,
+    /// Only empty nodes of the NodePool are consolidated.
+    WhenEmpty,
+    /// It is not ready for pods yet.
+    NotInitialized,
+    /// It is being rebooted.
+    Rebooting,
+    /// Pods on it are about to end.
+    PodsEnding,
+    /// Volumes are still attached to it.
+    VolumesAttached,
+    /// Its machine is being terminated.
+    InstanceTerminating,
+    /// Karpenter should have begun.
+    KarpenterSilent,
+}
+
+/// One thing that keeps a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cause {
+    #[serde(rename = "cause")]
+    pub kind: Kind,
+    /// A sentence without its full stop.
+    pub text: String,
+    /// When it passes by itself, if that is known.
+    pub until: Option<Timestamp>,
+    /// What to change, or the command that does it.
+    pub change: Option<String>,
+}
+
+impl Cause {
+    pub fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            text: text.into(),
+            until: None,
+            change: None,
+        }
+    }
+
+    #[must_use]
+    pub fn until(self, until: Option<Timestamp>) -> Self {
+        Self { until, ..self }
+    }
+
+    #[must_use]
+    pub fn change(self, change: impl Into<String>) -> Self {
+        Self {
+            change: Some(change.into()),
+            ..self
+        }
+    }
+
+    /// The cause in one line.
+    pub fn line(&self) -> String {
+        let until = self.until.map(|until| format!(", until {until:.0}"));
+        let change = self.change.as_ref().map(|change| format!(". {change}"));
+        format!(
+            "{}{}{}",
+            self.text,
+            until.unwrap_or_default(),
+            change.unwrap_or_default()
+        )
+    }
+}

@@ -1,0 +1,93 @@
+//! `poolgate status --node` and `--pool`: why a node stays.
+//!
+//! Karpenter alone knows its candidates, so its own events come first. The causes are found from the same objects that
+//! Karpenter looks at: pure functions of [`seen::Seen`].
+
+mod budgets;
+mod cause;
+mod causes;
+mod consolidation;
+mod drain;
+mod events;
+mod full;
+mod look;
+mod objects;
+mod page;
+mod pods;
+mod ready;
+mod report;
+mod seen;
+mod wanted;
+
+use anyhow::bail;
+use poolgate_core::policy::Policy;
+
+use super::facts::{ClaimObject, Facts};
+use super::look::Look;
+pub use report::Whys;
+
+/// Which nodes are asked about.
+#[derive(Debug, Clone, Copy)]
+pub enum Question<'a> {
+    /// The one of this name, or of the NodeClaim of this name.
+    Node(&'a str),
+    /// Those of this NodePool that should go.
+    Pool(&'a str),
+}
+
+impl Question<'_> {
+    /// Reads the cluster once, and answers.
+    pub async fn answer(self, look: &Look<'_>) -> anyhow::Result<Whys> {
+        let facts = look.once().await;
+        let claims = self.claims(&facts)?;
+        let one = match (self, &*claims) {
+            (Self::Node(_), [claim]) => {
+                let node = claim.status.node_name.as_deref().unwrap_or_default();
+                Some((node, &*claim.metadata.name))
+            }
+            _ => None,
+        };
+        let more = look.more(one).await;
+        let policy = match &facts.policy {
+            Ok(None) => Some(Policy::default()),
+            Ok(Some(text)) => poolgate_core::policy_file::parse(text)
+                .ok()
+                .map(|read| read.policy),
+            Err(_) => None,
+        };
+        let mut whys = Whys::of(&facts, &more, policy.as_ref(), &claims);
+        if let Self::Pool(_) = self {
+            whys.keep_those_that_should_go();
+        }
+        Ok(whys)
+    }
+
+    /// The NodeClaims that are asked about.
+    fn claims(self, facts: &Facts) -> anyhow::Result<Vec<&ClaimObject>> {
+        let all = match &facts.claims {
+            Ok(claims) => claims.iter(),
+            Err(error) => bail!("NodeClaims could not be read: {error}"),
+        };
+        let found: Vec<&ClaimObject> = match self {
+            Self::Node(name) => all
+                .filter(|claim| {
+                    claim.status.node_name.as_deref() == Some(name) || &*claim.metadata.name == name
+                })
+                .take(1)
+                .collect(),
+            Self::Pool(name) => all
+                .filter(|claim| claim.metadata.labels.pool.as_deref() == Some(name))
+                .collect(),
+        };
+        match (self, &*found) {
+            (Self::Node(name), []) => {
+                bail!("no NodeClaim of a NodePool is or has node {name:?}: Karpenter does not manage it")
+            }
+            (Self::Pool(name), []) => bail!("NodePool {name:?} has no NodeClaims"),
+            _ => Ok(found),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! The answers for people.
+
+use super::report::{Why, Whys};
+use crate::status::table::Page;
+
+impl Whys {
+    /// The answers as text, whose lines have this many columns.
+    pub fn text(&self, width: usize) -> String {
+        let mut page = Page::new(width);
+        for (number, why) in self.nodes.iter().enumerate() {
+            if number > 0 {
+                page.line("");
+            }
+            why.write(&mut page);
+        }
+        if self.nodes.is_empty() {
+            page.line("No node of this NodePool is drifted, expired, unhealthy, empty or being deleted.");
+        }
+        page.list("Not read", self.unread.iter().cloned());
+        page.into_text()
+    }
+}
+
+impl Why {
+    fn write(&self, page: &mut Page) {
+        let node = self.node.as_deref().unwrap_or("No node yet");
+        let pool = self.node_pool.as_deref().unwrap_or("-");
+        page.line(&format!(
+            "{node} (NodeClaim {}, NodePool {pool})",
+            self.node_claim
+        ));
+        let wanted: Vec<String> = self.wanted.iter().map(super::wanted::Wanted::line).collect();
+        let expires = self
+            .expires
+            .map(|at| format!("; expires at {at:.0}"))
+            .unwrap_or_default();
+        page.item(&if wanted.is_empty() {
+            format!("It is not drifted, unhealthy or empty, so Karpenter could only consolidate it{expires}")
+        } else {
+            format!("It is {}{expires}", wanted.join("; "))
+        });
+        page.list("  Events", self.events.iter().map(super::events::Said::line));
+        if self.causes.is_empty() {
+            page.line("");
+            page.item(
+                "poolgate sees nothing that keeps it. Karpenter looks every 10 seconds, and disrupts one node after the \
+                 other; its events and its log say more",
+            );
+        }
+        page.list(
+            "  What keeps it",
+            self.causes.iter().map(super::cause::Cause::line),
+        );
+    }
+}
