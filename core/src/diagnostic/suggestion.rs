@@ -27,6 +27,10 @@ pub enum Edit {
     Quote,
     /// Rename the field to this.
     Rename(String),
+    /// Remove the field.
+    Remove,
+    /// Put the entries of its value in the place of the field.
+    Unwrap,
 }
 
 impl Suggestion {
@@ -109,10 +113,10 @@ pub fn nearest_within<'w>(
         if slips * 3 > longest || slips > most_slips {
             continue;
         }
-        let found = best.map_or(usize::MAX, |(least, _)| least);
-        is_tie = slips == found;
-        if slips < found {
-            best = Some((slips, word));
+        match best {
+            Some((least, _)) if slips > least => {}
+            Some((least, _)) if slips == least => is_tie = true,
+            _ => (best, is_tie) = (Some((slips, word)), false),
         }
     }
     best.filter(|_| !is_tie).map(|(_, word)| word)
@@ -150,6 +154,13 @@ mod tests {
         ] {
             assert_eq!(nearest(text, words), word, "{text}");
         }
+        let classes = ["default-a", "default-b", "default-xy"];
+        assert_eq!(nearest("default-c", classes), None, "a farther word ends no tie");
+        assert_eq!(
+            nearest("default-xz", classes),
+            Some("default-xy"),
+            "a nearer one does"
+        );
         assert_eq!(nearest(&"E".repeat(1_000_000), words), None);
         assert_eq!(nearest("Empty", []), None);
     }

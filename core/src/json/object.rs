@@ -49,6 +49,28 @@ impl<'a> Object<'a> {
         true
     }
 
+    /// Removes a key, and returns its value.
+    pub fn remove(&mut self, key: &str) -> Option<Json<'a>> {
+        let at = self.0.iter().position(|(name, _)| name == key)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Puts the entries of an object in the place of the key whose value it is, and returns whether it could: not if the
+    /// value is not an object, nor if one of its keys exists.
+    pub fn unwrap_entry(&mut self, key: &str) -> bool {
+        let Some(Json::Object(inner)) = self.get(key) else {
+            return false;
+        };
+        if inner.keys().any(|name| name == key || self.contains_key(name)) {
+            return false;
+        }
+        if let Some(Json::Object(inner)) = self.remove(key) {
+            let all = std::mem::take(&mut self.0).into_iter().chain(inner.0);
+            *self = all.collect();
+        }
+        true
+    }
+
     pub(crate) fn into_owned(self) -> Object<'static> {
         let owned = |(key, value): Entry<'a>| (Cow::Owned(key.into_owned()), value.into_owned());
         Object(self.0.into_iter().map(owned).collect())

@@ -106,7 +106,16 @@ impl FromStr for KarpenterVersion {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let unknown = || UnknownRelease(text.to_owned());
-        let number = |part: Option<&str>| part.map(str::parse::<u16>).transpose().map_err(|_| unknown());
+        // `u16` accepts a plus.
+        let digits = |part: &str| {
+            part.bytes()
+                .all(|byte| byte.is_ascii_digit())
+                .then(|| part.parse().ok())
+        };
+        let number = |part: Option<&str>| {
+            part.map(|part| digits(part).flatten().ok_or_else(unknown))
+                .transpose()
+        };
         let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
         let major = number(parts.next())?.ok_or_else(unknown)?;
         let minor = number(parts.next())?.ok_or_else(unknown)?;
@@ -127,7 +136,9 @@ mod tests {
     fn releases_are_read_with_and_without_v_and_patch() {
         assert_eq!("v1.14.1".parse(), Ok(KarpenterVersion::new(1, 14, 1)));
         assert_eq!("1.9".parse(), Ok(KarpenterVersion::new(1, 9, 0)));
-        for wrong in ["", "v", "1", "1.x", "1.2.3.4", "0.31.9", "-1.2", "1.99999"] {
+        for wrong in [
+            "", "v", "1", "1.x", "1.2.3.4", "0.31.9", "-1.2", "+1.9", "1.+9", "1.99999",
+        ] {
             assert!(wrong.parse::<KarpenterVersion>().is_err(), "{wrong}");
         }
     }

@@ -162,7 +162,7 @@ mod tests {
             mistakes("cases:\n- {name: a, object: {}, expects: []}\n"),
             [
                 "5:3: expect is missing; add it: What must be found. An error that is not listed here fails the case; an empty list says that it is admitted",
-                "5:26: there is no field \"expects\"; did you mean expect?"
+                "5:25: there is no field \"expects\"; did you mean expect?"
             ]
         );
         assert_eq!(

@@ -18,7 +18,7 @@ pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings
             expected,
         } => types::report(path, value, expected, findings),
         SchemaViolation::Unknown { path, name, known } => {
-            unknown::report(path, name, known, &mut spelling, findings);
+            unknown::report(object, path, name, known, &mut spelling, findings);
         }
         SchemaViolation::Unmet {
             path,

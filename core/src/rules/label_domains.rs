@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::reserved_labels::{Reserved, present_name};
 use crate::diagnostic::{Origin, Suggestion};
-use crate::karpenter::{LabelKind, Template};
+use crate::karpenter::{KarpenterVersion, LabelKind, Template};
 use crate::rules::rule::Rule;
 
 pub static LABEL_RESTRICTED: Rule = rule!("label-restricted", Error, [Schema, Runtime]);
@@ -39,6 +39,12 @@ pub fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
         };
         findings.report(rule, path(), key, reason).suggest(suggestion);
     }
+}
+
+/// Whether a template must not have this label.
+pub fn is_restricted(template: &Template<'_>, key: &str, release: KarpenterVersion) -> bool {
+    Reserved::lookup(key, template.version, release).is_some()
+        || present_name(key, template.version, release).is_some()
 }
 
 /// What to do with a label that Karpenter or the kubelet sets.

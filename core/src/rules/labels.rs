@@ -43,7 +43,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
                 .origin(origin)
                 .suggest_if_known(
                     corrected_key(key)
-                        .filter(|key| Reserved::lookup(key, template.version, release).is_none())
+                        .filter(|key| !super::label_domains::is_restricted(template, key, release))
                         .map(|key| format!("write {key}")),
                 );
         }

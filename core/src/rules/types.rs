@@ -12,6 +12,14 @@ pub static FIELD_TYPE: Rule = rule!("field-type", Error, [Schema, Silent], Read)
 
 /// Reports one value of the wrong type.
 pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
+    if is_wrapper(&path) && value.is_object() {
+        let reason = "the limits are written without this field around them since v1beta1";
+        let unwrap = Suggestion::from("write its entries directly under limits").with(Edit::Unwrap);
+        findings
+            .report(&FIELD_TYPE, path, ErrorType::mistyped(value), reason)
+            .suggest(unwrap);
+        return;
+    }
     let reason = format!("must be {expected}");
     let finding = findings.report(&FIELD_TYPE, path, ErrorType::mistyped(value), reason);
     match (value, expected) {
@@ -35,6 +43,11 @@ pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mu
         }
         _ => finding,
     };
+}
+
+/// Whether a field holds the limits of a Provisioner, the predecessor of the NodePool.
+fn is_wrapper(path: &FieldPath) -> bool {
+    *path == FieldPath::of(&["spec", "limits", "resources"])
 }
 
 /// Whether a string can be in a YAML list without quotes.
@@ -71,6 +84,17 @@ mod tests {
                 r#"spec.disruption.budgets[0].nodes: Invalid value: 5: must be a string; write it in quotes: "5" [field-type]"#,
                 r#"spec.disruption.budgets[0].schedule: Invalid value: 9: must be a string; write it in quotes: "9" [field-type]"#,
                 r#"spec.limits: Invalid value: "none": must be an object [field-type]"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn limits_in_the_form_of_a_provisioner_are_one_error() {
+        assert_eq!(
+            errors(&json!({"spec": {"limits": {"resources": {"cpu": 20}}}})),
+            [
+                "spec.limits.resources: Invalid value: {…}: the limits are written without this field around them since \
+                 v1beta1; write its entries directly under limits [field-type]"
             ]
         );
     }

@@ -3,6 +3,7 @@
 use super::findings::Findings;
 use super::moved;
 use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Segment, Suggestion, nearest};
+use crate::json::Json;
 use crate::karpenter::shape::{Fields, Shape};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rules::rule::Rule;
@@ -32,7 +33,13 @@ impl Spelling {
     }
 
     /// What to write instead. A guess is the slowest part of a check, so only as many are made as are reported.
-    fn suggest(&mut self, path: &FieldPath, name: &str, known: Fields) -> Option<Suggestion> {
+    fn suggest(
+        &mut self,
+        object: &Json<'_>,
+        path: &FieldPath,
+        name: &str,
+        known: Fields,
+    ) -> Option<Suggestion> {
         self.guesses += 1;
         if self.guesses > MAX_KEPT {
             return None;
@@ -46,7 +53,23 @@ impl Spelling {
                 .map(Suggestion::did_you_mean)
                 .or_else(|| self.elsewhere(name).map(Suggestion::did_you_mean))?,
         };
-        Some(suggestion.with(same.map(|known| Edit::Rename(known.to_owned()))))
+        let same = same.map(|known| Edit::Rename(known.to_owned()));
+        Some(suggestion.with(same.or_else(|| self.of_node_class(object, path, name))))
+    }
+
+    /// What becomes of the group of a node class under its old names: with the version, as in v1beta1, or as elsewhere in
+    /// Kubernetes. Beside a `group` it says nothing new.
+    fn of_node_class(&self, object: &Json<'_>, path: &FieldPath, name: &str) -> Option<Edit> {
+        let holder = path.parent()?;
+        let is_reference =
+            matches!(holder.segments().last(), Some(Segment::Key(key)) if key == "nodeClassRef");
+        if self.version != ApiVersion::V1 || !is_reference || !["apiVersion", "apiGroup"].contains(&name) {
+            return None;
+        }
+        Some(match holder.key("group").find(object) {
+            Some(group) if !group.is_null() => Edit::Remove,
+            _ => Edit::Rename("group".into()),
+        })
     }
 
     /// The only path below `spec` at which the API has a field of this name.
@@ -62,13 +85,14 @@ impl Spelling {
 
 /// Reports one unknown field.
 pub fn report(
+    object: &Json<'_>,
     path: FieldPath,
     name: &str,
     known: Fields,
     spelling: &mut Spelling,
     findings: &mut Findings<'_>,
 ) {
-    let suggestion = spelling.suggest(&path, name, known);
+    let suggestion = spelling.suggest(object, &path, name, known);
     let reason = format!(
         "karpenter.sh/{} has no such field; kubectl rejects it and other clients silently drop it",
         spelling.version.as_str()

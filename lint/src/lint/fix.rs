@@ -12,47 +12,63 @@ use super::source_range::SourceRange;
 use crate::written;
 use poolgate_core::manifest::{self, Document, Form, Lines, Span};
 
+mod entry;
+
 /// What a fix does to one field of an object.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Change {
-    /// The new name of the field.
-    pub rename: Option<String>,
-    /// The new value of the field.
-    pub write: Option<Value>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The field gets a new name, a new value, or both.
+    Rewrite {
+        rename: Option<String>,
+        write: Option<Value>,
+    },
+    /// The field goes.
+    Remove,
+    /// The entries of its value take its place.
+    Unwrap,
 }
 
 impl Change {
     /// A change of the field's value.
-    pub fn write(value: Value) -> Self {
-        Self {
+    pub const fn write(value: Value) -> Self {
+        Self::Rewrite {
+            rename: None,
             write: Some(value),
-            ..Self::default()
         }
     }
 
     /// A change of the field's name; it keeps its value.
     pub fn rename(name: &str) -> Self {
-        Self {
+        Self::Rewrite {
             rename: Some(name.to_owned()),
-            ..Self::default()
+            write: None,
         }
     }
 
     /// Makes the change in the value that contains the field; `None` if that is not possible.
     pub fn make<'a>(&'a self, within: &mut Json<'a>, field: &FieldPath) -> Option<()> {
-        if let Some(value) = &self.write {
+        if let Self::Rewrite {
+            write: Some(value), ..
+        } = self
+        {
             *field.find_mut(within)? = value.into();
         }
-        if let Some(name) = &self.rename {
-            let Some(Segment::Key(old)) = field.segments().last() else {
-                return None;
-            };
-            let Json::Object(fields) = field.parent()?.find_mut(within)? else {
-                return None;
-            };
-            return fields.rename(old, name).then_some(());
+        let rename = match self {
+            Self::Rewrite { rename: None, .. } => return Some(()),
+            Self::Rewrite { rename, .. } => rename.as_deref(),
+            Self::Remove | Self::Unwrap => None,
+        };
+        let Some(Segment::Key(key)) = field.segments().last() else {
+            return None;
+        };
+        let Json::Object(fields) = field.parent()?.find_mut(within)? else {
+            return None;
+        };
+        match (self, rename) {
+            (Self::Unwrap, _) => fields.unwrap_entry(key).then_some(()),
+            (_, Some(name)) => fields.rename(key, name).then_some(()),
+            _ => fields.remove(key).map(drop),
         }
-        Some(())
     }
 }
 
@@ -79,23 +95,32 @@ impl TextEdit {
         lines: &Lines<'_>,
     ) -> Result<Self, &'static str> {
         let written = document.locate(&field).ok_or(UNUSUAL)?;
-        let alias = if change.write.is_some() {
-            written.alias
-        } else {
-            written.key_alias
+        let (rename, write) = match &change {
+            Change::Rewrite { rename, write } => (rename.as_deref(), write.as_ref()),
+            Change::Remove | Change::Unwrap => (None, None),
+        };
+        let alias = match (&change, write) {
+            (Change::Unwrap, _) | (_, Some(_)) => written.alias,
+            _ => written.key_alias,
         };
         if alias.is_some() {
             return Err("this value comes from an alias: change it where it is written");
         }
-        let keeps_value = match (written.value_form, &change.write) {
+        let keeps_value = match (written.value_form, write) {
             (_, None) | (Form::Open, _) => true,
             (Form::Text, Some(new)) => new.is_string(),
             (Form::Fixed, Some(_)) => false,
         };
-        if !keeps_value || (change.rename.is_some() && written.key_form == Form::Fixed) {
+        if !keeps_value || (rename.is_some() && written.key_form == Form::Fixed) {
             return Err(UNUSUAL);
         }
-        let (span, new) = replaced(&change, written.key, written.value, text).ok_or(UNUSUAL)?;
+        let replaced = match (&change, written.key) {
+            (Change::Remove, Some(key)) => entry::removed(text, key, written.value),
+            (Change::Unwrap, Some(key)) => entry::unwrapped(text, key, written.value),
+            (Change::Remove | Change::Unwrap, None) => None,
+            (Change::Rewrite { .. }, key) => rewritten(rename, write, key, written.value, text),
+        };
+        let (span, new) = replaced.ok_or(UNUSUAL)?;
         if manifest::has_variable(span.slice(text)) {
             return Err("another program fills in a variable here: change it where it is set");
         }
@@ -113,13 +138,19 @@ impl TextEdit {
 }
 
 /// Why a value in an unusual notation is left to the author.
-const UNUSUAL: &str = "there is a tag or a block text here: change it by hand";
+const UNUSUAL: &str = "there is an unusual notation here: change it by hand";
 
-/// The span of the text that a change replaces, and its new text.
-fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Option<(Span, String)> {
+/// The span of the text that a new name or value replaces, and its new text.
+fn rewritten(
+    rename: Option<&str>,
+    write: Option<&Value>,
+    key: Option<Span>,
+    value: Span,
+    text: &str,
+) -> Option<(Span, String)> {
     let new_value = |new: &Value| scalar(new, value.slice(text)).filter(|_| !value.is_empty());
-    let new_key = |key: Span, name: &String| scalar(&Value::String(name.clone()), key.slice(text));
-    match (&change.rename, &change.write) {
+    let new_key = |key: Span, name: &str| scalar(&Value::String(name.to_owned()), key.slice(text));
+    match (rename, write) {
         (None, Some(new)) => Some((value, new_value(new)?)),
         (Some(name), None) => Some((key?, new_key(key?, name)?)),
         (Some(name), Some(new)) => {

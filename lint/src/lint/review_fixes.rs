@@ -93,6 +93,8 @@ fn change(
     let path = &diagnostic.path;
     match diagnostic.suggestion.as_ref()?.edit.as_ref()? {
         Edit::Rename(name) => Some(Change::rename(name)),
+        Edit::Remove => Some(Change::Remove),
+        Edit::Unwrap => Some(Change::Unwrap),
         Edit::Quote => Some(Change::write(Value::String(written(path)?))),
         Edit::Set(value) => {
             let is_text = path.find(object)?.as_str().is_some() || !value.is_string();
@@ -194,10 +196,10 @@ impl CandidateFix<'_> {
         let edit = suggestion.and_then(|suggestion| suggestion.edit.as_ref());
         let better = match (&self.verdict, edit) {
             // The field has its right name now, and its value can be corrected too.
-            (Verdict::Passes(Change { rename, write: None }), Some(Edit::Set(value)))
+            (Verdict::Passes(Change::Rewrite { rename, write: None }), Some(Edit::Set(value)))
                 if path.as_ref() == Some(&trouble.path) =>
             {
-                Some(Change {
+                Some(Change::Rewrite {
                     rename: rename.clone(),
                     write: Some(value.clone()),
                 })
@@ -225,9 +227,12 @@ impl CandidateFix<'_> {
         let Verdict::Passes(change) = &self.verdict else {
             return None;
         };
-        match &change.rename {
-            Some(name) => Some(self.path.parent()?.key(name.clone())),
-            None => Some(self.path.clone()),
+        match change {
+            Change::Rewrite {
+                rename: Some(name), ..
+            } => Some(self.path.parent()?.key(name.clone())),
+            Change::Rewrite { .. } => Some(self.path.clone()),
+            Change::Remove | Change::Unwrap => None,
         }
     }
 }

@@ -35,9 +35,16 @@ pub fn span_at(document: &Document<'_>, path: &FieldPath, error_type: &ErrorType
     let value = || written(document.span_of(path));
     let own = match error_type {
         ErrorType::Unknown => key().or_else(value),
+        // What begins at the first entry of a mapping or list seems to be about that entry.
+        ErrorType::Mistyped { .. } if is_container(document, path) => key().or_else(value),
         _ => value().or_else(key),
     };
     own.unwrap_or_else(|| above(document, path))
+}
+
+fn is_container(document: &Document<'_>, path: &FieldPath) -> bool {
+    path.find(document.value())
+        .is_some_and(|value| value.is_object() || value.as_array().is_some())
 }
 
 /// The nearest parent of a field that is written.

@@ -269,3 +269,63 @@ fn standard_input_is_not_a_file() {
     let outcome = lint_in(std::path::Path::new("."), &["--fix", "-"], BROKEN);
     assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
 }
+
+/// What becomes of the lines below `spec.template.spec` and `spec` of a sound pool, which are these, after `--fix`.
+fn fixed_lines(reference: &str, limits: &str) -> String {
+    let text = format!(
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: general\nspec:\n  disruption:\n    consolidateAfter: 1m\n{limits}  template:\n    spec:\n{reference}      requirements: []\n"
+    );
+    let directory = directory(&[("pool.yaml", &text)]);
+    let path = directory.path().join("pool.yaml");
+    let outcome = lint_in(directory.path(), &["--fix", "pool.yaml"], "");
+    let fixed = fs::read_to_string(&path).expect("a file");
+    let (_, lines) = fixed.split_once("consolidateAfter: 1m\n").expect("a pool");
+    let lines = lines
+        .replace("      requirements: []\n", "")
+        .replace("  template:\n    spec:\n", "");
+    assert!(!outcome.stdout.contains("field-"), "{outcome:?}");
+    lines
+}
+
+#[test]
+fn a_left_over_api_version_of_a_node_class_goes_or_becomes_its_group() {
+    let fixed = |text: &str| fixed_lines(text, "");
+    let reference = "      nodeClassRef:\n        group: karpenter.k8s.aws\n        kind: EC2NodeClass\n        name: default\n";
+    for text in [
+        "      nodeClassRef:\n        apiVersion: karpenter.k8s.aws/v1\n        group: karpenter.k8s.aws\n        kind: EC2NodeClass\n        name: default\n",
+        "      nodeClassRef:\n        group: karpenter.k8s.aws\n        kind: EC2NodeClass\n        name: default\n        apiVersion: karpenter.k8s.aws/v1beta1\n",
+        "      nodeClassRef:\n        apiVersion: karpenter.k8s.aws/v1beta1\n        kind: EC2NodeClass\n        name: default\n",
+    ] {
+        assert_eq!(fixed(text), reference, "{text}");
+    }
+    let flow = |inner: &str| format!("      nodeClassRef: {{{inner}}}\n");
+    let rest = "group: karpenter.k8s.aws, kind: EC2NodeClass, name: default";
+    assert_eq!(
+        fixed(&flow(&format!("apiVersion: karpenter.k8s.aws/v1, {rest}"))),
+        flow(rest)
+    );
+    assert_eq!(
+        fixed(&flow(&format!("{rest}, apiVersion: karpenter.k8s.aws/v1"))),
+        flow(rest)
+    );
+}
+
+#[test]
+fn limits_of_a_provisioner_lose_the_field_around_them() {
+    let reference = "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n";
+    let fixed = |limits: &str| fixed_lines(reference, limits).replace(reference, "");
+    assert_eq!(
+        fixed(
+            "  limits:\n    resources:\n      cpu: 20\n      # for the team\n      memory: 10Gi\n    nodes: \"5\"\n"
+        ),
+        "  limits:\n    cpu: 20\n    # for the team\n    memory: 10Gi\n    nodes: \"5\"\n"
+    );
+    assert_eq!(
+        fixed("  limits:\n    resources: {cpu: 20}\n"),
+        "  limits:\n    cpu: 20\n"
+    );
+    assert_eq!(
+        fixed("  limits: {resources: {cpu: 20, memory: 10Gi}}\n"),
+        "  limits: {cpu: 20, memory: 10Gi}\n"
+    );
+}

@@ -138,7 +138,8 @@ fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections
         *of_key = std::mem::take(of_key).and(selection);
     };
     if let Some(labels) = template.labels.present() {
-        for (key, value) in labels {
+        // The API server drops null values.
+        for (key, value) in labels.iter().filter(|(_, value)| !value.is_null()) {
             add(key, Selection::new(Operator::In, &[value.as_str()?]));
         }
     }

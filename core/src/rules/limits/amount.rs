@@ -2,7 +2,7 @@
 
 use super::resource::PLAIN_RESOURCES;
 use super::{Limit, path};
-use crate::diagnostic::{ErrorType, Suggestion};
+use crate::diagnostic::{ErrorType, Suggestion, counted};
 use crate::json::Json;
 use crate::karpenter::NodePool;
 use crate::rules::findings::Findings;
@@ -51,8 +51,8 @@ fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(
     match resource {
         "memory" | "ephemeral-storage" => Some((
             format!(
-                "this is {} bytes, less than any node has, so the pool never launches one",
-                quantity.rounded_up()
+                "this is {}, less than any node has, so the pool never launches one",
+                counted(usize::try_from(quantity.rounded_up()).unwrap_or_default(), "byte")
             ),
             likely(format!("{number}Gi"), "write it with a unit, such as 1000Gi"),
         )),
@@ -206,7 +206,7 @@ mod tests {
                 json!("1000"),
                 "bytes, less than any node has, so the pool never launches one; did you mean 1000Gi?",
             ),
-            ("memory", json!("1000m"), "this is 1 bytes, less"),
+            ("memory", json!("1000m"), "this is 1 byte, less"),
             ("memory", json!(64), "did you mean 64Gi?"),
             (
                 "memory",

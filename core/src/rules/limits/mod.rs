@@ -22,7 +22,10 @@ pub fn check(
         return;
     };
     for limit in &limits.written {
-        resource::check(limit.resource, limit.value, object, findings);
+        // A value of the wrong type is an error already.
+        if limit.parsed.is_some() {
+            resource::check(limit.resource, limit.value, object, findings);
+        }
         amount::check(pool, limit, findings);
     }
     nodes::check(pool, limits, old, findings);

@@ -1,11 +1,12 @@
 //! The texts of `nodeClassRef`, each by itself.
 
 use super::{path, text};
-use crate::diagnostic::Origin;
+use crate::diagnostic::{Origin, Suggestion};
 use crate::json::Object;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
+use crate::value::label::is_object_name;
 
 pub static NODE_CLASS_REF: Rule = rule!("node-class-ref", Error, [Schema, Silent], Read);
 
@@ -17,7 +18,7 @@ pub fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Fin
         .context
         .release
         .has(KarpenterVersion::NODE_CLASS_NOT_EMPTY);
-    let mut found = |field, value: &str, reason: &str, suggestion: Option<String>| {
+    let mut found = |field, value: &str, reason: &str, suggestion: Option<Suggestion>| {
         is_valid = false;
         let path = path(template.owner, field);
         let is_rejected = (value.is_empty() && rejects_empty) || findings.context.crd_rejects(&path, value);
@@ -48,7 +49,13 @@ pub fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Fin
             .split('/')
             .next()
             .filter(|bare| !bare.is_empty() && bare.len() <= 253);
-        let suggestion = bare.map(|bare| format!("write {}", bare.escape_debug()));
+        let suggestion = bare.map(|bare| {
+            if is_object_name(bare) {
+                Suggestion::write(bare)
+            } else {
+                format!("write {}", bare.escape_debug()).into()
+            }
+        });
         found(
             "group",
             group,

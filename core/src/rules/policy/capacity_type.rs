@@ -3,12 +3,9 @@
 use super::listed;
 use crate::diagnostic::{ErrorType, quoted};
 use crate::json::{FewMap, Json};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool, Operator, Requirement, Selection};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Field, NodePool, Operator, Requirement, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-
-/// The capacity types that Karpenter knows.
-const KNOWN: [&str; 3] = ["on-demand", "spot", "reserved"];
 
 pub static CAPACITY_TYPE: Rule = rule!("policy-capacity-type", Error, [Poolgate]);
 
@@ -22,7 +19,11 @@ pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_
             .present()
             .and_then(|labels| labels.get(CAPACITY_TYPE_LABEL)?.as_str()),
     };
-    let usable = usable(pool, label);
+    let known = findings
+        .context
+        .karpenter
+        .words(EnumValues::CapacityType, pool.version);
+    let usable = usable(pool, label, known);
     let forbidden: Vec<&str> = usable
         .into_iter()
         .filter(|capacity| !allowed.iter().any(|allowed| allowed == capacity))
@@ -69,9 +70,9 @@ fn is_about_capacity(requirement: &Requirement<'_>) -> bool {
     requirement.key == Field::Present(CAPACITY_TYPE_LABEL)
 }
 
-/// The capacity types that satisfy all requirements and the label, in the order of the object. Empty if they
+/// The capacity types, of those that the release knows, that satisfy all requirements and the label, in the order of the object. Empty if they
 /// contradict each other: then the pool never gets a node, which this rule does not report.
-fn usable<'v>(pool: &'v NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
+fn usable<'v>(pool: &'v NodePool<'v>, label: Option<&'v str>, known: &[&'v str]) -> Vec<&'v str> {
     let requirements = pool.template.requirements().iter();
     let own = requirements.filter(|requirement| is_about_capacity(requirement));
     let label_alone = label.map(|label| Selection::new(Operator::In, &[label]));
@@ -83,7 +84,7 @@ fn usable<'v>(pool: &'v NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
             values.filter_map(Json::as_str).collect()
         }
         (None, Some(label)) => vec![label],
-        (None, None) => KNOWN.to_vec(),
+        (None, None) => known.to_vec(),
     };
     let mut seen = FewMap::default();
     usable.retain(|value| allowed.has(value) && seen.insert(*value, ()).is_none());
