@@ -90,6 +90,8 @@ pub struct Inputs {
     pub files: Vec<Input>,
     /// Helm template folders that were skipped: their files are not YAML yet.
     pub template_folders: usize,
+    /// How many files below directories were left out because they are in a language that generates manifests.
+    pub foreign: usize,
 }
 
 /// Finds the inputs. A given file is read whatever its extension; below a directory those that end in `.yaml`,
@@ -100,6 +102,7 @@ pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) ->
         excluded,
         found: Vec::new(),
         template_folders: Arc::default(),
+        foreign: 0,
         entries_left: MAX_ENTRIES,
     };
     for path in paths {
@@ -120,6 +123,7 @@ pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) ->
     Inputs {
         files,
         template_folders: search.template_folders.load(Ordering::Relaxed),
+        foreign: search.foreign,
     }
 }
 
@@ -134,6 +138,7 @@ struct Search<'a> {
     excluded: &'a Excluded,
     found: Vec<Input>,
     template_folders: Arc<AtomicUsize>,
+    foreign: usize,
     entries_left: usize,
 }
 
@@ -178,7 +183,7 @@ impl Search<'_> {
             self.entries_left = left;
             match entry {
                 Ok(entry) if is_manifest(&entry) => self.file(entry.into_path()),
-                Ok(_) => {}
+                Ok(entry) => self.foreign += usize::from(Language::has_extension_of(entry.path())),
                 Err(error) => self.nowhere(path_of(&error).unwrap_or(directory), &why(&error)),
             }
         }

@@ -10,9 +10,19 @@ pub enum Language {
     /// The language of Terraform.
     #[error(
         "HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a YAML file, which \
-         yamldecode(file(\"pool.yaml\")) loads into the resource, and name that file here"
+         kubernetes_manifest reads by yamldecode(file(\"pool.yaml\")) and kubectl_manifest by file or templatefile, and \
+         name that file here"
     )]
     Hcl,
+    /// A template that Terraform's `templatefile` renders.
+    #[error("a template of Terraform that was not rendered: lint what templatefile makes of it")]
+    TerraformTemplate,
+    /// A shell script with a manifest in a here-document.
+    #[error(
+        "a shell script, and only YAML and JSON are read: keep the manifest in a file of its own, and name that file \
+         here"
+    )]
+    Shell,
     /// Jsonnet, as Tanka uses it.
     #[error(
         "jsonnet, and only YAML and JSON are read: pass what it prints, `jsonnet FILE | poolgate lint -`"
@@ -43,6 +53,15 @@ impl Language {
             Some("jsonnet" | "libsonnet") => return Some(Self::Jsonnet),
             _ => {}
         }
+        if text
+            .lines()
+            .any(|line| is_directive(line) || calls_terraform(line))
+        {
+            return Some(Self::TerraformTemplate);
+        }
+        if text.starts_with("#!") || text.lines().any(begins_here_document) {
+            return Some(Self::Shell);
+        }
         let mut lines = text.lines().map(str::trim);
         let is_code = |line: &&str| !(line.is_empty() || line.starts_with('#') || line.starts_with("//"));
         let first = lines.find(is_code)?;
@@ -54,6 +73,53 @@ impl Language {
             is_jsonnet.then_some(Self::Jsonnet)
         }
     }
+}
+
+impl Language {
+    /// Whether files of this name are in a language that generates manifests.
+    pub fn has_extension_of(path: &Path) -> bool {
+        const EXTENSIONS: [&str; 7] = ["tf", "tofu", "hcl", "tpl", "tftpl", "jsonnet", "libsonnet"];
+        let extension = path.extension().and_then(|end| end.to_str());
+        extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+    }
+}
+
+/// Whether a line is a directive of Terraform's templates, such as `%{ for taint in taints ~}`.
+fn is_directive(line: &str) -> bool {
+    let Some(directive) = line.trim_start().strip_prefix("%{") else {
+        return false;
+    };
+    let word = directive
+        .trim_start_matches(['~', ' '])
+        .split([' ', '~', '}'])
+        .next();
+    ["if", "else", "endif", "for", "endfor"].contains(&word.unwrap_or_default())
+}
+
+/// Whether a line outside of comments has a function or a field of Terraform in `${…}`, such as `${jsonencode(types)}`:
+/// names of variables alone may be for other programs.
+fn calls_terraform(line: &str) -> bool {
+    let code = line.trim_start();
+    let mut expressions = code.split("${").skip(1);
+    !code.starts_with('#')
+        && expressions.any(|expression| {
+            let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            let name = expression.trim_start_matches(is_part);
+            name.len() < expression.len() && name.contains('}') && name.starts_with(['(', '.'])
+        })
+}
+
+/// Whether a line at the left margin feeds a here-document to a program, as `cat <<EOF | kubectl apply -f -` does.
+fn begins_here_document(line: &str) -> bool {
+    let Some((before, after)) = line.split_once("<<") else {
+        return false;
+    };
+    let marker = after.trim_start_matches(['-', ' ', '\'', '"', '\\']);
+    let programs = ["cat", "kubectl", "oc", "tee", "sudo", "envsubst", "helm"];
+    let program = before.split_whitespace().next().unwrap_or_default();
+    !line.starts_with(' ')
+        && programs.contains(&program)
+        && marker.starts_with(|letter: char| letter.is_ascii_uppercase())
 }
 
 #[cfg(test)]
@@ -78,6 +144,38 @@ mod tests {
             ("<stdin>", jsonnet, Some(Language::Jsonnet)),
             ("a.tf", "resource \"aws_vpc\" \"a\" {\n}\n", None),
             ("a.yaml", "data:\n  a: karpenter.sh\n", None),
+            (
+                "a.yaml",
+                &format!("{pool}spec:\n%{{ if x ~}}\n  weight: 1\n%{{ endif ~}}\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            (
+                "a.yaml",
+                &format!("{pool}metadata: {{name: '${{jsonencode(x)}}'}}\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            (
+                "a.yaml",
+                &format!("{pool}metadata: {{name: \"${{taint.key}}\"}}\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            (
+                "a.yaml",
+                &format!("{pool}metadata: {{name: '${{NAME}}-${{A:-b.c}}'}}\n"),
+                None,
+            ),
+            ("a.yaml", &format!("# ${{jsonencode(x)}}\n{pool}"), None),
+            (
+                "a.sh",
+                &format!("#!/bin/sh\ncat a.yaml\n# {pool}"),
+                Some(Language::Shell),
+            ),
+            (
+                "<stdin>",
+                &format!("set -e\ncat <<-'EOF' | kubectl apply -f -\n{pool}EOF\n"),
+                Some(Language::Shell),
+            ),
+            ("a.yaml", &format!("{pool}data: |\n  cat <<EOF\n  EOF\n"), None),
             ("a.yaml", "local: karpenter.sh\n", None),
         ] {
             assert_eq!(Language::detect(name, text), language, "{name}: {text}");

@@ -107,6 +107,7 @@ impl FileCheck<'_, '_> {
         }
         let subjects = Subjects::find(document.value(), self.manifest.whole, &self.settings.karpenter);
         self.tally.others += subjects.others.len();
+        self.tally.inside += subjects.inside;
         if subjects.is_empty() {
             return;
         }
@@ -175,6 +176,18 @@ impl FileCheck<'_, '_> {
         });
     }
 
+    /// Whether a value seems to be of the wrong type because a template's braces are read as mappings.
+    fn is_of_template(
+        &self,
+        document: &Document<'_>,
+        checked: &Checked<'_>,
+        diagnostic: &Diagnostic,
+    ) -> bool {
+        let is_mistyped = matches!(diagnostic.error_type, ErrorType::Mistyped { .. });
+        let value = || document.span_of(&checked.path_of(&diagnostic.path));
+        is_mistyped && value().is_some_and(|span| span.slice(self.manifest.text).starts_with("{{"))
+    }
+
     /// Removes the findings that comments of the document ignore. The findings of the document begin at `first`.
     fn ignore(&mut self, first: usize, document: &Document<'_>, object: Option<&Object>) {
         let suppressions = Suppressions::parse(document, self.manifest.text);
@@ -216,10 +229,26 @@ impl FileCheck<'_, '_> {
         }
     }
 
+    /// What is wrong with a text. One that has no line of a manifest is of another kind: advice on single characters would
+    /// not help.
+    fn described(&self, problem: &ManifestProblem) -> String {
+        let is_manifest = |line: &str| {
+            let line = line.trim_start_matches(['-', ' ', '\t', '{', '"', '\'', '\u{feff}']);
+            line.starts_with("apiVersion") || line.starts_with("kind")
+        };
+        match problem.kind {
+            ProblemKind::Syntax(_) if !self.manifest.text.lines().any(is_manifest) => {
+                "this is not a manifest in YAML or JSON".to_owned()
+            }
+            _ => problem.to_string(),
+        }
+    }
+
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
         let place = self.located(source_range::within(self.manifest.text, problem.span));
         let related = problem.related.map(|span| self.located(span));
         let rule = problem_rules::name(&problem.kind);
+        let message = clean(&self.described(problem));
         let finding = || Finding {
             origin: match problem.kind {
                 // kubectl keeps the last of the values.
@@ -227,7 +256,7 @@ impl FileCheck<'_, '_> {
                 _ => Origin::Schema,
             },
             object: object.cloned(),
-            message: clean(&problem.to_string()),
+            message,
             related: related.into_iter().collect(),
             ..Finding::of_manifest(rule, problem.kind.severity(), place)
         };
@@ -275,7 +304,7 @@ impl FileCheck<'_, '_> {
         for diagnostic in report.diagnostics() {
             let is_elsewhere = self.manifest.whole == Whole::Part && is_about_the_whole(diagnostic);
             let is_open = !document.variables().is_empty() && variables::decide(diagnostic, checked.value);
-            if is_elsewhere || is_open {
+            if is_elsewhere || is_open || self.is_of_template(document, checked, diagnostic) {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {

@@ -116,6 +116,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let Inputs {
         mut files,
         template_folders,
+        foreign,
     } = files::find(
         &args.paths,
         args.stdin_filename.as_deref(),
@@ -157,6 +158,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut tally = Tally {
         files: files.len(),
         template_folders,
+        foreign,
         cluster: cluster.as_ref().map(|cluster| cluster.server().to_owned()),
         ..Tally::default()
     };

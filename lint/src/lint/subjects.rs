@@ -28,6 +28,8 @@ pub struct Subjects<'v> {
     pub unserved: Vec<Note>,
     /// Objects of other kinds.
     pub others: Vec<Claimed<'v>>,
+    /// How many of Karpenter's objects are inside those, as in a template of kro or the values of an Argo CD Application.
+    pub inside: usize,
 }
 
 impl<'v> Subjects<'v> {
@@ -74,8 +76,27 @@ impl<'v> Subjects<'v> {
         let claimed = Claimed { version, kind, value };
         match claimed.fault(whole, karpenter.release()) {
             Some(fault) => self.unserved.push(unserved::note(path, fault)),
-            None => self.others.push(claimed),
+            None => {
+                self.inside += inside(value);
+                self.others.push(claimed);
+            }
         }
+    }
+}
+
+/// How many of Karpenter's objects are somewhere in a value. The depth of a document is bounded, and so is this.
+fn inside(value: &Json<'_>) -> usize {
+    match value {
+        Json::Array(items) => items.iter().map(inside).sum(),
+        Json::Object(fields) => {
+            let text = |field| fields.get(field).and_then(Json::as_str).unwrap_or_default();
+            let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
+            match Subject::from_kind(group, version, text("kind")) {
+                Some(_) => 1,
+                None => fields.values().map(inside).sum(),
+            }
+        }
+        _ => 0,
     }
 }
 

@@ -29,8 +29,12 @@ pub struct Tally {
     pub lowered: usize,
     /// Findings that are counted and not shown.
     pub omitted: usize,
+    /// NodePools and NodeClaims inside objects of other kinds, which are not checked.
+    pub inside: usize,
     /// Helm template folders that were skipped.
     pub template_folders: usize,
+    /// Files of other languages below directories, which were left out.
+    pub foreign: usize,
     /// Files and directories that could not be read.
     pub unreadable: usize,
     /// Documents that were not read completely because of a bound.
@@ -102,12 +106,14 @@ impl AddAssign<&Self> for Tally {
             cluster: _,
             objects,
             others,
+            inside,
             errors,
             warnings,
             infos,
             lowered,
             omitted,
             template_folders,
+            foreign,
             unreadable,
             limits,
             parts,
@@ -122,12 +128,14 @@ impl AddAssign<&Self> for Tally {
         } = other;
         self.objects += objects;
         self.others += others;
+        self.inside += inside;
         self.errors += errors;
         self.warnings += warnings;
         self.infos += infos;
         self.lowered += lowered;
         self.omitted += omitted;
         self.template_folders += template_folders;
+        self.foreign += foreign;
         self.unreadable += unreadable;
         self.limits += limits;
         self.parts += parts;
@@ -178,6 +186,8 @@ impl fmt::Display for Tally {
             let before = if position == 0 { ": " } else { ", " };
             write!(f, "{before}{}", counted(*count, name))?;
         }
+        // Where manifests are found, nobody misses those.
+        let foreign = if self.objects == 0 { self.foreign } else { 0 };
         let alone = match self.parts {
             1 => "checked by itself",
             _ => "checked by themselves",
@@ -187,7 +197,17 @@ impl fmt::Display for Tally {
             (self.parts, "patch", alone),
             (self.encrypted, "encrypted document", "skipped"),
             (self.others, "other object", "skipped"),
+            (
+                self.inside,
+                "NodePool or NodeClaim",
+                "inside other objects not checked",
+            ),
             (self.template_folders, "Helm template folder", "skipped"),
+            (
+                foreign,
+                "file",
+                "in other languages left out (.tf, .tpl, .jsonnet, …)",
+            ),
             (self.fixed, "place", "fixed"),
             (self.fixable, "place", "to fix"),
             (self.ignored, "finding", "ignored by comments"),
