@@ -28,9 +28,29 @@ pub struct Completed {
     pub left: Vec<String>,
 }
 
+/// Most rounds: a default reaches the pools that merge what it was written into, and theirs others.
+const ROUNDS: usize = 10;
+
 /// Writes the defaults into every NodePool of a text. Not into a part of one, such as a patch: kustomize would
-/// replace the values of the whole NodePool with them.
+/// replace the values of the whole NodePool with them. What could not be done is what is missing in the end: a pool may
+/// get its defaults with those of another one, through an alias.
 pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
+    let mut done = complete_once(text, whole, defaults);
+    for _ in 1..ROUNDS {
+        if done.troubles.is_empty() {
+            break;
+        }
+        let next = complete_once(&done.text, whole, defaults);
+        let is_settled = next.text == done.text;
+        done = next;
+        if is_settled {
+            break;
+        }
+    }
+    done
+}
+
+fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
     let mut done = Completed::default();
@@ -158,4 +178,77 @@ fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> boo
         }
         *after == Json::from(&expected)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::karpenter::TargetKarpenter;
+    use poolgate_core::policy::Policy;
+
+    use super::*;
+
+    /// Two pools of a List, the second with what the first one has under an anchor.
+    const ALIASED: &str = "\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: karpenter.sh/v1
+  kind: NodePool
+  metadata: {name: a}
+  spec: &spec
+    disruption:
+      consolidationPolicy: WhenEmpty
+    template:
+      spec:
+        nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+        requirements: []
+- apiVersion: karpenter.sh/v1
+  kind: NodePool
+  metadata: {name: b}
+  spec: *spec
+";
+
+    fn done(text: &str) -> Completed {
+        let (policy, karpenter) = (Policy::default(), TargetKarpenter::default());
+        let defaults = Defaults {
+            policy: &policy,
+            karpenter: &karpenter,
+            with_mode: false,
+        };
+        complete(text, Whole::Whole, &defaults)
+    }
+
+    #[test]
+    fn a_pool_that_another_one_completes_through_an_alias_is_no_trouble() {
+        for text in [
+            ALIASED.to_owned(),
+            ALIASED.replace("spec: *spec", "spec:\n    <<: *spec\n    weight: 1"),
+        ] {
+            let done = done(&text);
+            assert_ne!(done.text, text);
+            assert!(done.troubles.is_empty(), "{:?}\n{}", done.troubles, done.text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_reported_at_its_place_in_the_text_that_is_written() {
+        let first = ALIASED.replace(
+            "- apiVersion: karpenter.sh/v1\n  kind: NodePool\n  metadata: {name: b}\n  spec: *spec\n",
+            "",
+        );
+        let second = "---\nx: &spec\n  template:\n    spec:\n      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n      requirements: []\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: b}\nspec: *spec\n";
+        let done = done(&(first + second));
+        let begins = done
+            .text
+            .lines()
+            .position(|line| line == "x: &spec")
+            .expect("a line")
+            + 1;
+        assert_eq!(done.troubles.len(), 1, "{:?}", done.troubles);
+        assert!(
+            done.troubles[0].starts_with(&format!("{begins}:1: ")),
+            "{:?}",
+            done.troubles
+        );
+    }
 }
