@@ -40,8 +40,9 @@ pub fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     } else {
         Endpoint::Validate
     };
-    let view = Arc::new(ClusterView::new(args.review_args.karpenter()));
-    let reviewer = Reviewer::new(args.review_args.policy()?, view, MutateVerdict::On);
+    let policy = args.review_args.policy()?;
+    let view = Arc::new(ClusterView::new(args.review_args.karpenter_for(&policy)));
+    let reviewer = Reviewer::new(policy, view, MutateVerdict::On);
     let body = read_bounded(files::stdin("an AdmissionReview"))?;
     let mut answer = reviewer
         .respond(endpoint, &body)

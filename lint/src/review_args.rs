@@ -8,7 +8,7 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
+use poolgate_core::karpenter::{KarpenterVersion, ReleaseSource, TargetKarpenter};
 use poolgate_core::policy::Policy;
 
 use crate::policy_file::{self, LoadError};
@@ -25,7 +25,7 @@ pub struct ReviewArgs {
     policy: Option<PathBuf>,
 
     /// The Karpenter release that the cluster runs, such as 1.14.1
-    /// [default: the newest known]
+    /// [default: what the policy declares (cluster.karpenter), else the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
 }
@@ -54,6 +54,12 @@ impl ReviewArgs {
         self.karpenter_version
             .map_or_else(TargetKarpenter::default, TargetKarpenter::from)
     }
+
+    /// The same for a command that has read this policy.
+    pub fn karpenter_for(&self, policy: &Policy) -> TargetKarpenter {
+        let version = self.karpenter_version.or(policy.cluster.karpenter);
+        version.map_or_else(TargetKarpenter::default, TargetKarpenter::from)
+    }
 }
 
 /// Policy and release for a command that uses the policy nearest to each file.
@@ -75,10 +81,10 @@ impl NearestReviewArgs {
     ) -> Result<Policies, LoadError> {
         let file = self.review_args.policy.as_deref();
         let mut policies = Policies {
-            elsewhere: FoundPolicy {
-                policy: self.review_args.policy()?,
-                file: file.map(|file| file.display().to_string()),
-            },
+            elsewhere: FoundPolicy::new(
+                self.review_args.policy()?,
+                file.map(|file| file.display().to_string()),
+            ),
             ..Policies::default()
         };
         if file.is_none() && !self.isolated {
@@ -100,6 +106,27 @@ impl NearestReviewArgs {
 pub(crate) struct FoundPolicy {
     pub(crate) policy: Policy,
     pub(crate) file: Option<String>,
+    /// The Karpenter that the policy declares.
+    declared: Option<TargetKarpenter>,
+}
+
+impl FoundPolicy {
+    fn new(policy: Policy, file: Option<String>) -> Self {
+        Self {
+            declared: policy.cluster.karpenter.map(TargetKarpenter::from),
+            policy,
+            file,
+        }
+    }
+
+    /// The Karpenter that objects are checked for: the one that the policy declares, if the user has named none and no
+    /// cluster is read.
+    pub(crate) fn karpenter<'k>(&'k self, of_run: &'k TargetKarpenter) -> &'k TargetKarpenter {
+        match &self.declared {
+            Some(declared) if of_run.source() == ReleaseSource::Newest => declared,
+            _ => of_run,
+        }
+    }
 }
 
 /// The policy of every folder that was searched.
@@ -144,10 +171,9 @@ impl Policies {
         let file = folder.join(NEARBY);
         let found = if file.is_file() {
             let file = shown(file);
-            self.found.push(FoundPolicy {
-                policy: policy_file::load(&file)?.policy,
-                file: Some(file.display().to_string()),
-            });
+            let policy = policy_file::load(&file)?.policy;
+            self.found
+                .push(FoundPolicy::new(policy, Some(file.display().to_string())));
             self.found.len().checked_sub(1)
         } else if folder.join(".git").exists() {
             None

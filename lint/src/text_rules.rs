@@ -40,8 +40,8 @@ text_rules! {
     KIND = "manifest-kind", Error;
     /// An object without a name.
     NAME = "manifest-name", Error;
-    /// A missing field that only the webhook would add: without the webhook the cluster rejects the object.
-    DEFAULT = "manifest-default", Info;
+    /// A missing field that only a webhook would add: without it the cluster rejects the object.
+    DEFAULT = "manifest-default", Error;
     /// A file named as JSON that is only YAML.
     JSON = "manifest-json", Warning;
     /// Values that are variables, to be filled in by another program.

@@ -213,8 +213,9 @@ impl Report {
 /// How many fixes the summary reports.
 fn fixed(summary: &str) -> usize {
     let reported = summary
-        .split("; ")
-        .find_map(|part| part.trim_end().strip_suffix(" fixed"));
+        .lines()
+        .flat_map(|line| line.split("; "))
+        .find_map(|part| part.strip_suffix(" fixed"));
     let count = reported.and_then(|reported| reported.split(' ').next());
     count.map_or(0, |count| count.parse().expect("a number"))
 }

@@ -5,6 +5,7 @@
 //! finding follows from its rule's name and its origin.
 
 mod bounds;
+mod cluster;
 mod default_values;
 mod exemption;
 mod glob;
@@ -14,6 +15,7 @@ pub use bounds::{
     Bounds, BudgetBounds, DurationBounds, FreezeWindow, LimitBounds, NodeClassPattern, TemplateBounds,
     Written,
 };
+pub use cluster::{DeclaredCluster, WebhookUse};
 pub use default_values::DefaultValues;
 pub use exemption::Exemption;
 pub use glob::Glob;
@@ -47,6 +49,8 @@ pub struct Policy {
     pub bounds: Bounds,
     /// Pools to which some rules do not apply in full.
     pub exemptions: Vec<Exemption>,
+    /// What is declared about the cluster.
+    pub cluster: DeclaredCluster,
     /// Labels that a provider or the organisation adds.
     pub labels: LabelSets,
     /// What happens to nodes above a limit.
@@ -65,6 +69,7 @@ impl Default for Policy {
             defaults: DefaultValues::default(),
             bounds: Bounds::default(),
             exemptions: Vec::new(),
+            cluster: DeclaredCluster::default(),
             labels: LabelSets::default(),
             over_limit: OverLimit::default(),
             at_limit: AtLimit::default(),

@@ -3,9 +3,9 @@
 use crate::diagnostic::{FieldPath, Origin};
 use crate::karpenter::{LabelSets, LabelValues, NodeLimitMode};
 use crate::policy::{
-    AtLimit, Bounds, BudgetBounds, DefaultValues, DurationBounds, Enforcement, Exemption, FreezeWindow, Glob,
-    Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy, REPAIR_GRACE_PERIOD, TemplateBounds,
-    Written,
+    AtLimit, Bounds, BudgetBounds, DeclaredCluster, DefaultValues, DurationBounds, Enforcement, Exemption,
+    FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy, REPAIR_GRACE_PERIOD,
+    TemplateBounds, WebhookUse, Written,
 };
 use crate::rules::{CATALOGUE, find};
 use crate::value::cron::Schedule;
@@ -90,6 +90,7 @@ pub fn decode(document: &Value, notes: &mut Found) -> Policy {
         defaults: defaults(root.at("defaults")),
         bounds: bounds(root.at("bounds")),
         exemptions: root.at("exemptions").elements().map(exemption).collect(),
+        cluster: cluster(root.at("cluster")),
         labels: labels(root.at("labels")),
         over_limit: root.at("overLimit").word(OverLimit::parse),
         at_limit: root.at("atLimit").word(AtLimit::parse),
@@ -98,6 +99,15 @@ pub fn decode(document: &Value, notes: &mut Found) -> Policy {
             .text()
             .and_then(|text| GoDuration::parse(text).ok()?.as_duration())
             .unwrap_or(REPAIR_GRACE_PERIOD),
+    }
+}
+
+fn cluster(cluster: Cursor<'_>) -> DeclaredCluster {
+    let gates = cluster.at("featureGates").entries();
+    DeclaredCluster {
+        karpenter: cluster.at("karpenter").text().and_then(|text| text.parse().ok()),
+        feature_gates: gates.map(|(gate, on)| (gate.clone(), on.is_true())).collect(),
+        webhook: cluster.at("webhook").text().and_then(WebhookUse::parse),
     }
 }
 

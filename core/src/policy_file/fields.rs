@@ -1,7 +1,7 @@
 //! The table of what may be in a policy file.
 
 use crate::karpenter::NodeLimitMode;
-use crate::policy::{AtLimit, Enforcement, OverLimit};
+use crate::policy::{AtLimit, Enforcement, OverLimit, WebhookUse};
 
 use self::FieldType::{List, Map, Quantity, Switch, Text, Whole, Word};
 use super::grammar::{self, Grammar};
@@ -72,6 +72,7 @@ pub static POLICY: FieldType = object! {
     "exemptions": List(0, &EXEMPTION),
         "NodePools to which some rules do not apply in full: their findings are kept for offline use only.";
     "labels": LABELS, "Labels that a provider or the organisation uses, in addition to the built-in ones.";
+    "cluster": CLUSTER, "What is known of the cluster, so that findings need not guess.";
     "overLimit": Word(OverLimit::VALUES),
         "What happens to nodes above a node limit: report (the default) or terminate.";
     "atLimit": Word(AtLimit::VALUES),
@@ -156,6 +157,14 @@ static EXEMPTION: FieldType = object! {
         "The rules; * stands for any characters, so a star alone for all of them.";
     "reason": Text(&grammar::FREE_TEXT), "The reason, shown with each finding.";
     "until": Text(&grammar::DATE), "The last day on which it applies, in UTC; without this it has no end.";
+};
+
+const CLUSTER: FieldType = object! {
+    "karpenter": Text(&grammar::RELEASE),
+        "The Karpenter release that it runs: lint and default check for it unless --karpenter-version names another.";
+    "featureGates": Map(&grammar::FEATURE_GATE, &Switch), "Karpenter's feature gates: true if on, false if off.";
+    "webhook": Word(WebhookUse::VALUES),
+        "Whether poolgate's webhook writes defaults there (defaults) or there is none (none).";
 };
 
 const LABELS: FieldType = object! {

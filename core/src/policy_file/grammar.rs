@@ -98,6 +98,24 @@ pub static RELEASE: Grammar = Grammar {
     }),
 };
 
+/// The gates of which a finding depends on the state.
+const FEATURE_GATES: &[&str] = &["NodeRepair", "StaticCapacity", "TerminateFirstDrift"];
+
+pub static FEATURE_GATE: Grammar = Grammar {
+    pattern: None,
+    check: Check::Says(|text| {
+        if FEATURE_GATES.contains(&text) {
+            return Ok(());
+        }
+        let likely = did_you_mean(text, FEATURE_GATES.iter().copied());
+        let known = || format!("known are {}", FEATURE_GATES.join(", "));
+        wrong(
+            "no finding depends on a gate of this name",
+            Some(likely.unwrap_or_else(known)),
+        )
+    }),
+};
+
 pub static DATE: Grammar = Grammar {
     pattern: Some("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
     check: Check::Is(

@@ -112,9 +112,10 @@ impl DefaultRun<'_> {
     /// The output for one input. Completes every object that it can, even if another one is broken.
     fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
         let before = input.read()?;
+        let found = self.policies.for_folder(input.folder());
         let defaults = Defaults {
-            policy: &self.policies.for_folder(input.folder()).policy,
-            karpenter: &self.karpenter,
+            policy: &found.policy,
+            karpenter: found.karpenter(&self.karpenter),
             with_mode: self.args.node_limit_mode,
         };
         let completed = text::complete(&before, self.patches.whole(input), &defaults);

@@ -1,6 +1,7 @@
 //! From the text of a file to its findings.
 
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Severity};
+use poolgate_core::karpenter::{ReleaseSource, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 use poolgate_core::rules::across::apply_policy;
@@ -41,6 +42,8 @@ pub struct Manifest<'t> {
     pub is_json: bool,
     /// The policy of its folder.
     pub policy: &'t Policy,
+    /// The Karpenter that the cluster runs.
+    pub karpenter: &'t TargetKarpenter,
     /// Findings on its objects that depend on other objects.
     pub across: Option<&'t OfInput>,
 }
@@ -105,7 +108,7 @@ impl FileCheck<'_, '_> {
             self.tally.encrypted += 1;
             return;
         }
-        let subjects = Subjects::find(document.value(), self.manifest.whole, &self.settings.karpenter);
+        let subjects = Subjects::find(document.value(), self.manifest.whole, self.manifest.karpenter);
         self.tally.others += subjects.others.len();
         self.tally.inside += subjects.inside;
         if subjects.is_empty() {
@@ -266,12 +269,17 @@ impl FileCheck<'_, '_> {
     fn object(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
         self.tally.objects += 1;
         self.tally.parts += usize::from(self.manifest.whole == Whole::Part);
-        let karpenter = self.settings.karpenter_for(checked.version());
+        let of_file = self.manifest.karpenter;
+        let karpenter = self.settings.karpenter_for(of_file, checked.version());
         self.tally.releases.insert(karpenter.release());
-        if self.settings.is_guessed(checked.version()) {
+        if Settings::is_guessed(of_file, checked.version()) {
             self.note(document, notes::guessed(checked, karpenter), None);
         }
-        for note in notes::about(checked, self.manifest.whole, karpenter) {
+        let is_completed = self.manifest.policy.cluster.completes();
+        if of_file.source() == ReleaseSource::Newest && self.manifest.whole == Whole::Whole && !is_completed {
+            self.tally.incomplete += usize::from(notes::lacks_consolidate_after(checked));
+        }
+        for note in notes::about(checked, self.manifest.whole, karpenter, is_completed) {
             self.note(document, note, Some(&checked.object()));
         }
         let reviewed = |object: &Json<'_>| {

@@ -120,7 +120,12 @@ impl TextEdit {
             (Change::Remove | Change::Unwrap, None) => None,
             (Change::Rewrite { .. }, key) => rewritten(rename, write, key, written.value, text),
         };
-        let (span, new) = replaced.ok_or(UNUSUAL)?;
+        let (span, new) = replaced.ok_or(match change {
+            Change::Rewrite { .. } => UNUSUAL,
+            Change::Remove | Change::Unwrap => {
+                "something else is on its lines, such as a comment: change it by hand"
+            }
+        })?;
         if manifest::has_variable(span.slice(text)) {
             return Err("another program fills in a variable here: change it where it is set");
         }
@@ -138,7 +143,7 @@ impl TextEdit {
 }
 
 /// Why a value in an unusual notation is left to the author.
-const UNUSUAL: &str = "there is an unusual notation here: change it by hand";
+const UNUSUAL: &str = "there is a tag or a block text here: change it by hand";
 
 /// The span of the text that a new name or value replaces, and its new text.
 fn rewritten(

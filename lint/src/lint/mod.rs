@@ -43,7 +43,7 @@ use serde_json::Value;
 
 pub use args::LintArgs;
 
-use crate::cluster::Connect;
+use crate::cluster::{Cluster, Connect};
 use crate::files::{self, Excluded, Input, Inputs, Patches, Source};
 use crate::review_args::Policies;
 use crate::text_rules;
@@ -79,6 +79,23 @@ struct LintOutcome {
     entries: Vec<BaselineEntry>,
     /// The stored pool that it is, with the results for its policy report.
     reported: Option<(StoredPool, Vec<Value>)>,
+}
+
+impl LintOutcome {
+    /// Writes the policy report on a stored pool, if one is wanted. Returns false if it could not be written.
+    fn is_reported(&self, cluster: Option<&dyn Cluster>) -> bool {
+        let (Some((pool, results)), Some(cluster)) = (&self.reported, cluster) else {
+            return true;
+        };
+        let written = policy_report::write(cluster, pool, results);
+        if let Err(error) = &written {
+            files::remark(&files::clean(&format!(
+                "error: no report on {}: {error}",
+                pool.name
+            )));
+        }
+        written.is_ok()
+    }
 }
 
 /// A text with its findings.
@@ -167,16 +184,8 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut take = |outcome: LintOutcome| {
         tally += &outcome.tally;
         outcome.remarks.iter().for_each(|line| files::remark(line));
+        tally.unreadable += usize::from(!outcome.is_reported(cluster.as_deref()));
         new_baseline.add(outcome.entries);
-        if let (Some((pool, results)), Some(cluster)) = (&outcome.reported, cluster.as_deref())
-            && let Err(error) = policy_report::write(cluster, pool, results)
-        {
-            tally.unreadable += 1;
-            files::remark(&files::clean(&format!(
-                "error: no report on {}: {error}",
-                pool.name
-            )));
-        }
         outputs.file(&outcome.printed)?;
         for (rule, printed) in &outcome.once {
             if !tally.rules.contains_key(rule) {
@@ -194,6 +203,10 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     if outputs.has_summary() {
         files::remark(&tally.to_string());
+        tally
+            .rejected_by_older()
+            .iter()
+            .for_each(|line| files::remark(line));
     }
     let gone = expected(&work.baseline, &files).saturating_sub(tally.known);
     if gone > 0 && args.write_baseline.is_none() {
@@ -343,6 +356,7 @@ impl LintRun<'_> {
         let found = self.policies.for_folder(input.folder());
         let manifest = Manifest {
             policy: &found.policy,
+            karpenter: found.karpenter(&self.settings.karpenter),
             across: self.together.findings_in(&input.name),
             text: &text,
             whole: self.patches.whole(input),

@@ -10,15 +10,18 @@ use super::subjects::Checked;
 use crate::files::Whole;
 use crate::text_rules;
 
-/// The notes on an object that is checked for this Karpenter.
-pub fn about(checked: &Checked<'_>, whole: Whole, karpenter: &TargetKarpenter) -> Vec<Note> {
+/// The notes on an object that is checked for this Karpenter; `is_completed` says that a webhook writes defaults.
+pub fn about(
+    checked: &Checked<'_>,
+    whole: Whole,
+    karpenter: &TargetKarpenter,
+    is_completed: bool,
+) -> Vec<Note> {
     if whole == Whole::Part {
         return Vec::new();
     }
-    [unnamed(checked), completed(checked, karpenter)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let incomplete = || incomplete(checked, karpenter).filter(|_| !is_completed);
+    unnamed(checked).into_iter().chain(incomplete()).collect()
 }
 
 /// The note on the release that an object is checked for, if the user has not named one.
@@ -56,22 +59,28 @@ fn unnamed(checked: &Checked<'_>) -> Option<Note> {
     })
 }
 
-/// A NodePool that Karpenter's definition accepts only after the webhook has completed it.
-fn completed(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Option<Note> {
-    let Subject::NodePool(version @ ApiVersion::V1) = checked.subject else {
-        return None;
+/// Whether an object is a v1 NodePool that only releases accept in which `consolidateAfter` has a default.
+pub fn lacks_consolidate_after(checked: &Checked<'_>) -> bool {
+    let Subject::NodePool(ApiVersion::V1) = checked.subject else {
+        return false;
     };
-    let disruption = FieldPath::of(&["spec", "disruption"]);
-    let fields = disruption.find(checked.value)?.as_object()?;
-    let is_missing = fields.get("consolidateAfter").is_none_or(Json::is_null);
-    (is_missing && karpenter.requires_consolidate_after(version)).then(|| Note {
+    let fields = FieldPath::of(&["spec", "disruption"]).find(checked.value);
+    let fields = fields.and_then(Json::as_object);
+    fields.is_some_and(|fields| fields.get("consolidateAfter").is_none_or(Json::is_null))
+}
+
+/// A NodePool that Karpenter's definition accepts only after a webhook has completed it.
+fn incomplete(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Option<Note> {
+    let is_rejected =
+        lacks_consolidate_after(checked) && karpenter.requires_consolidate_after(checked.version());
+    let field = FieldPath::of(&["spec", "disruption", "consolidateAfter"]);
+    is_rejected.then(|| Note {
         rule: text_rules::DEFAULT,
-        place: Place::Field(checked.path_of(&disruption.key("consolidateAfter"))),
-        message: format!(
-            "Required value: Karpenter {} rejects the NodePool without it, unless poolgate's webhook writes it first",
-            karpenter.release()
-        ),
-        suggestion: "write it, or let `poolgate default --write` do it".into(),
+        place: Place::Field(checked.path_of(&field)),
+        message: format!("Required value: Karpenter {} rejects the NodePool without it", karpenter.release()),
+        suggestion: "write it, or let `poolgate default --write` do it; if poolgate's webhook writes it in your cluster, \
+                     declare that in the policy: cluster: {webhook: defaults}"
+            .into(),
     })
 }
 
@@ -89,7 +98,7 @@ mod tests {
             path: FieldPath::root(),
         };
         let release: KarpenterVersion = release.parse().expect("a release");
-        let notes = about(&checked, whole, &release.into()).into_iter();
+        let notes = about(&checked, whole, &release.into(), false).into_iter();
         notes.map(|note| (note.rule, note.field())).collect()
     }
 

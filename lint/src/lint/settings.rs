@@ -26,17 +26,22 @@ impl Settings {
         }
     }
 
-    /// Whether an object of this version is checked for a release that the user has not named.
-    pub fn is_guessed(&self, version: ApiVersion) -> bool {
-        version == ApiVersion::V1Beta1 && self.karpenter.source() == ReleaseSource::Newest
+    /// Whether an object of this version is checked for a release that the user has not named, if this is the Karpenter of
+    /// its file.
+    pub fn is_guessed(of_file: &TargetKarpenter, version: ApiVersion) -> bool {
+        version == ApiVersion::V1Beta1 && of_file.source() == ReleaseSource::Newest
     }
 
-    /// The Karpenter that an object of this version is checked for.
-    pub fn karpenter_for(&self, version: ApiVersion) -> &TargetKarpenter {
-        if self.is_guessed(version) {
+    /// The Karpenter that an object of this version is checked for, if this is the Karpenter of its file.
+    pub fn karpenter_for<'k>(
+        &'k self,
+        of_file: &'k TargetKarpenter,
+        version: ApiVersion,
+    ) -> &'k TargetKarpenter {
+        if Self::is_guessed(of_file, version) {
             &self.last_of_v1beta1
         } else {
-            &self.karpenter
+            of_file
         }
     }
 }

@@ -74,12 +74,11 @@ impl<'v> Subjects<'v> {
             return;
         }
         let claimed = Claimed { version, kind, value };
-        match claimed.fault(whole, karpenter.release()) {
-            Some(fault) => self.unserved.push(unserved::note(path, fault)),
-            None => {
-                self.inside += inside(value);
-                self.others.push(claimed);
-            }
+        if let Some(fault) = claimed.fault(whole, karpenter.release()) {
+            self.unserved.push(unserved::note(path, fault));
+        } else {
+            self.inside += inside(value);
+            self.others.push(claimed);
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct Tally {
     pub omitted: usize,
     /// NodePools and NodeClaims inside objects of other kinds, which are not checked.
     pub inside: usize,
+    /// NodePools that only the newest release accepts as they are, which is assumed.
+    pub incomplete: usize,
     /// Helm template folders that were skipped.
     pub template_folders: usize,
     /// Files of other languages below directories, which were left out.
@@ -92,6 +94,17 @@ impl Tally {
         self.policies.iter().filter_map(Option::as_deref).collect()
     }
 
+    /// Which pools older releases than the assumed one would reject, and what to do about it.
+    pub fn rejected_by_older(&self) -> Option<String> {
+        (self.incomplete > 0).then(|| {
+            format!(
+                "Karpenter 1.14 and older would reject {} for want of spec.disruption.consolidateAfter, unless a webhook writes \
+                 it: name the release that the cluster runs, with --karpenter-version or in the policy (cluster.karpenter)",
+                counted(self.incomplete, "NodePool")
+            )
+        })
+    }
+
     /// Whether everything was read that should be.
     pub fn is_reliable(&self) -> bool {
         self.unreadable == 0 && self.limits == 0
@@ -107,6 +120,7 @@ impl AddAssign<&Self> for Tally {
             objects,
             others,
             inside,
+            incomplete,
             errors,
             warnings,
             infos,
@@ -129,6 +143,7 @@ impl AddAssign<&Self> for Tally {
         self.objects += objects;
         self.others += others;
         self.inside += inside;
+        self.incomplete += incomplete;
         self.errors += errors;
         self.warnings += warnings;
         self.infos += infos;

@@ -211,7 +211,8 @@ fn other_languages_are_named_and_what_to_give_instead() {
         lines,
         [
             "main.tf:1:1: error[file-unreadable] is HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a \
-             YAML file, which yamldecode(file(\"pool.yaml\")) loads into the resource, and name that file here",
+             YAML file, which kubernetes_manifest reads by yamldecode(file(\"pool.yaml\")) and kubectl_manifest by file or \
+             templatefile, and name that file here",
             "pool.libsonnet:1:1: error[file-unreadable] is jsonnet, and only YAML and JSON are read: pass what it prints, \
              `jsonnet FILE | poolgate lint -`",
         ]

@@ -24,21 +24,52 @@ fn an_object_without_a_name_is_an_error() {
 }
 
 #[test]
-fn what_only_the_webhook_completes_is_a_note_of_the_releases_that_deny_it() {
+fn what_only_a_webhook_completes_is_an_error_of_the_releases_that_reject_it() {
     let bare = SOUND
         .replace("WhenEmptyOrUnderutilized", "WhenEmpty")
         .replace("    consolidateAfter: 1m\n", "");
     for (release, noted) in [("1.14.3", true), ("1.0.2", true), ("1.15", false)] {
         let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
         let outcome = lint_in(Path::new("."), &arguments, &bare);
-        let reported = "<stdin>:6:3: info[manifest-default] NodePool general: spec.disruption.consolidateAfter: Required value";
+        let reported = "<stdin>:6:3: error[manifest-default] NodePool general: spec.disruption.consolidateAfter: Required value";
         assert_eq!(
             outcome.stdout.starts_with(reported),
             noted,
             "{release}: {outcome:?}"
         );
         assert_eq!(outcome.stdout.lines().count(), usize::from(noted), "{outcome:?}");
-        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        assert_eq!(outcome.status.code(), Some(i32::from(noted)), "{outcome:?}");
+    }
+
+    // Without a release the newest one decides, and a line says what others would do.
+    let guessed = concise(&bare);
+    assert_eq!((guessed.status.code(), guessed.stdout.as_str()), (Some(0), ""));
+    assert!(
+        guessed
+            .stderr
+            .contains("Karpenter 1.14 and older would reject 1 NodePool for want of"),
+        "{guessed:?}"
+    );
+    let declared = |cluster: &str| {
+        let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {cluster}\n");
+        let directory = directory(&[(".poolgate.yaml", &policy), ("pool.yaml", &bare)]);
+        lint_in(directory.path(), &["--format", "concise", "pool.yaml"], "")
+    };
+    let old = declared("{karpenter: 1.14.3}");
+    assert!(old.stdout.contains("Karpenter 1.14.3 rejects"), "{old:?}");
+    assert_eq!(old.status.code(), Some(1));
+    for cluster in [
+        "{karpenter: 1.14.3, webhook: defaults}",
+        "{webhook: defaults}",
+        "{karpenter: \"1.15\"}",
+    ] {
+        let fine = declared(cluster);
+        assert_eq!(
+            (fine.status.code(), fine.stdout.as_str()),
+            (Some(0), ""),
+            "{cluster}"
+        );
+        assert!(!fine.stderr.contains("for want of"), "{fine:?}");
     }
 }
 

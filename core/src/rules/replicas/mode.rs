@@ -49,18 +49,25 @@ pub fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, finding
         .suggest(suggestion);
 }
 
-/// Reports the feature gate if there is a node to launch.
+/// The feature gate without which Karpenter ignores static pools.
+const GATE: &str = "StaticCapacity";
+
+/// Reports the feature gate if there is a node to launch, unless the policy says that it is on.
 pub fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
     if replicas == 0 {
         return;
     }
+    let reason = match findings.context.policy.cluster.gate(GATE) {
+        Some(true) => return,
+        Some(false) => {
+            "nothing launches: the policy says that Karpenter's feature gate StaticCapacity is off"
+        }
+        None => {
+            "nothing launches unless Karpenter's feature gate StaticCapacity is enabled, which is not the default"
+        }
+    };
     findings
-        .report(
-            &REPLICAS_GATE,
-            path(),
-            ErrorType::note(&replicas.into()),
-            "nothing launches unless Karpenter's feature gate StaticCapacity is enabled, which is not the default",
-        )
+        .report(&REPLICAS_GATE, path(), ErrorType::note(&replicas.into()), reason)
         .suggest("start Karpenter with FEATURE_GATES=StaticCapacity=true");
 }
 
