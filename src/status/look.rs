@@ -102,7 +102,8 @@ impl Look<'_> {
         facts
     }
 
-    async fn webhooks(&self) -> Read<Vec<Webhook>> {
+    /// The webhooks of poolgate.
+    pub async fn webhooks(&self) -> Read<Vec<Webhook>> {
         let read = webhooks::fetch(self.client, webhooks::all(), ANSWER).await?;
         Ok(read.into_iter().flat_map(|(_, one)| one.webhooks).collect())
     }
@@ -118,7 +119,8 @@ impl Look<'_> {
         stream::iter(asked).buffer_unordered(AT_ONCE).collect().await
     }
 
-    async fn get<K: DeserializeOwned>(&self, path: &str, name: &str) -> Read<Option<K>> {
+    /// The object of this name, if there is one.
+    pub async fn get<K: DeserializeOwned>(&self, path: &str, name: &str) -> Read<Option<K>> {
         let collection = Collection::<Value>::new(self.client.clone(), path);
         let object = collection.get_opt(name).within(ANSWER).await?;
         let object = object.map(serde_json::from_value).transpose();

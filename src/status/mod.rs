@@ -1,6 +1,7 @@
 //! `poolgate status`: which webhooks are registered, whether they answer if they are to be asked, and the state of the
 //! NodePools.
 
+mod declared;
 mod facts;
 mod json;
 mod look;
@@ -24,6 +25,7 @@ use poolgate_lint::files;
 
 use crate::cluster::ClusterReader;
 use crate::flags;
+use declared::DeclaredFacts;
 use look::Look;
 use report::Report;
 use why::Question;
@@ -74,6 +76,12 @@ pub struct StatusArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "probe")]
     pool: Option<String>,
 
+    /// Print the cluster's release, feature gates and webhook as the field `cluster` of a policy file
+    ///
+    /// It reads the NodePool definition and Karpenter's Deployment.
+    #[arg(long, conflicts_with_all = ["pool", "node", "probe", "json", "watch"])]
+    write_facts: bool,
+
     /// Print JSON; with --watch, one line each time
     #[arg(long)]
     json: bool,
@@ -93,6 +101,14 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         ledger_namespace: &args.ledger_namespace,
         probes: args.probe,
     };
+    if args.write_facts {
+        let facts = runtime.block_on(DeclaredFacts::read(&look));
+        files::print(facts.yaml())?;
+        for line in facts.unread() {
+            files::remark(&files::clean(&format!("error: not read: {line}")));
+        }
+        return Ok(exit_code(&[], &facts.unread()));
+    }
     loop {
         let code = if let Some(question) = args.question() {
             let whys = runtime.block_on(question.answer(&look))?;

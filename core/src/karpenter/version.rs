@@ -29,6 +29,11 @@ impl KarpenterVersion {
         Self { major, minor, patch }
     }
 
+    /// Its line: the first two numbers.
+    pub const fn line(self) -> (u16, u16) {
+        (self.major, self.minor)
+    }
+
     /// Whether something added in `milestone` is in this release: `release.has(KarpenterVersion::GTE_LTE)`.
     pub fn has(self, milestone: Self) -> bool {
         self >= milestone

@@ -99,7 +99,7 @@ pub static RELEASE: Grammar = Grammar {
 };
 
 /// The gates of which a finding depends on the state.
-const FEATURE_GATES: &[&str] = &["NodeRepair", "StaticCapacity", "TerminateFirstDrift"];
+pub const FEATURE_GATES: &[&str] = &["NodeRepair", "StaticCapacity", "TerminateFirstDrift"];
 
 pub static FEATURE_GATE: Grammar = Grammar {
     pattern: None,

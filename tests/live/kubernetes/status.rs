@@ -7,6 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::certificates::{Installed, Kubelet, MUTATING, VALIDATING};
+use crate::support::client::Client;
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::V1;
 use crate::support::files::directory;
 use crate::support::fleet::Fleet;
 use crate::support::nodeclaim::node_claim;
@@ -314,5 +317,37 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
         words.join(" ").contains("cannot create resource \"nodepools\""),
         "{}",
         probed.stdout
+    );
+}
+
+#[test]
+fn the_facts_of_a_cluster_are_written_as_the_policy_declares_them() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    let client = Client::of(&plane);
+    let pod = json!({
+        "metadata": {"labels": {"app": "karpenter"}},
+        "spec": {"containers": [{
+            "name": "controller",
+            "image": "karpenter",
+            "env": [{"name": "FEATURE_GATES", "value": "NodeRepair=true,StaticCapacity=false,SpotToSpotConsolidation=true"}],
+        }]},
+    });
+    let deployment = json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": "karpenter",
+            "labels": {"app.kubernetes.io/name": "karpenter", "app.kubernetes.io/version": "1.15.3"},
+        },
+        "spec": {"selector": {"matchLabels": {"app": "karpenter"}}, "template": pod},
+    });
+    client.create("/apis/apps/v1/namespaces/default/deployments", &deployment);
+    let kubeconfig = plane.kubeconfig().to_str().expect("a path");
+    let written = program::run(&["status", "--write-facts", "--kubeconfig", kubeconfig], "");
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    assert_eq!(
+        written.stdout,
+        "cluster:\n  karpenter: 1.15.3\n  featureGates:\n    NodeRepair: true\n    StaticCapacity: false\n  webhook: none\n"
     );
 }
