@@ -80,6 +80,10 @@ impl LabelSets {
             return LabelKind::WellKnown(*values);
         }
         let domain = domain_of(key);
+        let own = group.and_then(Provider::of_group);
+        if let Some(values) = own.and_then(|provider| provider.values_of(key)) {
+            return LabelKind::WellKnown(values);
+        }
         if let Some(restricted) = self
             .restricted_domains
             .iter()
@@ -96,6 +100,10 @@ impl LabelSets {
         if let Some(kind) = kind_by_provider(key, domain, group) {
             return kind;
         }
+        // A provider may register labels of any domain.
+        if group.is_some_and(|group| Provider::of_group(group).is_none()) {
+            return LabelKind::Unlisted;
+        }
         let is_providers = match group {
             Some(group) => is_within(domain, group) || is_within(group, domain),
             None => domain.contains("karpenter"),
@@ -110,9 +118,6 @@ impl LabelSets {
 
 fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<LabelKind<'static>> {
     let own = group.and_then(Provider::of_group);
-    if let Some(values) = own.and_then(|provider| provider.values_of(key)) {
-        return Some(LabelKind::WellKnown(values));
-    }
     let owner = PROVIDERS
         .iter()
         .find(|provider| provider.owns(domain) || provider.values_of(key).is_some())?;
@@ -267,5 +272,40 @@ mod tests {
             likely_label(&format!("kubernetes.io/{}", "a".repeat(1_000_000)), None),
             None
         );
+    }
+
+    #[test]
+    fn a_provider_without_a_list_is_not_judged() {
+        for (key, group) in [
+            ("topology.k8s.gcp/zone-id", "karpenter.k8s.gcp"),
+            ("cloud.google.com/gke-accelerator", "karpenter.k8s.gcp"),
+            ("topology.k8s.alicloud/zone-id", "karpenter.k8s.alibabacloud"),
+            ("example.com/team", "karpenter.example.com"),
+        ] {
+            assert_eq!(kind(key, Some(group)), LabelKind::Unlisted, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_zone_has_other_names_for_volumes() {
+        for key in [
+            "topology.ebs.csi.aws.com/zone",
+            "topology.disk.csi.azure.com/zone",
+            "topology.gke.io/zone",
+            "csi.hetzner.cloud/location",
+        ] {
+            assert_eq!(kind(key, AWS), LabelKind::WellKnown(LabelValues::Text), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_domain_that_a_policy_restricts_keeps_the_labels_of_the_pools_provider() {
+        let sets = LabelSets::with([], ["karpenter.k8s.aws".to_owned()]);
+        let known = sets.kind_of("karpenter.k8s.aws/instance-family", AWS);
+        assert_eq!(known, LabelKind::WellKnown(LabelValues::Text));
+        assert!(matches!(
+            sets.kind_of("karpenter.k8s.aws/team", AWS),
+            LabelKind::Unknown { .. }
+        ));
     }
 }

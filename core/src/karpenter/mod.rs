@@ -46,7 +46,7 @@ pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;
 pub use operator::Operator;
-pub use provider::{LabelValues, Provider};
+pub use provider::{EKS_AUTO_MODE, LabelValues, Provider};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};

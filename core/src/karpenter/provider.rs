@@ -16,6 +16,9 @@ pub enum LabelValues {
 
 use LabelValues::{Any, Number, Text};
 
+/// The API group of EKS Auto Mode's node class. Its users can set no flag and no feature gate of Karpenter.
+pub const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
+
 /// A provider of machines.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Provider {
@@ -74,7 +77,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "EKS Auto Mode",
-        group: "eks.amazonaws.com",
+        group: EKS_AUTO_MODE,
         // Its list is not public as code, and other parts of EKS use the domain, too.
         is_closed: false,
         labels: AWS_LABELS,
@@ -97,6 +100,8 @@ pub(crate) static PROVIDERS: &[Provider] = &[
             ("sku-series", Text),
             ("sku-storage-ephemeralos-maxsize", Any),
             ("sku-storage-premium-capable", Text),
+            // Since 1.14.0 (`pkg/apis/v1beta1/labels.go`).
+            ("sku-storage-ultra-ssd", Text),
             ("sku-version", Number),
         ],
         elsewhere: &[

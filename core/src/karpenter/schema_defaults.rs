@@ -4,15 +4,27 @@
 use serde_json::Value;
 
 use super::shape::{Constraint, ConstraintKind, Shape, nodepool};
-use super::{ApiVersion, KarpenterVersion};
+use super::{ApiVersion, EKS_AUTO_MODE, KarpenterVersion};
 
 /// The NodePool as the API server would complete it by the definition of this release. A field is written if it is
-/// absent or null and its parent is an object; existing values are never changed.
+/// absent or null and its parent is an object; existing values are never changed. EKS Auto Mode has a definition of its own
+/// with another `expireAfter` (336h: awsdocs/amazon-eks-user-guide#986), so that none is written there.
 pub fn schema_defaults(object: &Value, version: ApiVersion, release: KarpenterVersion) -> Value {
-    let mut object = object.clone();
-    complete(&mut object, nodepool(version), release);
-    object
+    let mut completed = object.clone();
+    complete(&mut completed, nodepool(version), release);
+    let group = object.pointer("/spec/template/spec/nodeClassRef/group");
+    if group.and_then(Value::as_str) == Some(EKS_AUTO_MODE)
+        && let Some(before) = object.pointer(TEMPLATE)
+        && let Some(Value::Object(after)) = completed.pointer_mut(TEMPLATE)
+        && before.get(EXPIRE_AFTER).is_none_or(Value::is_null)
+    {
+        after.remove(EXPIRE_AFTER);
+    }
+    completed
 }
+
+const TEMPLATE: &str = "/spec/template/spec";
+const EXPIRE_AFTER: &str = "expireAfter";
 
 fn complete(value: &mut Value, shape: &Shape, release: KarpenterVersion) {
     match (shape, value) {
@@ -45,4 +57,29 @@ fn default(constraints: &[Constraint], release: KarpenterVersion) -> Option<Valu
         ConstraintKind::Default(json) if constraint.is_in(release) => serde_json::from_str(json).ok(),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn eks_auto_mode_has_its_own_lifetime_of_nodes() {
+        let pool = |group: &str, expiry: Value| {
+            let class = json!({"group": group, "kind": "NodeClass", "name": "default"});
+            json!({"spec": {"template": {"spec": {"nodeClassRef": class, "expireAfter": expiry}}}})
+        };
+        let expiry = |object: &Value| {
+            let completed = schema_defaults(object, ApiVersion::V1, KarpenterVersion::NEWEST);
+            completed.pointer("/spec/template/spec/expireAfter").cloned()
+        };
+        assert_eq!(
+            expiry(&pool("karpenter.k8s.aws", Value::Null)),
+            Some(json!("720h"))
+        );
+        assert_eq!(expiry(&pool(EKS_AUTO_MODE, Value::Null)), None);
+        assert_eq!(expiry(&pool(EKS_AUTO_MODE, json!("24h"))), Some(json!("24h")));
+    }
 }

@@ -11,8 +11,9 @@ use crate::manifest::{self, Limits};
 
 const HEAD: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
 
-const EXAMPLES: [&str; 3] = [
+const EXAMPLES: [&str; 4] = [
     include_str!("../../../docs/examples/policy/production.yaml"),
+    include_str!("../../../docs/examples/policy/cluster.yaml"),
     include_str!("../../../docs/examples/policy/defaults.yaml"),
     include_str!("../../../docs/examples/policy/exemptions.yaml"),
 ];
