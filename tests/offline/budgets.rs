@@ -1,6 +1,7 @@
 //! `poolgate budgets` as a user runs it: real files, the real program, and the examples of the documentation.
 
 mod inputs;
+mod notes;
 
 use serde_json::Value;
 
@@ -218,7 +219,7 @@ fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_t
     ));
     assert!(says(
         &format!("{{{freeze}, template: {{spec: {{expireAfter: 24h}}}}}}"),
-        &format!("{expiry} \"24h\", even")
+        &format!("{expiry} 24h, even")
     ));
     assert!(!says(
         &format!("{{{freeze}, template: {{spec: {{expireAfter: Never}}}}}}"),

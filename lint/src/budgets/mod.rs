@@ -25,6 +25,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
 use poolgate_core::json::Json;
+use poolgate_core::karpenter::ReleaseSource;
 use poolgate_core::policy::Policy;
 use serde_json::{Map, Value, json};
 
@@ -114,6 +115,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
     let policy = args.review_args.named_policy()?;
+    let karpenter = args.review_args.karpenter();
     let mut live = args
         .stored
         .connect(connect)?
@@ -176,6 +178,9 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;
                 subject.policy = policy.as_ref();
+                if karpenter.source() == ReleaseSource::User {
+                    subject.release = karpenter.release();
+                }
                 subjects.push(subject);
             }
             Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),

@@ -3,7 +3,7 @@
 use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{Budget, Disruption, Field, NodePool};
+use poolgate_core::karpenter::{ApiVersion, Budget, Disruption, Field, KarpenterVersion, NodePool};
 use poolgate_core::policy::Policy;
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
@@ -51,6 +51,8 @@ pub struct Subject<'a> {
     pub stored: Vec<String>,
     /// The policy, if one is given.
     pub policy: Option<&'a Policy>,
+    /// The Karpenter that reads the pool: if none is named, the newest known that serves its version.
+    pub release: KarpenterVersion,
     author: Author,
 }
 
@@ -84,6 +86,10 @@ impl<'a> Subject<'a> {
             reasons,
             stored: pool_status::notes(&found.object, &pool),
             policy: None,
+            release: match found.version {
+                ApiVersion::V1 => KarpenterVersion::NEWEST,
+                ApiVersion::V1Beta1 => KarpenterVersion::LAST_OF_V1BETA1,
+            },
             pool,
             author,
         })

@@ -59,8 +59,9 @@ fn check_alone(pool: &NodePool<'_>, budget: &ParsedBudget<'_>, findings: &mut Fi
     has_times && budget.nodes().is_some() && budget.reasons.is_some()
 }
 
-/// The reasons for which nodes with pods on them are replaced: drift, and consolidation if it is on. All empty nodes may be
-/// removed at once without harm, and the repair of nodes has a bound of its own.
+/// The reasons for which healthy nodes with pods on them are replaced: drift, and consolidation if it is on. All empty
+/// nodes may be removed at once without harm. Budgets limit the repair of nodes, too, from 1.15 on, but without one
+/// Karpenter stops it by itself when more than a fifth of a pool is broken.
 fn replacing(pool: &NodePool<'_>, disruption: &Disruption<'_>) -> Reasons {
     let consolidates = pool.replicas.is_absent()
         && disruption.consolidation_policy.present() != Some("WhenEmpty")

@@ -1,0 +1,109 @@
+//! What `poolgate budgets` adds to the numbers: what else a budget stops, and what none does.
+
+use super::{MONDAY, budgets, pool};
+
+/// What the command says of a manifest, each run of spaces as one.
+fn said(arguments: &[&str], manifest: &str) -> String {
+    let (code, said, complaints) = budgets(&[&[MONDAY], arguments].concat(), manifest);
+    assert_eq!((code, complaints.as_str()), (Some(0), ""));
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+const NOT_REPAIRED: &str = "budgets[0] names no reasons, so it also applies to Unhealthy: where Karpenter repairs broken \
+     nodes (feature gate NodeRepair), those of this pool are";
+
+#[test]
+fn a_budget_of_zero_without_reasons_is_said_to_stop_repair_where_that_is_so() {
+    let always = pool(r#"[{nodes: "0"}]"#);
+    let in_a_window = pool(r#"[{nodes: "0%", schedule: "0 9 * * *", duration: 8h}]"#);
+    let named = pool(r#"[{nodes: "0", reasons: [Underutilized, Empty, Drifted]}]"#);
+    let advice = "With reasons: [Underutilized, Empty, Drifted] they are.";
+    assert!(said(&[], &always).contains(&format!("{NOT_REPAIRED} never repaired. {advice}")));
+    assert!(said(&[], &in_a_window).contains(&format!(
+        "{NOT_REPAIRED} not repaired while it is active. {advice}"
+    )));
+    for (arguments, manifest) in [(&[][..], &named), (&["--karpenter-version=1.14.3"], &always)] {
+        let said = said(arguments, manifest);
+        assert!(!said.contains("NodeRepair"), "{said}");
+    }
+}
+
+#[test]
+fn whether_a_freeze_stops_expiration_depends_on_the_release() {
+    let v1 = |expiry: &str| {
+        format!(
+            "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {{template: {{spec: {expiry}}}, \
+             disruption: {{budgets: [{{nodes: \"0\", schedule: \"0 9 * * *\", duration: 8h}}]}}}}\n"
+        )
+    };
+    let v1beta1 = "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\n\
+                   spec: {disruption: {expireAfter: 48h, budgets: [{nodes: \"0\"}]}}\n";
+    let own = said(&[], &v1("{expireAfter: 48h}"));
+    assert!(
+        own.contains("does not stop expiration: nodes of this pool are removed at the age of 48h, even"),
+        "{own}"
+    );
+    let default = said(&[], &v1("{}"));
+    assert!(
+        default.contains("at the age of 720h, Karpenter's default, even"),
+        "{default}"
+    );
+    let before = said(&["--karpenter-version=0.37.0"], v1beta1);
+    assert!(
+        before.contains(
+            "Before Karpenter 1.0 budgets limit expiration, too: while one of 0 is active, no node expires."
+        ) && before
+            .contains("That changes with 1.0, which removes nodes at the age of 48h, even during a freeze"),
+        "{before}"
+    );
+    assert!(!before.contains("does not stop expiration"), "{before}");
+    let upgraded = said(&[], v1beta1);
+    assert!(
+        upgraded.contains("A budget of 0 does not stop expiration (before 1.0 it does): nodes"),
+        "{upgraded}"
+    );
+    let open = v1beta1.replace("nodes: \"0\"", "nodes: 10%");
+    let open = said(&["--karpenter-version=0.37.0"], &open);
+    assert!(
+        open.contains("Nodes that expire count, too; from Karpenter 1.0 on budgets do not limit expiration."),
+        "{open}"
+    );
+}
+
+#[test]
+fn a_budget_for_some_reasons_is_not_said_to_block_all() {
+    let said = said(&[], &pool(r#"[{nodes: 50%}, {nodes: "0", reasons: [Drifted]}]"#));
+    assert!(
+        said.contains("budgets[1] allows no disruption for Drifted and is always active."),
+        "{said}"
+    );
+}
+
+#[test]
+fn planned_budgets_name_the_reasons_that_leave_repair_alone_where_there_are_reasons() {
+    let plan = |arguments: &[&str]| budgets(&[&["plan", "--freeze=mon"], arguments].concat(), "");
+    let named = "    - nodes: \"0\"\n      reasons: [Underutilized, Empty, Drifted]\n";
+    let (_, said, _) = plan(&[]);
+    assert!(
+        said.contains(named) && said.contains("repair of broken nodes"),
+        "{said}"
+    );
+    let (_, said, _) = plan(&["--reason=drifted"]);
+    assert!(
+        said.contains("reasons: [Drifted]\n") && !said.contains("repair"),
+        "{said}"
+    );
+    let (_, said, _) = plan(&["--karpenter-version=0.37.0"]);
+    assert!(
+        !said.contains("reasons") && said.contains("Before Karpenter 1.0 they limit expiration"),
+        "{said}"
+    );
+    let (code, _, complaints) = plan(&["--karpenter-version=0.37.0", "--reason=drifted"]);
+    assert_eq!(
+        (code, complaints.as_str()),
+        (
+            Some(2),
+            "error: --reason: budgets have reasons from Karpenter 1.0 on\n"
+        )
+    );
+}
