@@ -9,6 +9,8 @@
 
 mod allowance;
 mod change;
+mod filling;
+mod gaps;
 mod hours;
 mod list;
 mod maintenance;
@@ -24,6 +26,8 @@ mod tests;
 
 pub use allowance::{Allowance, value};
 pub use change::Change;
+pub use filling::{Filling, Notation};
+pub use gaps::{Gap, GapTimes, OpenWeek};
 pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budgets, Entry, Timing, UnreadableBudget};
 pub use maintenance::{Closed, LocalHours, MaintenanceHours, SeasonalBudgets};

@@ -14,6 +14,7 @@ mod pool_status;
 mod reason;
 mod subject;
 mod svg;
+mod unlimited;
 mod week;
 
 use std::fs;

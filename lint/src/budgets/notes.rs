@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use poolgate_core::budget::{Allowance, Change, Entry, Reason, Reasons, Timing};
+use poolgate_core::budget::{Entry, Reasons, Timing};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion};
 use poolgate_core::value::quantity::Quantity;
@@ -11,6 +11,7 @@ use poolgate_core::value::quantity::Quantity;
 use super::at_limit;
 use super::clock::Clock;
 use super::subject::Subject;
+use super::unlimited;
 
 /// Longest line, in columns.
 const LINE: usize = 100;
@@ -24,7 +25,10 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
         broken(subject),
         frozen(subject),
         repair(subject),
-        unlimited_at_times(subject, at, clock),
+        broken(subject)
+            .is_none()
+            .then(|| unlimited::note(subject, at, clock))
+            .flatten(),
         never_open(subject),
         no_room_for_drift(subject),
         at_limit::note(subject),
@@ -114,48 +118,6 @@ fn repair(subject: &Subject<'_>) -> Option<String> {
         subject.called(entry.index),
         Reasons::ALL_BUT_REPAIR.written()
     ))
-}
-
-/// How many changes are searched for a time at which nothing limits: at two a day, more than a year.
-const CHANGES: usize = 1000;
-
-fn unlimited_at_times(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<String> {
-    if broken(subject).is_some() {
-        return None;
-    }
-    let times = subject.active_reasons().into_iter().filter_map(|reason| {
-        let since = first_unlimited(subject, reason, at)?;
-        Some((reason.as_str(), since))
-    });
-    let times: Vec<_> = times.collect();
-    let first = times.iter().map(|(_, since)| *since).min()?;
-    let names: Vec<_> = times.iter().map(|(reason, _)| *reason).collect();
-    let when = if first == at {
-        "now".to_owned()
-    } else {
-        format!("from {} on", clock.write(first))
-    };
-    Some(format!(
-        "Budgets only restrict: where none is active, nothing is limited and all nodes may be disrupted at once. For {} that is so \
-         {when}. A budget without a schedule, such as nodes: 10%, limits the other hours; to allow disruption only \
-         in a window, write a budget of 0 that covers all hours outside it: `poolgate budgets plan` does.",
-        names.join(", ")
-    ))
-}
-
-/// When nothing limits a reason for the first time after an instant.
-fn first_unlimited(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Option<Timestamp> {
-    let (mut at, mut allowance) = (at, subject.budgets.allowance(reason, subject.nodes, at));
-    for _ in 0..CHANGES {
-        if allowance == Allowance::Unlimited {
-            return Some(at);
-        }
-        match subject.budgets.next_change(reason, subject.nodes, at) {
-            Change::At { at: next, to } => (at, allowance) = (next, to),
-            Change::Never | Change::NotBefore(_) => return None,
-        }
-    }
-    None
 }
 
 fn never_open(subject: &Subject<'_>) -> Option<String> {

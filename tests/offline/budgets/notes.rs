@@ -107,3 +107,38 @@ fn planned_budgets_name_the_reasons_that_leave_repair_alone_where_there_are_reas
         )
     );
 }
+
+#[test]
+fn what_would_limit_open_hours_leaves_the_other_reasons_as_they_are() {
+    let partly = pool(
+        r#"[{nodes: 20%, schedule: "0 8 * * *", duration: 10h}, {nodes: 50%, reasons: [Empty, Underutilized]}]"#,
+    );
+    let partly = said(&[], &partly);
+    assert!(
+        partly.contains(
+            "For Drifted that is so from Mon 2026-01-05 18:00 UTC on. To allow none in those hours, add {nodes: \"0\", \
+             reasons: [Drifted], schedule: \"0 18 * * *\", duration: 14h}; with another number, that many."
+        ),
+        "{partly}"
+    );
+    let uncovered = said(&[], &pool("[{nodes: 50%, reasons: [Drifted]}]"));
+    assert!(
+        uncovered.contains(
+            "For Underutilized, Empty that is so now. {nodes: 10%, reasons: [Underutilized, Empty]} limits that."
+        ),
+        "{uncovered}"
+    );
+    let freeze = said(
+        &[],
+        &pool(r#"[{nodes: "0", reasons: [Drifted], schedule: "0 9 * * *", duration: 8h}]"#),
+    );
+    assert!(
+        freeze.contains("{nodes: 10%, reasons: [Drifted]} limits that."),
+        "a second freeze would never end: {freeze}"
+    );
+    let none = said(&[], &pool("[]"));
+    assert!(
+        none.contains("that is so now. {nodes: 10%} limits that."),
+        "{none}"
+    );
+}
