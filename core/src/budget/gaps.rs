@@ -4,6 +4,7 @@ use super::hours::{DAY, DAYS, WEEK};
 use super::list::{Budgets, Entry, Timing};
 use super::maintenance::{Closed, windows};
 use super::reasons::{Reason, Reasons};
+use super::window::Windows;
 use crate::value::cron::WeekMinutes;
 use crate::value::duration::BudgetDuration;
 
@@ -27,7 +28,7 @@ pub enum GapTimes {
     Outside(usize),
 }
 
-/// The minutes of the week at which nothing limits a reason.
+/// The minutes of the week at which something is so: that nothing limits a reason, or that windows are open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenWeek {
     covered: WeekMinutes,
@@ -118,6 +119,19 @@ impl Budgets {
             }
         }
         gaps
+    }
+}
+
+impl Windows {
+    /// When they are open, if some begin before the one before them has ended. `None` also if that is not the same every
+    /// week.
+    pub fn joined(&self) -> Option<OpenWeek> {
+        let open = self.week()?;
+        let fires = self.fires()?.count();
+        let minutes = self.duration().as_secs() / 60;
+        (open.count() < fires.saturating_mul(minutes)).then(|| OpenWeek {
+            covered: open.others(),
+        })
     }
 }
 

@@ -16,6 +16,7 @@ mod subject;
 mod svg;
 mod unlimited;
 mod week;
+mod windows;
 
 use std::fs;
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use poolgate_core::value::quantity::Quantity;
 use super::at_limit;
 use super::clock::Clock;
 use super::subject::Subject;
-use super::unlimited;
+use super::{unlimited, windows};
 
 /// Longest line, in columns.
 const LINE: usize = 100;
@@ -30,6 +30,9 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
             .then(|| unlimited::note(subject, at, clock))
             .flatten(),
         never_open(subject),
+        windows::joined(subject),
+        windows::rounded(subject),
+        windows::bounded_drain(subject),
         no_room_for_drift(subject),
         at_limit::note(subject),
         expiry(subject),
@@ -176,7 +179,7 @@ fn expires_anyway(release: KarpenterVersion) -> bool {
 }
 
 /// A duration as Karpenter's documentation has it, without quotes. Other text is quoted: it may be anything.
-fn unquoted(duration: &str) -> String {
+pub fn unquoted(duration: &str) -> String {
     if duration.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         duration.to_owned()
     } else {

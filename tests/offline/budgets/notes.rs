@@ -142,3 +142,64 @@ fn what_would_limit_open_hours_leaves_the_other_reasons_as_they_are() {
         "{none}"
     );
 }
+
+#[test]
+fn windows_that_join_are_said_to_with_what_to_write_instead() {
+    let manifest = |schedule: &str, duration: &str| {
+        pool(&format!(
+            "[{{nodes: 50%}}, {{nodes: \"0\", schedule: \"{schedule}\", duration: {duration}}}]"
+        ))
+    };
+    let joined = said(&[], &manifest("0 9-16 * * mon-fri", "8h"));
+    assert!(
+        joined.contains(
+            "budgets[1] begins again before its window of 8h has ended, so its windows join: from Mon 09:00 UTC for 15h, and \
+             4 more times a week, it is active. For windows of 8h write schedule: \"0 9 * * mon-fri\", duration: 8h; the \
+             same as now is schedule: \"0 9 * * mon-fri\", duration: 15h."
+        ),
+        "{joined}"
+    );
+    for (schedule, duration) in [
+        ("0 9-16 * * mon-fri", "1h"),
+        ("0 9 * * *", "8h"),
+        ("0 9,17 * * *", "8h"),
+        ("@monthly", "8h"),
+    ] {
+        let said = said(&[], &manifest(schedule, duration));
+        assert!(!said.contains("windows join"), "{said}");
+    }
+}
+
+#[test]
+fn a_percentage_of_a_small_pool_that_is_all_of_it_is_said_to_be() {
+    let tenth = pool("[{nodes: 10%}]");
+    let whole = "A percentage is rounded up: 10% of 1 node is the whole pool.";
+    assert!(said(&["--nodes=1"], &tenth).contains(whole));
+    assert!(!said(&["--nodes=2"], &tenth).contains("rounded up"));
+    assert!(!said(&["--nodes=0"], &tenth).contains("rounded up"));
+    assert!(!said(&["--nodes=1"], &pool("[{nodes: 100%}]")).contains("rounded up"));
+}
+
+#[test]
+fn a_drain_with_an_end_is_said_to_reach_pods_that_must_not_be_evicted() {
+    let manifest = |budget: &str| {
+        pool(budget).replace(
+            "spec: {",
+            "spec: {template: {spec: {terminationGracePeriod: 48h}}, ",
+        )
+    };
+    let always = said(&[], &manifest("[{nodes: 10%}]"));
+    assert!(
+        always.contains("do-not-disrupt or a PodDisruptionBudget that blocks their eviction.")
+            && always.contains("takes up to 48h; then"),
+        "{always}"
+    );
+    let window = said(
+        &[],
+        &manifest(r#"[{nodes: 10%}, {nodes: "0", schedule: "0 6 * * *", duration: 20h}]"#),
+    );
+    assert!(
+        window.contains("takes up to 48h, and it goes on when the hours end in which it began; then"),
+        "{window}"
+    );
+}

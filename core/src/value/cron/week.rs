@@ -30,6 +30,11 @@ impl WeekMinutes {
         }
     }
 
+    /// How many minutes it holds.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
     /// The minutes that it does not hold.
     pub(crate) fn others(&self) -> Self {
         Self(self.0.map(|word| !word))
