@@ -83,17 +83,20 @@ impl Notation {
 
     /// A budget for some reasons, in YAML on one line; without a window it is always active.
     pub fn budget(self, nodes: &str, reasons: Reasons, window: Option<&Closed>) -> String {
-        let mut text = format!("{{nodes: {nodes}");
-        if self.reasons && reasons != Reasons::ALL {
-            text += &format!(", reasons: {}", reasons.written());
-        }
-        if let Some(Closed::Window { schedule, duration }) = window {
+        let reasons = if self.reasons && reasons != Reasons::ALL {
+            format!(", reasons: {}", reasons.written())
+        } else {
+            String::new()
+        };
+        let window = if let Some(Closed::Window { schedule, duration }) = window {
             let duration = match BudgetDuration::parse(duration) {
                 Ok(length) if !self.two_units => length.in_one_unit(),
                 _ => duration.clone(),
             };
-            text += &format!(", schedule: \"{schedule}\", duration: {duration}");
-        }
-        text + "}"
+            format!(", schedule: \"{schedule}\", duration: {duration}")
+        } else {
+            String::new()
+        };
+        format!("{{nodes: {nodes}{reasons}{window}}}")
     }
 }

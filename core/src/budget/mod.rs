@@ -34,5 +34,5 @@ pub use maintenance::{Closed, LocalHours, MaintenanceHours, SeasonalBudgets};
 pub(crate) use never_allows::never_allows_drift;
 pub(crate) use parsed::{Parsed, ParsedBudget, TextError};
 pub use reasons::{Reason, Reasons};
-pub use week::HOURS;
+pub use week::{HOURS, Spread};
 pub use window::{Window, Windows, is_supported};

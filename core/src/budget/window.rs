@@ -100,7 +100,7 @@ impl Windows {
 
     /// The minutes of the week at which one begins, if they are the same every week.
     pub(crate) fn fires(&self) -> Option<WeekMinutes> {
-        self.schedule.week(Duration::from_secs(60))
+        self.schedule.week(Duration::from_mins(1))
     }
 
     /// How long each of them is; whole minutes.

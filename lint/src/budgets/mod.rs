@@ -27,7 +27,6 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::ReleaseSource;
 use poolgate_core::policy::Policy;
 use serde_json::{Map, Value, json};
 
@@ -180,9 +179,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;
                 subject.policy = policy.as_ref();
-                if karpenter.source() == ReleaseSource::User {
-                    subject.release = karpenter.release();
-                }
+                subject.read_by(&karpenter);
                 subjects.push(subject);
             }
             Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),

@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use poolgate_core::budget::{Entry, Reasons, Timing};
-use poolgate_core::diagnostic::quoted;
 use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion};
 use poolgate_core::value::quantity::Quantity;
 
 use super::at_limit;
 use super::clock::Clock;
-use super::subject::Subject;
+use super::subject::{Subject, unquoted};
 use super::{unlimited, windows};
 
 /// Longest line, in columns.
@@ -176,15 +175,6 @@ fn expiry(subject: &Subject<'_>) -> Option<String> {
 /// Whether a release removes expired nodes whatever budgets allow.
 fn expires_anyway(release: KarpenterVersion) -> bool {
     release.has(KarpenterVersion::V1_STORED)
-}
-
-/// A duration as Karpenter's documentation has it, without quotes. Other text is quoted: it may be anything.
-pub fn unquoted(duration: &str) -> String {
-    if duration.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        duration.to_owned()
-    } else {
-        quoted(duration)
-    }
 }
 
 fn concurrency(subject: &Subject<'_>) -> Option<String> {

@@ -4,8 +4,7 @@ use poolgate_core::budget::{Closed, Timing, value};
 use poolgate_core::diagnostic::counted;
 use poolgate_core::value::nodes::BudgetNodes;
 
-use super::notes::unquoted;
-use super::subject::{Subject, nodes_text};
+use super::subject::{Subject, nodes_text, unquoted};
 
 /// Most windows that are spelt out.
 const SPELT_OUT: usize = 3;

@@ -48,11 +48,11 @@ pub fn check_blocked(
     let text = worst.view.nodes.present().unwrap_or_default();
     let stops_repair = names_none(&worst) && stops_repair(findings);
     let mut reason = never_replaced(pool, findings);
-    let mut suggestion = String::from("write 1 to replace them one by one");
-    if let Some(other) = always.find(|other| other.view.index != worst.view.index) {
-        suggestion += &format!(", also in budgets[{}]", other.view.index);
-    }
-    suggestion += ", or add the schedule of a freeze";
+    let also = always
+        .find(|other| other.view.index != worst.view.index)
+        .map(|other| format!(", also in budgets[{}]", other.view.index))
+        .unwrap_or_default();
+    let mut suggestion = format!("write 1 to replace them one by one{also}, or add the schedule of a freeze");
     if stops_repair {
         reason += NEVER_REPAIRED;
         suggestion += &repaired();

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::budget::{Allowance, Budgets, Reason};
+use crate::budget::{Budgets, Reason};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use crate::manifest::{Limits, parse};
@@ -57,7 +57,7 @@ fn allowed(budgets: &[Value]) -> Vec<[Option<u32>; 4]> {
     let object = pool(budgets);
     let object = Json::from(&object);
     let budgets = Budgets::parse(&NodePool::view(ApiVersion::V1, &object)).expect("budgets");
-    let rows = budgets.lowest(
+    let rows = budgets.periods(
         &Reason::ALL,
         17,
         WEEK.parse::<Timestamp>().expect("an instant"),
@@ -66,7 +66,7 @@ fn allowed(budgets: &[Value]) -> Vec<[Option<u32>; 4]> {
     );
     let quarters = rows.first().map_or(0, Vec::len);
     (0..quarters)
-        .map(|quarter| std::array::from_fn(|reason| Allowance::nodes(rows[reason][quarter])))
+        .map(|quarter| std::array::from_fn(|reason| rows[reason][quarter].lowest.nodes()))
         .collect()
 }
 
