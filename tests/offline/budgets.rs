@@ -1,6 +1,7 @@
 //! `poolgate budgets` as a user runs it: real files, the real program, and the examples of the documentation.
 
 mod inputs;
+mod notes;
 
 use serde_json::Value;
 
@@ -68,7 +69,7 @@ fn a_week_has_the_days_and_hours_of_the_zone_also_where_its_clocks_change() {
 /// Half an hour occurs twice on Lord Howe Island when its summer time ends, and hours in Kathmandu begin at a
 /// quarter.
 #[test]
-fn hours_that_come_twice_or_begin_at_a_quarter_have_the_lowest_number() {
+fn hours_in_which_the_number_changes_show_both_also_if_they_come_twice_or_begin_at_a_quarter() {
     let closed = pool(r#"[{nodes: "3"}, {nodes: "0", schedule: "0 15 * * *", duration: 15m}]"#);
     let cells = |day: &str, zone: &str| {
         let (_, said, _) = budgets(
@@ -78,16 +79,27 @@ fn hours_that_come_twice_or_begin_at_a_quarter_have_the_lowest_number() {
         let row = said
             .lines()
             .find(|line| line.starts_with(|letter: char| "MTWFS".contains(letter)));
-        row.and_then(|row| row.rsplit(' ').next())
-            .expect("a row")
-            .to_owned()
+        let row = row.expect("a row").split_whitespace().skip(4);
+        row.collect::<Vec<_>>().join(" ")
+    };
+    let mixed_at = |hour: usize| {
+        let mut hours = ["3"; 24];
+        hours[hour] = "0-3";
+        hours.join(" ")
     };
     // 15:00 UTC is 01:30 local time after the clock was set back.
+    assert_eq!(cells("2026-04-05", "Australia/Lord_Howe"), mixed_at(1));
+    assert_eq!(cells("2026-01-05", "Asia/Kathmandu"), mixed_at(20));
+    let partly = pool(r#"[{nodes: 80%, schedule: "0 * * * *", duration: 15m}]"#);
+    let (_, said, _) = budgets(&["--at=2026-01-05", "--week"], &partly);
+    assert!(said.contains(&["8-*"; 24].join(" ")), "{said}");
+    let (_, said, _) = budgets(&["--at=2026-01-05", "--json"], &partly);
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    let week = &said["pools"][0]["week"];
     assert_eq!(
-        cells("2026-04-05", "Australia/Lord_Howe"),
-        "303333333333333333333333"
+        (&week["hours"]["Empty"][0], &week["highest"]["Empty"][0]),
+        (&8.into(), &Value::Null)
     );
-    assert_eq!(cells("2026-01-05", "Asia/Kathmandu"), "333333333333333333330333");
 }
 
 #[test]
@@ -218,7 +230,7 @@ fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_t
     ));
     assert!(says(
         &format!("{{{freeze}, template: {{spec: {{expireAfter: 24h}}}}}}"),
-        &format!("{expiry} \"24h\", even")
+        &format!("{expiry} 24h, even")
     ));
     assert!(!says(
         &format!("{{{freeze}, template: {{spec: {{expireAfter: Never}}}}}}"),
@@ -281,14 +293,26 @@ fn the_week_as_svg_has_the_cells_of_the_week_in_the_terminal() {
         rows.map(|row| row.matches(digit).count()).sum::<usize>()
     };
     assert_eq!(cells('0') + cells('5'), 14 * 24, "{said}");
-    // One more of each explains it.
+    // One more of each explains it, and one a cell with two numbers.
     assert_eq!(
         (count("none"), count("some"), count("all")),
-        (cells('0') + 1, cells('5') + 1, 1)
+        (cells('0') + 1, cells('5') + 2, 1)
     );
+    // Even the widest fonts leave every text within the picture.
+    let number = |node: &roxmltree::Node<'_, '_>, name: &str| node.attribute(name)?.parse::<usize>().ok();
+    let width = number(&drawn.root_element(), "width").expect("a width");
+    for node in drawn.descendants().filter(|node| node.has_tag_name("text")) {
+        let text = node.text().unwrap_or_default();
+        let long = number(&node, "textLength").unwrap_or(text.chars().count() * 11);
+        let long = match node.attribute("class") {
+            Some("c" | "n c") => long / 2,
+            _ => long,
+        };
+        assert!(number(&node, "x").expect("a place") + long <= width, "{text}");
+    }
     let text: Vec<&str> = drawn.descendants().filter_map(|node| node.text()).collect();
     assert!(
-        text.contains(&"Berlin") && text.contains(&"all at once: nothing limits"),
+        text.contains(&"Berlin") && text.contains(&"so many at once"),
         "{text:?}"
     );
 }

@@ -143,7 +143,7 @@ fn set(week: &mut [bool], hours: &[LocalHours], offsets: &[Offset], open: bool) 
 }
 
 /// The runs of closed minutes, as windows: one schedule for each start time and length.
-fn windows(is_open: &[bool]) -> Vec<Closed> {
+pub(crate) fn windows(is_open: &[bool]) -> Vec<Closed> {
     let Some(first) = is_open.iter().position(|open| *open) else {
         return vec![Closed::Always];
     };

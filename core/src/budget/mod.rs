@@ -9,6 +9,8 @@
 
 mod allowance;
 mod change;
+mod filling;
+mod gaps;
 mod hours;
 mod list;
 mod maintenance;
@@ -24,11 +26,13 @@ mod tests;
 
 pub use allowance::{Allowance, value};
 pub use change::Change;
+pub use filling::{Filling, Notation};
+pub use gaps::{Gap, GapTimes, OpenWeek};
 pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budgets, Entry, Timing, UnreadableBudget};
 pub use maintenance::{Closed, LocalHours, MaintenanceHours, SeasonalBudgets};
 pub(crate) use never_allows::never_allows_drift;
 pub(crate) use parsed::{Parsed, ParsedBudget, TextError};
 pub use reasons::{Reason, Reasons};
-pub use week::HOURS;
+pub use week::{HOURS, Spread};
 pub use window::{Window, Windows, is_supported};

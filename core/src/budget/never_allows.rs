@@ -15,7 +15,12 @@ impl Budgets {
     /// at every minute of every week. Windows of dates and months count as open, because the rest is not the same
     /// every week.
     pub(crate) fn never_allows(&self, reason: Reason) -> bool {
-        let mut closed = WeekMinutes::NONE;
+        self.never_allows_beside(&WeekMinutes::NONE, reason)
+    }
+
+    /// Like [`Self::never_allows`], with one more budget of 0 at these minutes of the week.
+    pub(crate) fn never_allows_beside(&self, closed: &WeekMinutes, reason: Reason) -> bool {
+        let mut closed = closed.clone();
         for entry in self.entries() {
             let is_zero = entry.nodes.is_zero() && entry.reasons.has(reason);
             match &entry.timing {

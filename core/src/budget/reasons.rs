@@ -39,6 +39,9 @@ impl Reasons {
     /// The set of all four reasons.
     pub const ALL: Self = Self(0b1111);
 
+    /// What every release of v1 knows, in the words of a freeze after which broken nodes are still repaired.
+    pub const ALL_BUT_REPAIR: Self = Self::ALL.without(Self::only(Reason::Unhealthy));
+
     /// The set of this reason alone.
     pub const fn only(reason: Reason) -> Self {
         Self(1 << reason as u8)
@@ -75,6 +78,16 @@ impl Reasons {
     /// Its reasons, in the order of [`Reason::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Reason> {
         Reason::ALL.into_iter().filter(move |reason| self.has(*reason))
+    }
+
+    /// Its reasons as a list in YAML.
+    pub fn written(self) -> String {
+        format!("[{}]", self.names(", "))
+    }
+
+    /// The names of its reasons, with this between them.
+    pub fn names(self, between: &str) -> String {
+        self.iter().map(Reason::as_str).collect::<Vec<_>>().join(between)
     }
 
     /// The reasons that a budget lists; `None` if one of them cannot be read. A budget without `reasons` applies to

@@ -249,9 +249,11 @@ proptest! {
         for (reason, row) in reasons.into_iter().zip(&week) {
             let minutes = minutes(&budgets, reason, from, 7 * 24 * 60);
             prop_assert_eq!(row.len(), HOURS);
-            for (allowance, hour) in row.iter().zip(minutes.chunks(60)) {
-                let lowest = hour.iter().map(|nodes| nodes.unwrap_or(u32::MAX)).min();
-                prop_assert_eq!(Some(allowance.nodes().unwrap_or(u32::MAX)), lowest);
+            for (spread, hour) in row.iter().zip(minutes.chunks(60)) {
+                let numbers = || hour.iter().map(|nodes| nodes.unwrap_or(u32::MAX));
+                let number = |allowance: Allowance| Some(allowance.nodes().unwrap_or(u32::MAX));
+                prop_assert_eq!(number(spread.lowest), numbers().min());
+                prop_assert_eq!(number(spread.highest), numbers().max());
             }
             let first = minutes.iter().position(|nodes| *nodes != minutes[0]);
             match (budgets.next_change(reason, 12, from), first) {

@@ -98,6 +98,11 @@ impl Windows {
         self.schedule.week(self.duration)
     }
 
+    /// The minutes of the week at which one begins, if they are the same every week.
+    pub(crate) fn fires(&self) -> Option<WeekMinutes> {
+        self.schedule.week(Duration::from_mins(1))
+    }
+
     /// How long each of them is; whole minutes.
     pub fn duration(&self) -> Duration {
         self.duration

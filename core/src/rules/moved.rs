@@ -65,6 +65,12 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion, is_pool: bool) -> Op
         (V1Beta1, "spec", "terminationGracePeriod" | "replicas") | (V1Beta1, "budgets", "reasons") => {
             "only karpenter.sh/v1 has it"
         }
+        (_, "budgets", "consolidateAfter" | "consolidationPolicy") => {
+            "remove it: the pool has one in spec.disruption for all reasons, and a budget has none of its own"
+        }
+        (_, "budgets", "timeZone" | "timezone" | "tz") => {
+            "write the schedule in UTC, the only zone that Karpenter knows: `poolgate budgets plan` converts hours of others"
+        }
         (_, "spec", "resources") if is_pool => "leave it out: Karpenter adds up what pods request",
         (_, "taints" | "startupTaints", "operator") => {
             "leave it out: an operator belongs in a pod's toleration"

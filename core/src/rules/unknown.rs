@@ -181,6 +181,30 @@ mod tests {
     }
 
     #[test]
+    fn a_field_that_no_budget_has_is_said_to_be_the_pools_or_replaced_by_utc() {
+        for (field, value, suggestion) in [
+            (
+                "consolidateAfter",
+                "5m",
+                "remove it: the pool has one in spec.disruption",
+            ),
+            (
+                "consolidationPolicy",
+                "WhenEmpty",
+                "remove it: the pool has one in spec.disruption",
+            ),
+            ("timeZone", "Europe/Berlin", "write the schedule in UTC"),
+            ("timezone", "Europe/Berlin", "write the schedule in UTC"),
+        ] {
+            let mut budget = json!({"nodes": "10%"});
+            budget[field] = json!(value);
+            let object = json!({"spec": {"disruption": {"consolidateAfter": "1m", "budgets": [budget]}}});
+            let said = suggestion_for(&object);
+            assert!(said.starts_with(suggestion), "{field}: {said}");
+        }
+    }
+
+    #[test]
     fn each_version_has_its_own_fields() {
         let v1 = json!({"spec": {"template": {"spec": {"expireAfter": "1h"}}}});
         let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &v1, None);

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
-use poolgate_core::budget::{Allowance, Reason};
+use poolgate_core::budget::{Allowance, Reason, Spread};
 
 use super::clock::Clock;
 use super::subject::Subject;
@@ -24,8 +24,15 @@ pub enum Amount {
     All,
 }
 
-/// The hours of a day; `None` for one that the clock skips. An hour that occurs twice has the lower number.
-pub type Hours = [Option<Amount>; HOURS_A_DAY];
+/// What is allowed in an hour. One that occurs twice is both together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    pub lowest: Amount,
+    highest: Amount,
+}
+
+/// The hours of a day; `None` for one that the clock skips.
+pub type Hours = [Option<Cell>; HOURS_A_DAY];
 
 /// The week of reasons with the same answers.
 #[derive(Debug)]
@@ -63,6 +70,43 @@ impl Amount {
     }
 }
 
+impl From<Spread> for Cell {
+    fn from(spread: Spread) -> Self {
+        Self {
+            lowest: spread.lowest.into(),
+            highest: spread.highest.into(),
+        }
+    }
+}
+
+impl Cell {
+    /// In a few characters: one amount, or the lowest and the highest.
+    pub fn short(self) -> String {
+        if self.is_mixed() {
+            format!("{}-{}", self.lowest.short(), self.highest.short())
+        } else {
+            self.lowest.short()
+        }
+    }
+
+    /// Whether the amount changes within the hour.
+    pub fn is_mixed(self) -> bool {
+        self.lowest != self.highest
+    }
+
+    /// Whether nothing limits during a part of the hour.
+    pub fn is_ever_unlimited(self) -> bool {
+        self.highest == Amount::All
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            lowest: self.lowest.min(other.lowest),
+            highest: self.highest.max(other.highest),
+        }
+    }
+}
+
 impl Grid {
     /// The week that begins with the day of an instant.
     pub fn week(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Self {
@@ -80,7 +124,7 @@ impl Grid {
         let reasons = subject.active_reasons();
         let weeks = subject
             .budgets
-            .lowest(&reasons, subject.nodes, grid.from, QUARTER, quarters);
+            .periods(&reasons, subject.nodes, grid.from, QUARTER, quarters);
         for (reason, week) in reasons.into_iter().zip(weeks) {
             let days = grid.days(&week);
             match grid.rows.iter_mut().find(|row| row.days == days) {
@@ -105,11 +149,15 @@ impl Grid {
         hours.clone().any(Option::is_none)
     }
 
-    /// How many characters the longest amount has; 1 if there is none.
+    /// How many characters the longest cell has; 1 if there is none.
     pub fn longest(&self) -> usize {
+        self.cells().map(|cell| cell.short().len()).max().unwrap_or(1)
+    }
+
+    /// The cells of all hours.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> {
         let hours = self.rows.iter().flat_map(|row| row.days.iter().flatten());
-        let amounts = hours.flatten().map(|amount| amount.short().len());
-        amounts.max().unwrap_or(1)
+        hours.flatten().copied()
     }
 
     fn date(&self, day: usize) -> Date {
@@ -124,17 +172,17 @@ impl Grid {
     }
 
     /// The quarters of an hour, grouped by the hours of the clock.
-    fn days(&self, quarters: &[Allowance]) -> [Hours; DAYS] {
+    fn days(&self, quarters: &[Spread]) -> [Hours; DAYS] {
         let mut days = [[None; HOURS_A_DAY]; DAYS];
         let begins = std::iter::successors(Some(self.from), |begin| begin.checked_add(QUARTER).ok());
-        for (begin, allowance) in begins.zip(quarters) {
+        for (begin, spread) in begins.zip(quarters) {
             let clock = begin.to_zoned(self.zone.clone());
             let day = (clock.date() - self.first).get_days();
             let day = usize::try_from(day).ok().and_then(|day| days.get_mut(day));
             let hour = usize::try_from(clock.hour()).unwrap_or(0);
             if let Some(place) = day.and_then(|day| day.get_mut(hour)) {
-                let amount = Amount::from(*allowance);
-                *place = Some(place.map_or(amount, |known: Amount| known.min(amount)));
+                let cell = Cell::from(*spread);
+                *place = Some(place.map_or(cell, |known: Cell| known.and(cell)));
             }
         }
         days

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use poolgate_core::budget::{Allowance, Change, Entry, Reason, Timing, value};
+use poolgate_core::budget::{Allowance, Change, Entry, Reason, Spread, Timing, value};
 use serde_json::{Map, Value, json};
 
 use super::subject::{Subject, nodes_text};
@@ -88,19 +88,21 @@ fn midnight(at: Timestamp) -> Timestamp {
     day.map_or(at, |day| day.timestamp())
 }
 
-/// The lowest number of each hour, null if nothing limits.
+/// The lowest and the highest number of each hour, null if nothing limits.
 fn week(subject: &Subject<'_>, from: Timestamp) -> Value {
     let rows = subject.budgets.week(&subject.reasons, subject.nodes, from);
-    let hours: Map<String, Value> = subject
-        .reasons
-        .iter()
-        .zip(rows)
-        .map(|(reason, row)| {
-            let lowest: Value = row.into_iter().map(Allowance::nodes).collect();
-            (reason.as_str().to_owned(), lowest)
-        })
-        .collect();
-    json!({"from": from.to_string(), "hours": hours})
+    let hours = |of: fn(&Spread) -> Allowance| -> Map<String, Value> {
+        let rows = subject.reasons.iter().zip(&rows).map(|(reason, row)| {
+            let numbers: Value = row.iter().map(|spread| of(spread).nodes()).collect();
+            (reason.as_str().to_owned(), numbers)
+        });
+        rows.collect()
+    };
+    json!({
+        "from": from.to_string(),
+        "hours": hours(|spread| spread.lowest),
+        "highest": hours(|spread| spread.highest),
+    })
 }
 
 fn by_reason(subject: &Subject<'_>, of: impl Fn(Reason) -> Value) -> Map<String, Value> {

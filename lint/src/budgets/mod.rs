@@ -14,7 +14,9 @@ mod pool_status;
 mod reason;
 mod subject;
 mod svg;
+mod unlimited;
 mod week;
+mod windows;
 
 use std::fs;
 use std::path::PathBuf;
@@ -114,6 +116,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
     let policy = args.review_args.named_policy()?;
+    let karpenter = args.review_args.karpenter();
     let mut live = args
         .stored
         .connect(connect)?
@@ -176,6 +179,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;
                 subject.policy = policy.as_ref();
+                subject.read_by(&karpenter);
                 subjects.push(subject);
             }
             Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),

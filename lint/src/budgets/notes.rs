@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use poolgate_core::budget::{Allowance, Change, Entry, Reason, Timing};
-use poolgate_core::diagnostic::quoted;
-use poolgate_core::karpenter::Field;
+use poolgate_core::budget::{Entry, Reasons, Timing};
+use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion};
 use poolgate_core::value::quantity::Quantity;
 
 use super::at_limit;
 use super::clock::Clock;
-use super::subject::Subject;
+use super::subject::{Subject, unquoted};
+use super::{unlimited, windows};
 
 /// Longest line, in columns.
 const LINE: usize = 100;
@@ -23,8 +23,15 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
     let notes = [
         broken(subject),
         frozen(subject),
-        unlimited_at_times(subject, at, clock),
+        repair(subject),
+        broken(subject)
+            .is_none()
+            .then(|| unlimited::note(subject, at, clock))
+            .flatten(),
         never_open(subject),
+        windows::joined(subject),
+        windows::rounded(subject),
+        windows::bounded_drain(subject),
         no_room_for_drift(subject),
         at_limit::note(subject),
         expiry(subject),
@@ -65,54 +72,54 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
         !entry.nodes.is_zero() && entry.reasons.iter().any(|reason| closed.reasons.has(reason))
     };
     let moot = entries.iter().find(|entry| opens(entry))?;
+    let reasons = if names_no_reasons(subject, closed) {
+        String::new()
+    } else {
+        format!(" for {}", closed.reasons.names(", "))
+    };
     Some(format!(
-        "budgets[{}] blocks all disruption and is always active. No other budget can open what it closes, not even \
-         budgets[{}]: of all that are active the lowest counts. To allow disruption in some hours, give it a schedule and a duration \
-         that cover the others: `poolgate budgets plan` does.",
+        "budgets[{}] allows no disruption{reasons} and is always active. No other budget can open what it closes, not \
+         even budgets[{}]: of all that are active the lowest counts. To allow disruption in some hours, give it a \
+         schedule and a duration that cover the others: `poolgate budgets plan` does.",
         closed.index, moot.index
     ))
 }
 
-/// How many changes are searched for a time at which nothing limits: at two a day, more than a year.
-const CHANGES: usize = 1000;
-
-fn unlimited_at_times(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<String> {
-    if broken(subject).is_some() {
-        return None;
-    }
-    let times = subject.active_reasons().into_iter().filter_map(|reason| {
-        let since = first_unlimited(subject, reason, at)?;
-        Some((reason.as_str(), since))
-    });
-    let times: Vec<_> = times.collect();
-    let first = times.iter().map(|(_, since)| *since).min()?;
-    let names: Vec<_> = times.iter().map(|(reason, _)| *reason).collect();
-    let when = if first == at {
-        "now".to_owned()
-    } else {
-        format!("from {} on", clock.write(first))
-    };
-    Some(format!(
-        "Budgets only restrict: where none is active, nothing is limited and all nodes may be disrupted at once. For {} that is so \
-         {when}. A budget without a schedule, such as nodes: 10%, limits the other hours; to allow disruption only \
-         in a window, write a budget of 0 that covers all hours outside it: `poolgate budgets plan` does.",
-        names.join(", ")
-    ))
+/// Whether a budget applies to all reasons because it lists none.
+fn names_no_reasons(subject: &Subject<'_>, entry: &Entry) -> bool {
+    subject
+        .written(entry)
+        .is_some_and(|budget| budget.reasons.is_absent())
 }
 
-/// When nothing limits a reason for the first time after an instant.
-fn first_unlimited(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Option<Timestamp> {
-    let (mut at, mut allowance) = (at, subject.budgets.allowance(reason, subject.nodes, at));
-    for _ in 0..CHANGES {
-        if allowance == Allowance::Unlimited {
-            return Some(at);
-        }
-        match subject.budgets.next_change(reason, subject.nodes, at) {
-            Change::At { at: next, to } => (at, allowance) = (next, to),
-            Change::Never | Change::NotBefore(_) => return None,
-        }
+/// Budgets of 0 that also stop the repair of broken nodes, which may not be intended.
+fn repair(subject: &Subject<'_>) -> Option<String> {
+    if !subject.release.has(KarpenterVersion::UNHEALTHY) {
+        return None;
     }
-    None
+    let entries = subject.budgets.entries().iter();
+    let stops = |entry: &&Entry| entry.nodes.is_zero() && names_no_reasons(subject, entry);
+    let found = |always: bool| {
+        entries.clone().find(|entry| {
+            let holds = match entry.timing {
+                Timing::Always => always,
+                Timing::Windows(_) => !always,
+                Timing::Never | Timing::Broken(_) => false,
+            };
+            stops(entry) && holds
+        })
+    };
+    let (entry, when) = match (found(true), found(false)) {
+        (Some(entry), _) => (entry, "never repaired"),
+        (None, Some(entry)) => (entry, "not repaired while it is active"),
+        (None, None) => return None,
+    };
+    Some(format!(
+        "{} names no reasons, so it also applies to Unhealthy: where Karpenter repairs broken nodes (feature gate \
+         NodeRepair), those of this pool are {when}. With reasons: {} they are.",
+        subject.called(entry.index),
+        Reasons::ALL_BUT_REPAIR.written()
+    ))
 }
 
 fn never_open(subject: &Subject<'_>) -> Option<String> {
@@ -137,7 +144,7 @@ fn no_room_for_drift(subject: &Subject<'_>) -> Option<String> {
     })
 }
 
-/// Nodes that expire although a budget allows no disruption.
+/// What a budget of 0 does to nodes that expire.
 fn expiry(subject: &Subject<'_>) -> Option<String> {
     let closes = |entry: &Entry| entry.nodes.is_zero();
     if !subject.budgets.entries().iter().any(closes) {
@@ -146,12 +153,28 @@ fn expiry(subject: &Subject<'_>) -> Option<String> {
     let (age, whose) = match subject.pool.expire_after {
         Field::Absent => (DEFAULT_EXPIRY.to_owned(), ", Karpenter's default"),
         Field::Present("Never") | Field::Mistyped => return None,
-        Field::Present(age) => (quoted(age), ""),
+        Field::Present(age) => (unquoted(age), ""),
+    };
+    if !expires_anyway(subject.release) {
+        return Some(format!(
+            "Before Karpenter 1.0 budgets limit expiration, too: while one of 0 is active, no node expires. \
+             That changes with 1.0, which removes nodes at the age of {age}{whose}, even during a freeze; \
+             expireAfter: Never prevents it."
+        ));
+    }
+    let before = match subject.pool.version {
+        ApiVersion::V1 => "",
+        ApiVersion::V1Beta1 => " (before 1.0 it does)",
     };
     Some(format!(
-        "A budget of 0 does not stop expiration: nodes of this pool are removed at the age of {age}{whose}, even during a freeze. \
-         expireAfter: Never ends that."
+        "A budget of 0 does not stop expiration{before}: nodes of this pool are removed at the age of {age}{whose}, \
+         even during a freeze. expireAfter: Never ends that."
     ))
+}
+
+/// Whether a release removes expired nodes whatever budgets allow.
+fn expires_anyway(release: KarpenterVersion) -> bool {
+    release.has(KarpenterVersion::V1_STORED)
 }
 
 fn concurrency(subject: &Subject<'_>) -> Option<String> {
@@ -161,7 +184,8 @@ fn concurrency(subject: &Subject<'_>) -> Option<String> {
     (any_limit && happens && broken(subject).is_none()).then(|| {
         let expiry = match expiry(subject) {
             Some(_) => "",
-            None => " Expiration is not limited by budgets.",
+            None if expires_anyway(subject.release) => " Expiration is not limited by budgets.",
+            None => " Nodes that expire count, too; from Karpenter 1.0 on budgets do not limit expiration.",
         };
         format!(
             "A number is how many nodes may be on their way out at the same time, not a total: when one is gone, the \

@@ -6,7 +6,10 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
-use poolgate_core::budget::{Closed, LocalHours, MaintenanceHours, Reason, SeasonalBudgets, WeeklyHours};
+use poolgate_core::budget::{
+    Closed, LocalHours, MaintenanceHours, Reason, Reasons, SeasonalBudgets, WeeklyHours,
+};
+use poolgate_core::karpenter::KarpenterVersion;
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::{self, Clock, Moment};
@@ -39,6 +42,7 @@ pub struct PlanArgs {
     nodes: BudgetNodes,
 
     /// Only for this reason; disruption for others is always allowed. May be repeated
+    /// [default: Underutilized, Empty and Drifted, so that broken nodes are still repaired]
     #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
     reason: Vec<Reason>,
 
@@ -49,6 +53,29 @@ pub struct PlanArgs {
     /// When the budgets begin; they hold for a year [default: now]
     #[arg(long, value_name = "TIME")]
     at: Option<Moment>,
+
+    /// The Karpenter release that the cluster runs; before 1.0 budgets have no reasons [default: the newest known]
+    #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
+    karpenter_version: Option<KarpenterVersion>,
+}
+
+impl PlanArgs {
+    /// Whether the release is known to be one whose budgets have no reasons and limit expiration.
+    fn is_before_reasons(&self) -> bool {
+        self.karpenter_version
+            .is_some_and(|release| !release.has(KarpenterVersion::V1_STORED))
+    }
+
+    /// The reasons that the budgets of 0 name.
+    fn reasons(&self) -> Reasons {
+        if self.reason.is_empty() {
+            return Reasons::ALL_BUT_REPAIR;
+        }
+        let named = self.reason.iter();
+        named.fold(Reasons::NONE, |reasons, reason| {
+            reasons.with(Reasons::only(*reason))
+        })
+    }
 }
 
 fn nodes(text: &str) -> Result<BudgetNodes, String> {
@@ -71,6 +98,10 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
         .checked_add(1.year())
         .context("--at")?
         .timestamp();
+    ensure!(
+        args.reason.is_empty() || !args.is_before_reasons(),
+        "--reason: budgets have reasons from Karpenter 1.0 on"
+    );
     let variants = wish.variants(from, until);
     for variant in &variants {
         let count = variant.closed.len() + 1;
@@ -117,9 +148,18 @@ fn introduction(args: &PlanArgs) -> String {
         let _ = writeln!(text, "# Hours without a zone are those of {zone}.");
     }
     text.push_str(
-        "# Budgets only restrict, so those of 0 cover the hours in which no node may be disrupted, in UTC.\n\
-         # Expiration (expireAfter) is not limited by budgets.\n",
+        "# Budgets only restrict, so those of 0 cover the hours in which no node may be disrupted, in UTC.\n",
     );
+    if args.is_before_reasons() {
+        text.push_str(
+            "# Before Karpenter 1.0 they limit expiration (expireAfter), too; from 1.0 on they do not.\n",
+        );
+        return text;
+    }
+    text.push_str("# Expiration (expireAfter) is not limited by budgets.\n");
+    if args.reason.is_empty() {
+        text.push_str("# Without reasons they would also stop the repair of broken nodes (Karpenter 1.15, NodeRepair).\n");
+    }
     text
 }
 
@@ -159,13 +199,13 @@ fn from_utc(offset: Offset) -> String {
 
 /// The part of a NodePool to paste.
 fn budgets(args: &PlanArgs, variant: &SeasonalBudgets) -> String {
-    let reasons: Vec<&str> = args.reason.iter().map(|reason| reason.as_str()).collect();
-    let reasons = match reasons.as_slice() {
-        [] => String::new(),
-        some => format!("      reasons: [{}]\n", some.join(", ")),
+    let reasons = if args.is_before_reasons() {
+        String::new()
+    } else {
+        format!("      reasons: {}\n", args.reasons().written())
     };
     let mut text = String::from("spec:\n  disruption:\n    budgets:\n");
-    if reasons.is_empty() && variant.closed.contains(&Closed::Always) {
+    if args.reason.is_empty() && variant.closed.contains(&Closed::Always) {
         text.insert_str(
             0,
             "# These hours leave no minute in which a node may be disrupted.\n",

@@ -3,7 +3,9 @@
 use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{Budget, Disruption, Field, NodePool};
+use poolgate_core::karpenter::{
+    ApiVersion, Budget, Disruption, Field, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter,
+};
 use poolgate_core::policy::Policy;
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
@@ -51,6 +53,8 @@ pub struct Subject<'a> {
     pub stored: Vec<String>,
     /// The policy, if one is given.
     pub policy: Option<&'a Policy>,
+    /// The Karpenter that reads the pool: if none is named, the newest known that serves its version.
+    pub release: KarpenterVersion,
     author: Author,
 }
 
@@ -84,9 +88,20 @@ impl<'a> Subject<'a> {
             reasons,
             stored: pool_status::notes(&found.object, &pool),
             policy: None,
+            release: match found.version {
+                ApiVersion::V1 => KarpenterVersion::NEWEST,
+                ApiVersion::V1Beta1 => KarpenterVersion::LAST_OF_V1BETA1,
+            },
             pool,
             author,
         })
+    }
+
+    /// Sets the release that the user names, if one is named.
+    pub fn read_by(&mut self, karpenter: &TargetKarpenter) {
+        if karpenter.source() == ReleaseSource::User {
+            self.release = karpenter.release();
+        }
     }
 
     /// Why a reason never applies, independent of budgets: a clause without final stop.
@@ -207,6 +222,15 @@ pub fn nodes_text(nodes: BudgetNodes) -> String {
     match nodes {
         BudgetNodes::Percent(percent) => format!("{percent}%"),
         BudgetNodes::Count(count) => count.to_string(),
+    }
+}
+
+/// A duration as Karpenter's documentation has it, without quotes. Other text is quoted: it may be anything.
+pub fn unquoted(duration: &str) -> String {
+    if duration.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        duration.to_owned()
+    } else {
+        quoted(duration)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::clock::Clock;
-use super::grid::{Amount, Grid, HOURS_A_DAY, Row};
+use super::grid::{Amount, Cell, Grid, HOURS_A_DAY, Row};
 use super::moment::heading;
 use super::subject::Subject;
 use super::week::label;
@@ -20,9 +20,21 @@ const MARGIN: usize = 16;
 const TITLE: usize = 44;
 const PANEL_HEAD: usize = 40;
 const PANEL: usize = PANEL_HEAD + 7 * ROW + 12;
-const LEGEND: usize = 40;
 /// The width of a character, roughly.
 const CHARACTER: usize = 8;
+/// The width of a character in the widest fonts.
+const WIDE_CHARACTER: usize = 11;
+
+/// A colour with its class, a sign as in a cell, and what it means.
+const LEGEND: [(&str, &str, &str); 4] = [
+    ("none", "0", "none"),
+    ("some", "5", "so many at once"),
+    ("some", "0-5", "from none to so many: it changes within the hour"),
+    ("all", "*", "all at once, at least for a part of the hour"),
+];
+
+/// The width of a colour in the legend.
+const LEGEND_CELL: usize = 32;
 
 /// Most characters of a zone's name.
 const LONGEST_ZONE: usize = 10;
@@ -40,12 +52,19 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
     let mut body = String::new();
     let mut top = MARGIN;
     for (subject, grid) in &grids {
-        text(&mut body, MARGIN, top + 16, "t", heading(subject).trim_end());
+        let across = width - 2 * MARGIN;
+        fitted(
+            &mut body,
+            (MARGIN, top + 16),
+            "t",
+            across,
+            heading(subject).trim_end(),
+        );
         let days = format!(
             "seven days from {} on, how many nodes may be disrupted at once",
             clock.write(grid.from)
         );
-        text(&mut body, MARGIN, top + 34, "n", &days);
+        fitted(&mut body, (MARGIN, top + 34), "n", across, &days);
         top += TITLE;
         let zone = clock.zone().unwrap_or("UTC");
         for row in &grid.rows {
@@ -54,12 +73,12 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
             top += PANEL;
         }
         for idle in subject.idle_reasons() {
-            text(&mut body, MARGIN, top + 14, "n", &idle);
+            fitted(&mut body, (MARGIN, top + 14), "n", across, &idle);
             top += ROW;
         }
     }
     legend(&mut body, top);
-    let height = top + LEGEND;
+    let height = top + LEGEND.len() * ROW + MARGIN;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          role=\"img\" aria-label=\"Disruption budgets over a week\">\n<style>{STYLE}</style>\n\
@@ -92,26 +111,28 @@ impl Panel<'_> {
         // A long name would run into the hours.
         let zone = zone.rsplit('/').next().unwrap_or(zone);
         let zone = zone.get(..LONGEST_ZONE).unwrap_or(zone);
-        text(body, MARGIN, top + PANEL_HEAD - 8, "n", zone);
+        fitted(body, (MARGIN, top + PANEL_HEAD - 8), "n", DAYS_WIDTH - 4, zone);
         for (day, (hours, date)) in row.days.iter().zip(dates).enumerate() {
             let y = top + PANEL_HEAD + day * ROW;
-            text(body, MARGIN, y + 15, "", date);
+            fitted(body, (MARGIN, y + 15), "", DAYS_WIDTH - 4, date);
             for (hour, amount) in hours.iter().enumerate() {
                 let x = grid + hour * cell;
                 swatch(body, class(*amount), x, y, cell);
-                let shown = amount.map(Amount::short).unwrap_or_default();
-                text(body, x + cell / 2, y + 15, "c", &shown);
+                let shown = amount.map(Cell::short).unwrap_or_default();
+                fitted(body, (x + cell / 2, y + 15), "c", cell - 2, &shown);
             }
         }
     }
 }
 
-fn class(amount: Option<Amount>) -> &'static str {
-    match amount {
+/// An hour that is partly without a limit has the colour of one that is so throughout.
+fn class(cell: Option<Cell>) -> &'static str {
+    match cell {
         None => "gap",
-        Some(Amount::All) => "all",
-        Some(Amount::Nodes(0)) => "none",
-        Some(Amount::Nodes(_)) => "some",
+        Some(cell) if cell.is_ever_unlimited() => "all",
+        Some(cell) if cell.is_mixed() => "some",
+        Some(cell) if cell.lowest == Amount::Nodes(0) => "none",
+        Some(_) => "some",
     }
 }
 
@@ -122,19 +143,32 @@ fn swatch(body: &mut String, class: &str, x: usize, y: usize, width: usize) {
     );
 }
 
-/// What each colour means.
-fn legend(body: &mut String, top: usize) {
-    let mut x = MARGIN;
-    for (class, sign, meaning) in [
-        ("none", "0", "none"),
-        ("some", "5", "so many at once, the lowest number of the hour"),
-        ("all", "*", "all at once: nothing limits"),
-    ] {
-        swatch(body, class, x, top, CELL);
-        text(body, x + CELL / 2, top + 15, "c", sign);
-        text(body, x + CELL + 6, top + 15, "n", meaning);
-        x += CELL + 6 + meaning.len() * CHARACTER + 16;
+/// What each colour means, in lines below each other: how wide a text is depends on the font of the reader.
+fn legend(body: &mut String, mut top: usize) {
+    for (class, sign, meaning) in LEGEND {
+        swatch(body, class, MARGIN, top, LEGEND_CELL);
+        fitted(
+            body,
+            (MARGIN + LEGEND_CELL / 2, top + 15),
+            "c",
+            LEGEND_CELL - 2,
+            sign,
+        );
+        text(body, MARGIN + LEGEND_CELL + 6, top + 15, "n", meaning);
+        top += ROW;
     }
+}
+
+/// A text that must not be wider than this: squeezed where its font might make it so.
+fn fitted(body: &mut String, (x, y): (usize, usize), class: &str, width: usize, content: &str) {
+    if content.chars().count() * WIDE_CHARACTER <= width {
+        return text(body, x, y, class, content);
+    }
+    let content = files::xml(content);
+    let _ = writeln!(
+        body,
+        "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\">{content}</text>"
+    );
 }
 
 fn text(body: &mut String, x: usize, y: usize, class: &str, content: &str) {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use poolgate_core::budget::Reason;
 
 use super::clock::Clock;
-use super::grid::{Amount, Grid, HOURS_A_DAY, Hours};
+use super::grid::{Cell, Grid, HOURS_A_DAY, Hours};
 use super::moment::heading;
 use super::notes;
 use super::subject::Subject;
@@ -39,7 +39,7 @@ pub fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
         }
     }
     if !grid.rows.is_empty() {
-        let _ = write!(text, "\n{}", columns.legend(&grid));
+        let _ = write!(text, "\n{}", legend(&grid));
     }
     for idle in subject.idle_reasons() {
         let _ = writeln!(text, "\n{idle}");
@@ -85,24 +85,27 @@ impl Columns {
 
     fn cells(&self, hours: &Hours) -> String {
         let cells = hours.iter().map(|hour| {
-            let text = hour.map_or_else(|| NO_HOUR.to_owned(), Amount::short);
+            let text = hour.map_or_else(|| NO_HOUR.to_owned(), Cell::short);
             format!("{text:>width$}", width = self.width)
         });
         cells.collect::<Vec<_>>().join(&" ".repeat(self.gap))
     }
+}
 
-    /// What the columns and characters mean.
-    fn legend(&self, grid: &Grid) -> String {
-        let mut signs = vec!["0 none", "* all, nothing limits"];
-        if self.width > 3 {
-            signs.push("1k a thousand or more");
-        }
-        if grid.has_gap() {
-            signs.push("- no such hour, clocks change");
-        }
-        format!(
-            "an hour a column: how many nodes may be disrupted at once, the lowest number of the hour\n  {}\n",
-            signs.join("   ")
-        )
+/// What the columns and characters mean.
+fn legend(grid: &Grid) -> String {
+    let mut signs = vec!["0 none", "* all, nothing limits"];
+    if grid.cells().any(|cell| cell.short().contains(['k', 'M'])) {
+        signs.push("1k a thousand or more");
     }
+    if grid.cells().any(Cell::is_mixed) {
+        signs.push("a-b the lowest and the highest, where it changes within the hour");
+    }
+    if grid.has_gap() {
+        signs.push("- no such hour, clocks change");
+    }
+    format!(
+        "an hour a column: how many nodes may be disrupted at once\n  {}\n",
+        signs.join("   ")
+    )
 }

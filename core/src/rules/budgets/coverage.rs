@@ -1,36 +1,48 @@
 //! Hours at which no budget holds, so that nothing limits disruption.
 
-use crate::budget::{ParsedBudget, Reason, Reasons, Window};
+use crate::budget::{Budgets, Filling, Gap, GapTimes, Notation, ParsedBudget, Reason, Reasons};
 use crate::diagnostic::ErrorType;
+use crate::karpenter::NodePool;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-use crate::value::cron::WeekMinutes;
 
 pub static BUDGET_ALLOW_WINDOW: Rule = rule!("budget-allow-window", Warning, [Silent], Shown);
 pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Info, [Silent], Shown);
 
-/// Reports windows if at some hour outside of them no budget for their reasons holds, of those that replace nodes. All
-/// budgets of the pool must be readable.
-pub fn check(replacing: Reasons, budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
-    let at_times = reasons_limited_at_times(budgets).and(replacing);
-    if at_times == Reasons::NONE {
+/// Reports the hours at which no budget for a reason holds, of those that happen in the pool. All budgets of the pool must
+/// be readable. Hours for `Empty` alone are not reported, because all empty nodes may be removed at once without harm.
+pub fn check(
+    pool: &NodePool<'_>,
+    happening: Reasons,
+    budgets: &[ParsedBudget<'_>],
+    findings: &mut Findings<'_>,
+) {
+    let replacing = happening.without(Reasons::only(Reason::Empty));
+    if reasons_limited_at_times(budgets).and(replacing) == Reasons::NONE {
         return;
     }
-    let with_gap = reasons_with_gap(at_times, budgets);
-    // None of these always holds: otherwise its reasons would not be in `with_gap`.
-    let windows = || budgets.iter().filter(|budget| budget.reasons().has_any(with_gap));
-    let mut freezes_only = true;
-    for opening in windows().filter(|window| !window.is_zero()) {
-        freezes_only = false;
-        report_opening(opening, findings);
-    }
-    if let Some(freeze) = windows().next().filter(|_| freezes_only) {
-        report_freeze(freeze, findings);
+    let Ok(parsed) = Budgets::of_parsed(pool, budgets) else {
+        return;
+    };
+    let notation = Notation::of(pool.version, findings.context.release);
+    for gap in parsed.gaps(Reasons::ALL_BUT_REPAIR) {
+        // Another rule reports a reason without any budget.
+        if gap.times == GapTimes::Always || !gap.reasons.has_any(replacing) {
+            continue;
+        }
+        let gap = PoolGap {
+            parsed: &parsed,
+            gap,
+            happening,
+            budgets,
+            notation,
+        };
+        gap.report(findings);
     }
 }
 
 /// The reasons for which budgets hold only at some times.
-fn reasons_limited_at_times(budgets: &[&ParsedBudget<'_>]) -> Reasons {
+fn reasons_limited_at_times(budgets: &[ParsedBudget<'_>]) -> Reasons {
     let named = |always: bool| {
         budgets
             .iter()
@@ -40,99 +52,96 @@ fn reasons_limited_at_times(budgets: &[&ParsedBudget<'_>]) -> Reasons {
     named(false).without(named(true))
 }
 
-/// The minutes of the week at which a budget holds, if it is the same every week.
-fn week(budget: &ParsedBudget<'_>) -> Option<WeekMinutes> {
-    match budget.window {
-        Some(Window::Sometimes { schedule, duration }) => schedule.week(duration),
-        Some(Window::Always) | None => None,
-    }
+/// Times at which no budget of a pool limits some reasons.
+struct PoolGap<'p> {
+    parsed: &'p Budgets,
+    gap: Gap,
+    happening: Reasons,
+    budgets: &'p [ParsedBudget<'p>],
+    notation: Notation,
 }
 
-/// The budgets for one reason.
-struct Coverage {
-    reason: Reason,
-    /// The minutes of the week at which one holds.
-    covered: WeekMinutes,
-    weekly: usize,
-    /// Budgets that are not the same every week.
-    others: usize,
-}
-
-impl Coverage {
-    /// Whether there is certainly a time at which none of the budgets holds.
-    fn has_gap(&self) -> bool {
-        match (self.weekly, self.others) {
-            (_, 0) => !self.covered.is_whole_week(),
-            // A single window without a gap would be `Window::Always`. Several may fill each other's gaps.
-            (0, 1) => true,
-            _ => false,
+impl PoolGap<'_> {
+    /// Reports it at the first budget that seems to allow disruption in its window, or else at the first freeze.
+    fn report(&self, findings: &mut Findings<'_>) {
+        let mut windows = self
+            .budgets
+            .iter()
+            .filter(|budget| budget.reasons().has_any(self.gap.reasons));
+        let Some(first) = windows.clone().next() else {
+            return;
+        };
+        let opening = windows.find(|budget| !budget.is_zero());
+        let budget = opening.unwrap_or(first);
+        let path = budget.view.path("schedule");
+        let text = budget.view.schedule.present().unwrap_or_default();
+        let unlimited = self.unlimited();
+        if opening.is_some() {
+            let reason = format!("budgets only restrict: {unlimited}");
+            findings
+                .report(&BUDGET_ALLOW_WINDOW, path, text, reason)
+                .suggest(self.filling())
+                .related(budget.view.path("nodes"));
+        } else {
+            findings
+                .report(
+                    &BUDGET_UNCOVERED_HOURS,
+                    path,
+                    ErrorType::note(&text.into()),
+                    unlimited,
+                )
+                .suggest(self.filling());
         }
     }
-}
 
-/// The reasons, of these, for which there is certainly a time at which no budget holds.
-fn reasons_with_gap(at_times: Reasons, budgets: &[&ParsedBudget<'_>]) -> Reasons {
-    let coverage = |reason| Coverage {
-        reason,
-        covered: WeekMinutes::NONE,
-        weekly: 0,
-        others: 0,
-    };
-    let mut coverages: Vec<_> = at_times.iter().map(coverage).collect();
-    for budget in budgets {
-        // A week takes microseconds: none is computed that changes nothing.
-        let mut open = coverages
-            .iter_mut()
-            .filter(|coverage| budget.reasons().has(coverage.reason) && !coverage.covered.is_whole_week())
-            .peekable();
-        if open.peek().is_none() {
-            continue;
-        }
-        let week = week(budget);
-        for coverage in open {
-            match &week {
-                Some(week) => {
-                    coverage.covered.add(week);
-                    coverage.weekly += 1;
-                }
-                None => coverage.others += 1,
+    /// What is not limited, and when.
+    fn unlimited(&self) -> String {
+        let open = self.gap.reasons.and(self.happening);
+        let what = if open == self.happening {
+            "disruption".to_owned()
+        } else {
+            open.names(" or ")
+        };
+        let when = match &self.gap.times {
+            GapTimes::Weekly(week) => week.described(),
+            GapTimes::Outside(index) => format!("outside the windows of budgets[{index}],"),
+            GapTimes::Always => String::new(),
+        };
+        format!("{when} no budget limits {what}, so all nodes may be disrupted at once")
+    }
+
+    /// What to add.
+    fn filling(&self) -> String {
+        let named = if self.notation.reasons {
+            format!(" with reasons: {}", self.gap.reasons.written())
+        } else {
+            String::new()
+        };
+        match self.parsed.filling(&self.gap, self.notation) {
+            Filling::Always(budget) => format!("add {budget}"),
+            Filling::Hours { budgets, is_freeze } => {
+                let also = if is_freeze {
+                    " to allow none then, or another number to allow that many"
+                } else {
+                    ""
+                };
+                format!("add {}{also}", budgets.join(" and "))
             }
+            Filling::Many => format!(
+                "add budgets{named} for the other hours: `poolgate budgets plan --allow HOURS` writes those of 0"
+            ),
+            Filling::Irregular => format!("add budgets{named} for all other hours"),
         }
     }
-    coverages
-        .iter()
-        .filter(|coverage| coverage.has_gap())
-        .fold(Reasons::NONE, |reasons, coverage| {
-            reasons.with(Reasons::only(coverage.reason))
-        })
-}
-
-fn report_opening(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
-    let text = budget.view.schedule.present().unwrap_or_default();
-    let reason = "budgets only restrict: outside its window all nodes may be disrupted at once";
-    findings
-        .report(&BUDGET_ALLOW_WINDOW, budget.view.path("schedule"), text, reason)
-        .suggest("add a budget without schedule, or one of 0 nodes for the other hours")
-        .related(budget.view.path("nodes"));
-}
-
-fn report_freeze(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
-    let text = budget.view.schedule.present().unwrap_or_default();
-    findings
-        .report(
-            &BUDGET_UNCOVERED_HOURS,
-            budget.view.path("schedule"),
-            ErrorType::note(&text.into()),
-            "outside this freeze no budget is active, and all nodes may be disrupted at once",
-        )
-        .suggest("add a budget without schedule, such as nodes: 10%");
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::testing::{infos, warnings};
+    use super::*;
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
+    use crate::rules::testing::{findings_for, infos, warnings};
 
     fn pool(budgets: &Value) -> Value {
         json!({"spec": {"disruption": {"budgets": budgets}}})
@@ -188,6 +197,70 @@ mod tests {
         assert!(warnings(&drift)[0].ends_with("[budget-allow-window]"));
         drift["spec"]["disruption"]["consolidateAfter"] = json!("Never");
         assert_eq!(warnings(&drift), [""; 0]);
+    }
+
+    #[test]
+    fn it_is_said_which_reasons_are_open_when_and_which_budget_closes_them() {
+        let some = json!({"nodes": "50%", "reasons": ["Empty", "Underutilized"]});
+        for (budgets, said) in [
+            (
+                json!([window("20%", "0 8 * * *", "10h"), some]),
+                "spec.disruption.budgets[0].schedule: Invalid value: \"0 8 * * *\": budgets only restrict: from Mon 18:00 \
+                 UTC for 14h, and 6 more times a week, no budget limits Drifted, so all nodes may be disrupted at \
+                 once; add {nodes: \"0\", reasons: [Drifted], schedule: \"0 18 * * *\", duration: 14h} to allow none \
+                 then, or another number to allow that many [budget-allow-window]",
+            ),
+            (
+                json!([window("10%", "0 2 * * sat", "4h")]),
+                "spec.disruption.budgets[0].schedule: Invalid value: \"0 2 * * sat\": budgets only restrict: from Sat \
+                 06:00 UTC for 164h, no budget limits disruption, so all nodes may be disrupted at once; add \
+                 {nodes: \"0\", reasons: [Underutilized, Empty, Drifted], schedule: \"0 6 * * sat\", duration: 164h} to \
+                 allow none then, or another number to allow that many [budget-allow-window]",
+            ),
+            (
+                json!([window("10%", "@monthly", "4h"), some]),
+                "spec.disruption.budgets[0].schedule: Invalid value: \"@monthly\": budgets only restrict: outside the \
+                 windows of budgets[0], no budget limits Drifted, so all nodes may be disrupted at once; add budgets with \
+                 reasons: [Drifted] for all other hours [budget-allow-window]",
+            ),
+        ] {
+            assert_eq!(warnings(&pool(&budgets)), [said]);
+        }
+        let freeze = pool(&json!([window("0", "0 9 * * *", "8h"), some]));
+        assert_eq!(
+            infos(&freeze),
+            [
+                "spec.disruption.budgets[0].schedule: \"0 9 * * *\": from Mon 17:00 UTC for 16h, and 6 more times a \
+                 week, no budget limits Drifted, so all nodes may be disrupted at once; add {nodes: 10%, reasons: \
+                 [Drifted]} [budget-uncovered-hours]"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_old_release_is_advised_in_its_notation() {
+        let object = pool(&json!([window("10%", "0 2 * * *", "90m")]));
+        let help = |version, release| {
+            let found = findings_for(version, release, &object).into_iter();
+            let mut found = found.filter(|finding| finding.rule == BUDGET_ALLOW_WINDOW.id);
+            found
+                .next()
+                .and_then(|finding| finding.suggestion)
+                .map(|help| help.text)
+        };
+        let add = |budget: &str| {
+            Some(format!(
+                "add {budget} to allow none then, or another number to allow that many"
+            ))
+        };
+        assert_eq!(
+            help(ApiVersion::V1Beta1, KarpenterVersion::new(0, 35, 0)),
+            add("{nodes: \"0\", schedule: \"30 3 * * *\", duration: 1350m}")
+        );
+        assert_eq!(
+            help(ApiVersion::V1Beta1, KarpenterVersion::LAST_OF_V1BETA1),
+            add("{nodes: \"0\", schedule: \"30 3 * * *\", duration: 22h30m}")
+        );
     }
 
     #[test]

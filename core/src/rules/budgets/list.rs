@@ -1,9 +1,9 @@
 //! The list of budgets as a whole: how many there are, and whether one always blocks drift.
 
-use crate::budget::{Budgets, ParsedBudget, Reason};
+use crate::budget::{Budgets, ParsedBudget, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::karpenter::shape::MOST_BUDGETS;
-use crate::karpenter::{Budget, Disruption, NodePool};
+use crate::karpenter::{Budget, Disruption, KarpenterVersion, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -36,38 +36,84 @@ pub fn check_blocked(
     let mut blocking = readable
         .iter()
         .filter(|budget| budget.is_zero() && budget.has(Reason::Drifted));
-    let Some(blocking) = blocking.clone().find(|budget| budget.has_no_window()) else {
+    let mut always = blocking.clone().filter(|budget| budget.has_no_window());
+    let names_none = |budget: &&&ParsedBudget<'_>| budget.view.reasons.is_absent();
+    let Some(worst) = always.clone().find(names_none).or_else(|| always.clone().next()) else {
         // Another rule reports a schedule that makes one of them active at all times.
         if blocking.clone().count() > 1 && !blocking.any(|budget| budget.is_always_active()) {
             check_blocked_together(pool, all, findings);
         }
         return;
     };
-    let text = blocking.view.nodes.present().unwrap_or_default();
+    let text = worst.view.nodes.present().unwrap_or_default();
+    let stops_repair = names_none(&worst) && stops_repair(findings);
+    let mut reason = never_replaced(pool, findings);
+    let also = always
+        .find(|other| other.view.index != worst.view.index)
+        .map(|other| format!(", also in budgets[{}]", other.view.index))
+        .unwrap_or_default();
+    let mut suggestion = format!("write 1 to replace them one by one{also}, or add the schedule of a freeze");
+    if stops_repair {
+        reason += NEVER_REPAIRED;
+        suggestion += &repaired();
+    }
     findings
         .report(
             &BUDGET_BLOCKS_DRIFT,
-            blocking.view.path("nodes"),
+            worst.view.path("nodes"),
             ErrorType::note(&text.into()),
-            "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
+            reason,
         )
-        .suggest("write 1 to replace them one by one, or add the schedule of a freeze");
+        .suggest(suggestion);
+}
+
+/// What never changes without drift. Before 1.0 budgets of 0 stop expiration, too.
+fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> String {
+    let expires = pool.expire_after.present() != Some("Never")
+        && findings.context.release.has(KarpenterVersion::V1_STORED);
+    let until = if expires { " before they expire" } else { "" };
+    format!("drifted nodes are never replaced, so no new image or fix reaches them{until}")
+}
+
+const NEVER_REPAIRED: &str =
+    "; where Karpenter repairs broken nodes (feature gate NodeRepair), it never repairs one of this pool";
+
+/// Whether budgets without `reasons` also limit the repair of nodes.
+fn stops_repair(findings: &Findings<'_>) -> bool {
+    findings.context.release.has(KarpenterVersion::UNHEALTHY)
+}
+
+/// How to freeze a pool and still have its broken nodes repaired.
+fn repaired() -> String {
+    let reasons = Reasons::ALL_BUT_REPAIR.written();
+    format!("; reasons: {reasons} freezes the pool, too, but lets broken nodes be repaired")
 }
 
 /// Reports budgets whose windows leave no minute of the week.
 fn check_blocked_together(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut Findings<'_>) {
-    let budgets = Budgets::of_parsed(pool, budgets);
-    if !budgets.is_ok_and(|budgets| budgets.never_allows(Reason::Drifted)) {
+    let Ok(parsed) = Budgets::of_parsed(pool, budgets) else {
+        return;
+    };
+    if !parsed.never_allows(Reason::Drifted) {
         return;
     }
     let shown = ErrorType::Note {
         value: "[…]".into()
     };
-    let reason = "the budgets of 0 nodes together cover the whole week, so drifted nodes are never replaced, and no new image or \
-                  fix reaches them before they expire";
+    let mut reason = format!(
+        "the budgets of 0 nodes together cover the whole week, and {}",
+        never_replaced(pool, findings)
+    );
+    let mut suggestion = String::from("leave some hours open");
+    let freezes = budgets.iter().filter(|budget| budget.is_zero());
+    let names_none = freezes.clone().any(|budget| budget.view.reasons.is_absent());
+    if names_none && stops_repair(findings) && parsed.never_allows(Reason::Unhealthy) {
+        reason += NEVER_REPAIRED;
+        suggestion += &repaired();
+    }
     findings
         .report(&BUDGET_BLOCKS_DRIFT, path(), shown, reason)
-        .suggest("leave some hours open");
+        .suggest(suggestion);
 }
 
 pub fn path() -> FieldPath {
@@ -78,7 +124,9 @@ pub fn path() -> FieldPath {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::testing::{errors, infos, warnings};
+    use super::*;
+    use crate::karpenter::ApiVersion;
+    use crate::rules::testing::{errors, findings_for, infos, warnings};
 
     fn budgets(budgets: &Value) -> Value {
         json!({"spec": {"disruption": {"budgets": budgets}}})
@@ -127,8 +175,10 @@ mod tests {
         assert_eq!(
             infos,
             [
-                "spec.disruption.budgets: […]: the budgets of 0 nodes together cover the whole week, so drifted nodes are never \
-                 replaced, and no new image or fix reaches them before they expire; leave some hours open \
+                "spec.disruption.budgets: […]: the budgets of 0 nodes together cover the whole week, and drifted nodes are never \
+                 replaced, so no new image or fix reaches them; where Karpenter repairs broken nodes \
+                 (feature gate NodeRepair), it never repairs one of this pool; leave some hours open; reasons: \
+                 [Underutilized, Empty, Drifted] freezes the pool, too, but lets broken nodes be repaired \
                  [budget-blocks-drift]"
             ]
         );
@@ -137,5 +187,64 @@ mod tests {
             [""; 0]
         );
         assert_eq!(noted(zero("0 0 * * *", "12h"), json!({"nodes": "0"})).len(), 1);
+    }
+
+    /// What is said of an always active budget of 0 with these reasons, as read by this release.
+    fn said(reasons: &Value, release: KarpenterVersion) -> String {
+        let frozen = budgets(&json!([{"nodes": "0", "reasons": reasons}]));
+        let mut found = findings_for(ApiVersion::V1, release, &frozen).into_iter();
+        let found = found.find(|finding| finding.rule == BUDGET_BLOCKS_DRIFT.id);
+        found.expect("a finding").to_string()
+    }
+
+    #[test]
+    fn a_budget_without_reasons_is_said_to_stop_repair_where_the_release_repairs_within_budgets() {
+        let (with_repair, before) = (KarpenterVersion::UNHEALTHY, KarpenterVersion::new(1, 14, 3));
+        let stops = |reasons: &Value, release| said(reasons, release).contains("NodeRepair");
+        assert!(stops(&json!(null), with_repair));
+        assert!(!stops(&json!(null), before));
+        assert!(!stops(&json!(["Underutilized", "Empty", "Drifted"]), with_repair));
+        assert!(
+            said(&json!(null), with_repair)
+                .contains("; reasons: [Underutilized, Empty, Drifted] freezes the pool")
+        );
+    }
+
+    #[test]
+    fn nodes_that_a_budget_keeps_from_expiring_are_not_said_to_expire() {
+        let (v1, v1beta1) = (ApiVersion::V1, ApiVersion::V1Beta1);
+        let said = |version, release, object: &Value| {
+            let mut found = findings_for(version, release, object).into_iter();
+            let found = found.find(|finding| finding.rule == BUDGET_BLOCKS_DRIFT.id);
+            found.expect("a finding").reason
+        };
+        let frozen = |expiry: &str| {
+            let budgets = json!([{"nodes": "0"}]);
+            json!({"spec": {
+                "disruption": {"budgets": budgets},
+                "template": {"spec": {"expireAfter": expiry}},
+            }})
+        };
+        let old = budgets(&json!([{"nodes": "0"}]));
+        let expire = |reason: String| reason.contains("before they expire");
+        assert!(expire(said(v1, KarpenterVersion::NEWEST, &frozen("720h"))));
+        assert!(!expire(said(v1, KarpenterVersion::NEWEST, &frozen("Never"))));
+        assert!(expire(said(v1beta1, KarpenterVersion::LAST_OF_V1BETA1, &old)));
+        assert!(!expire(said(v1beta1, KarpenterVersion::new(0, 37, 0), &old)));
+    }
+
+    #[test]
+    fn of_several_budgets_that_block_drift_the_one_that_stops_most_is_reported_with_the_others() {
+        let noted = infos(&budgets(
+            &json!([{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "0"}]),
+        ));
+        let [noted] = noted.as_slice() else {
+            panic!("{noted:?}");
+        };
+        assert!(noted.starts_with("spec.disruption.budgets[1].nodes: "), "{noted}");
+        assert!(
+            noted.contains("write 1 to replace them one by one, also in budgets[0], or"),
+            "{noted}"
+        );
     }
 }

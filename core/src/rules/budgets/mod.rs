@@ -5,6 +5,8 @@ pub mod list;
 pub mod nodes;
 pub mod reasons;
 pub mod redundant;
+#[cfg(test)]
+mod suggested;
 pub mod uncovered;
 pub mod window;
 
@@ -30,7 +32,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut F
         list::check_blocked(pool, budgets, &readable, findings);
         redundant::check(&readable, findings);
         if readable.len() == budgets.len() {
-            check_coverage(pool, disruption, &readable, findings);
+            check_coverage(pool, disruption, budgets, findings);
         }
     }
 }
@@ -39,16 +41,16 @@ pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut F
 fn check_coverage(
     pool: &NodePool<'_>,
     disruption: &Disruption<'_>,
-    budgets: &[&ParsedBudget<'_>],
+    budgets: &[ParsedBudget<'_>],
     findings: &mut Findings<'_>,
 ) {
     let any_for_no_reason = budgets.iter().any(|budget| budget.reasons() == Reasons::NONE);
     if budgets.is_empty() || any_for_no_reason {
         return;
     }
-    let replacing = replacing(pool, disruption);
-    uncovered::check(replacing, budgets, findings);
-    coverage::check(replacing, budgets, findings);
+    let happening = happening(pool, disruption);
+    uncovered::check(pool, happening, budgets, findings);
+    coverage::check(pool, happening, budgets, findings);
 }
 
 /// Checks one budget. Returns whether all of it can be read, so that it can be compared with others.
@@ -59,18 +61,17 @@ fn check_alone(pool: &NodePool<'_>, budget: &ParsedBudget<'_>, findings: &mut Fi
     has_times && budget.nodes().is_some() && budget.reasons.is_some()
 }
 
-/// The reasons for which nodes with pods on them are replaced: drift, and consolidation if it is on. All empty nodes may be
-/// removed at once without harm, and the repair of nodes has a bound of its own.
-fn replacing(pool: &NodePool<'_>, disruption: &Disruption<'_>) -> Reasons {
-    let consolidates = pool.replicas.is_absent()
-        && disruption.consolidation_policy.present() != Some("WhenEmpty")
-        && disruption.consolidate_after.present() != Some("Never");
-    let drift = Reasons::only(Reason::Drifted);
-    if consolidates {
-        drift.with(Reasons::only(Reason::Underutilized))
-    } else {
-        drift
+/// The reasons for which healthy nodes are disrupted: drift, and consolidation if it is on. Budgets limit the repair of
+/// broken nodes, too, from 1.15 on, but without one Karpenter stops it by itself when more than a fifth of a pool is broken.
+fn happening(pool: &NodePool<'_>, disruption: &Disruption<'_>) -> Reasons {
+    let mut reasons = Reasons::only(Reason::Drifted);
+    if pool.replicas.is_absent() && disruption.consolidate_after.present() != Some("Never") {
+        reasons = reasons.with(Reasons::only(Reason::Empty));
+        if disruption.consolidation_policy.present() != Some("WhenEmpty") {
+            reasons = reasons.with(Reasons::only(Reason::Underutilized));
+        }
     }
+    reasons
 }
 
 #[cfg(test)]

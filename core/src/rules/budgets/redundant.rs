@@ -1,9 +1,10 @@
-//! Budgets that never count, because a lower one always holds.
+//! Budgets that never count, because a lower one holds whenever they do.
 
-use crate::budget::{ParsedBudget, Reason, Reasons};
+use crate::budget::{ParsedBudget, Reason, Reasons, Window};
 use crate::karpenter::KarpenterVersion;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
+use crate::value::cron::WeekMinutes;
 use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, [Silent], Shown);
@@ -16,39 +17,104 @@ pub fn check(budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
     };
     for budget in budgets {
         if let Some(lower) = lower_for_all_reasons(budget, budgets, known) {
-            report(budget, lower, findings);
+            report(budget, &lower, findings);
         }
     }
 }
 
-/// The first budget that makes this one pointless, if there is one for each of its reasons.
+/// The budgets that make this one pointless, if there is one for each of its reasons.
 fn lower_for_all_reasons<'r>(
     of: &ParsedBudget<'_>,
     budgets: &'r [&'r ParsedBudget<'r>],
     known: Reasons,
-) -> Option<&'r ParsedBudget<'r>> {
-    let mut first = None;
+) -> Option<Vec<&'r ParsedBudget<'r>>> {
+    let mut found: Vec<&ParsedBudget<'_>> = Vec::new();
     for reason in of.reasons().and(known).iter() {
-        let lower = budgets
-            .iter()
-            .copied()
-            .find(|other| other.has(reason) && overrules(other, of))?;
-        first = first.or(Some(lower));
+        let mut others = budgets.iter().copied();
+        match others.find(|other| other.has(reason) && overrules(other, of)) {
+            Some(lower) => found.push(lower),
+            None => found.extend(lower_together(of, reason, budgets)?),
+        }
     }
-    first
+    found.sort_unstable_by_key(|lower| lower.view.index);
+    found.dedup_by_key(|lower| lower.view.index);
+    (!found.is_empty()).then_some(found)
 }
 
-/// Whether the first budget is never above the second and always holds. Of two equal budgets, the earlier one
+/// Budgets for a reason that overrule this one together, each in a part of its window.
+fn lower_together<'r>(
+    of: &ParsedBudget<'_>,
+    reason: Reason,
+    budgets: &'r [&'r ParsedBudget<'r>],
+) -> Option<Vec<&'r ParsedBudget<'r>>> {
+    let lower = budgets.iter().copied().filter(|other| {
+        let is_window = matches!(other.window, Some(Window::Sometimes { .. }));
+        is_window && other.has(reason) && ranks_below(other, of)
+    });
+    if lower.clone().count() < 2 {
+        return None;
+    }
+    let window = week(of)?;
+    let mut covered = WeekMinutes::NONE;
+    let mut together = Vec::new();
+    for other in lower {
+        if let Some(week) = week(other).filter(|week| week.has_any_of(&window)) {
+            covered.add(&week);
+            together.push(other);
+        }
+    }
+    covered.has_all_of(&window).then_some(together)
+}
+
+/// Whether the first budget is never above the second. Of two that are always equal, the earlier one ranks below.
+fn ranks_below(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
+    let (Some(lower), Some(higher)) = (one.nodes(), other.nodes()) else {
+        return false;
+    };
+    let is_first = one.view.index < other.view.index;
+    one.view.index != other.view.index
+        && never_above(lower, higher)
+        && (is_first || !never_above(higher, lower))
+}
+
+/// The minutes of the week at which a budget is active, if it is the same every week.
+fn week(budget: &ParsedBudget<'_>) -> Option<WeekMinutes> {
+    match budget.window? {
+        Window::Sometimes { schedule, duration } => schedule.week(duration),
+        Window::Always => None,
+    }
+}
+
+/// Whether the first budget is never above the second, and active whenever that is. Of two equal budgets, the earlier one
 /// overrules the later.
 fn overrules(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
     let (Some(lower), Some(higher)) = (one.nodes(), other.nodes()) else {
         return false;
     };
-    let equal = other.is_always_active() && never_above(higher, lower);
-    one.is_always_active()
+    let is_first = one.view.index < other.view.index;
+    one.view.index != other.view.index
         && never_above(lower, higher)
-        && one.view.index != other.view.index
-        && (!equal || one.view.index < other.view.index)
+        && holds_whenever(one, other)
+        && (is_first || !never_above(higher, lower) || !holds_whenever(other, one))
+}
+
+/// Whether the first budget is active whenever the second is.
+fn holds_whenever(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
+    let (
+        Some(Window::Sometimes { schedule, duration }),
+        Some(Window::Sometimes {
+            schedule: others_schedule,
+            duration: others_duration,
+        }),
+    ) = (one.window, other.window)
+    else {
+        return one.is_always_active();
+    };
+    if duration >= others_duration && schedule.covers(&others_schedule) {
+        return true;
+    }
+    let weeks = week(one).zip(week(other));
+    weeks.is_some_and(|(week, others)| week.has_all_of(&others))
 }
 
 /// Whether the first number never allows more nodes than the second, whatever the size of the pool. A percentage
@@ -65,23 +131,54 @@ fn never_above(one: BudgetNodes, other: BudgetNodes) -> bool {
     }
 }
 
-fn report(budget: &ParsedBudget<'_>, lower: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
+fn report(budget: &ParsedBudget<'_>, lower: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
     let text = budget.view.nodes.present().unwrap_or("10%");
-    let allowed = lower.view.nodes.present().unwrap_or("10%");
-    let index = lower.view.index;
-    let reason = format!(
-        "the lowest budget counts, and budgets[{index}] always allows {allowed}, so this one never does"
-    );
-    let suggestion = if lower.is_zero() {
-        format!("give budgets[{index}] the schedule of the hours in which no node may be disrupted")
-    } else {
-        "remove it, or write a lower number".to_owned()
+    let index = |lower: &ParsedBudget<'_>| format!("budgets[{}]", lower.view.index);
+    let (why, suggestion) = match lower {
+        [lower] => {
+            let name = index(lower);
+            let allowed = lower.view.nodes.present().unwrap_or("10%");
+            match (lower.is_always_active(), lower.is_zero()) {
+                (true, true) => (
+                    format!("{name} always allows {allowed}"),
+                    format!("give {name} the schedule of the hours in which no node may be disrupted"),
+                ),
+                (true, false) => (format!("{name} always allows {allowed}"), REMOVE.to_owned()),
+                (false, is_zero) => (
+                    format!("{name}, which allows {allowed}, is active whenever this one is"),
+                    if is_zero {
+                        format!("remove it, or let the window of {name} leave out these hours")
+                    } else {
+                        REMOVE.to_owned()
+                    },
+                ),
+            }
+        }
+        several => {
+            let names: Vec<String> = several.iter().map(|lower| index(lower)).collect();
+            (
+                format!(
+                    "whenever this one is active, {} allow no more, each for some of its reasons or hours",
+                    names.join(" and ")
+                ),
+                REMOVE.to_owned(),
+            )
+        }
     };
-    findings
-        .report(&BUDGET_REDUNDANT, budget.view.path("nodes"), text, reason)
-        .suggest(suggestion)
-        .related(lower.view.path("nodes"));
+    let finding = findings
+        .report(
+            &BUDGET_REDUNDANT,
+            budget.view.path("nodes"),
+            text,
+            format!("the lowest budget counts, and {why}, so this one never does"),
+        )
+        .suggest(suggestion);
+    for lower in lower {
+        finding.related(lower.view.path("nodes"));
+    }
 }
+
+const REMOVE: &str = "remove it, or write a lower number";
 
 #[cfg(test)]
 mod tests {
@@ -138,13 +235,118 @@ mod tests {
     }
 
     #[test]
+    fn a_window_inside_that_of_a_lower_budget_never_counts() {
+        let window = |nodes: &str, schedule: &str, duration: &str| json!({"nodes": nodes, "schedule": schedule, "duration": duration});
+        let always = json!({"nodes": "100%"});
+        let day = window("0", "0 8 * * *", "12h");
+        for (budgets, moot_ones) in [
+            (
+                json!([always, day, window("10%", "0 9 * * mon-fri", "8h")]),
+                vec!["[2]"],
+            ),
+            (
+                json!([always, window("0", "0 9 * * mon-fri", "8h"), day]),
+                vec!["[1]"],
+            ),
+            (json!([always, day, day]), vec!["[2]"]),
+            (
+                json!([
+                    always,
+                    window("1", "@monthly", "24h"),
+                    window("5%", "@monthly", "8h")
+                ]),
+                vec!["[2]"],
+            ),
+            (
+                json!([
+                    always,
+                    window("10%", "0 8 * * *", "12h"),
+                    window("20%", "0 12 * * *", "1h")
+                ]),
+                vec!["[2]"],
+            ),
+        ] {
+            assert_eq!(moot(&budgets), moot_ones, "{budgets}");
+        }
+        let (morning, evening) = (window("0", "0 6 * * *", "6h"), window("1", "0 12 * * *", "6h"));
+        let day = window("5", "0 8 * * *", "8h");
+        assert_eq!(moot(&json!([always, day, morning, evening])), ["[1]"]);
+        assert_eq!(
+            moot(&json!([
+                always,
+                window("5", "0 8 * * *", "12h"),
+                morning,
+                evening
+            ])),
+            [""; 0]
+        );
+        let day = window("0", "0 8 * * *", "12h");
+        let drift = json!({"nodes": "0", "reasons": ["Drifted"], "schedule": "0 8 * * *", "duration": "12h"});
+        for budgets in [
+            json!([always, day, window("10%", "0 19 * * *", "2h")]),
+            json!([always, drift, window("10%", "0 9 * * *", "2h")]),
+            json!([
+                window("0", "0 19 * * sat,sun", "11h"),
+                {"nodes": "0", "reasons": ["Empty"], "schedule": "0 0 * * *", "duration": "20h"},
+                window("10%", "0 0 * * sat,sun", "21h"),
+            ]),
+            json!([
+                always,
+                window("2", "0 8 * * *", "12h"),
+                window("10%", "0 9 * * *", "1h")
+            ]),
+            json!([
+                always,
+                window("5", "0 8 * * *", "12h"),
+                window("1", "0 9 * * *", "1h")
+            ]),
+            json!([
+                always,
+                window("0", "@monthly", "8h"),
+                window("1", "@monthly", "24h")
+            ]),
+        ] {
+            assert_eq!(moot(&budgets), [""; 0], "{budgets}");
+        }
+    }
+
+    #[test]
+    fn it_is_said_when_a_lower_budget_holds_and_which_ones_do_so_together() {
+        let said = |budgets: Value| warnings(&json!({"spec": {"disruption": {"budgets": budgets}}}));
+        assert_eq!(
+            said(json!([
+                {"nodes": "100%"},
+                {"nodes": "0", "schedule": "0 8 * * *", "duration": "12h"},
+                {"nodes": "5", "schedule": "0 9 * * mon", "duration": "1h"},
+            ])),
+            [
+                "spec.disruption.budgets[2].nodes: Invalid value: \"5\": the lowest budget counts, and budgets[1], which \
+                 allows 0, is active whenever this one is, so this one never does; remove it, or let the window of \
+                 budgets[1] leave out these hours [budget-redundant]"
+            ]
+        );
+        assert_eq!(
+            said(json!([
+                {"nodes": "1", "reasons": ["Empty"]},
+                {"nodes": "1", "reasons": ["Drifted", "Underutilized"]},
+                {"nodes": "2", "reasons": ["Empty", "Drifted"]},
+            ])),
+            [
+                "spec.disruption.budgets[2].nodes: Invalid value: \"2\": the lowest budget counts, and whenever this one \
+                 is active, budgets[0] and budgets[1] allow no more, each for some of its reasons or hours, so this one never does; \
+                 remove it, or write a lower number [budget-redundant]"
+            ]
+        );
+    }
+
+    #[test]
     fn budgets_that_count_at_some_time_or_size_pass() {
         let night = |nodes: &str| json!({"nodes": nodes, "schedule": "0 22 * * *", "duration": "6h"});
         for budgets in [
             json!([{"nodes": "1"}, night("0")]),
             json!([{"nodes": "20%"}, {"nodes": "5"}]),
             json!([{"nodes": "2"}, {"nodes": "10%"}]),
-            json!([night("0"), night("5")]),
+            json!([night("0"), {"nodes": "5"}]),
             json!([{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "10%"}]),
             json!([{"nodes": "1", "reasons": ["Empty"]}, {"nodes": "2", "reasons": ["Empty", "Drifted"]}]),
             json!([{"nodes": "100%"}]),

@@ -1,28 +1,37 @@
 //! Reasons for which there is no budget, so that nothing limits disruption.
 
 use super::list;
-use crate::budget::{ParsedBudget, Reason, Reasons};
+use crate::budget::{Notation, ParsedBudget, Reason, Reasons};
 use crate::diagnostic::ErrorType;
+use crate::karpenter::NodePool;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
 pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, [Silent], Shown);
 
-/// Reports reasons that no budget covers, of those that replace nodes. All budgets of the pool must be readable.
-pub fn check(replacing: Reasons, budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
-    let uncovered = |reason| !budgets.iter().any(|budget| budget.has(reason));
-    let names: Vec<_> = [Reason::Drifted, Reason::Underutilized]
-        .into_iter()
-        .filter(|reason| replacing.has(*reason) && uncovered(*reason))
-        .map(Reason::as_str)
-        .collect();
-    if names.is_empty() {
+/// Reports reasons that no budget covers, of those that replace nodes and happen in the pool. All budgets of the pool must
+/// be readable.
+pub fn check(
+    pool: &NodePool<'_>,
+    happening: Reasons,
+    budgets: &[ParsedBudget<'_>],
+    findings: &mut Findings<'_>,
+) {
+    let replacing = happening.without(Reasons::only(Reason::Empty));
+    let covered = budgets
+        .iter()
+        .fold(Reasons::NONE, |covered, budget| covered.with(budget.reasons()));
+    let uncovered = replacing.without(covered);
+    if uncovered == Reasons::NONE {
         return;
     }
     let reason = format!(
         "no budget covers {}, which may then disrupt all nodes of the pool at once",
-        names.join(" or ")
+        uncovered.names(" or ")
     );
+    // One without reasons would also apply beside the others.
+    let notation = Notation::of(pool.version, findings.context.release);
+    let budget = notation.budget("10%", uncovered, None);
     findings
         .report(
             &BUDGET_UNCOVERED_REASON,
@@ -30,7 +39,7 @@ pub fn check(replacing: Reasons, budgets: &[&ParsedBudget<'_>], findings: &mut F
             ErrorType::showing("[…]"),
             reason,
         )
-        .suggest("add one, or one without reasons, such as nodes: 10%");
+        .suggest(format!("add one, such as {budget}"));
 }
 
 #[cfg(test)]
@@ -48,7 +57,7 @@ mod tests {
         let empty_only = json!([{"nodes": "1", "reasons": ["Empty"]}]);
         let warned = warnings(&pool(&empty_only));
         assert!(
-            warned[0].contains("no budget covers Drifted or Underutilized, which"),
+            warned[0].contains("no budget covers Underutilized or Drifted, which"),
             "{warned:?}"
         );
         let mut when_empty = pool(&json!([{"nodes": "1", "reasons": ["Empty", "Drifted"]}]));

@@ -118,7 +118,10 @@ fn check_hard_limit(
             )
             .related(limits::path("nodes"))
             .severity(severity)
-            .suggest("write how long a drain may take at most");
+            .suggest(
+                "write how long a drain may take at most; drift then also replaces nodes whose pods have \
+                 karpenter.sh/do-not-disrupt or a PodDisruptionBudget that blocks it",
+            );
     }
 }
 

@@ -1,8 +1,8 @@
 //! The times at which the policy forbids all disruption.
 
-use crate::budget::ParsedBudget;
+use crate::budget::{ParsedBudget, Reasons};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::Disruption;
+use crate::karpenter::{ApiVersion, Disruption, NodePool};
 use crate::policy::FreezeWindow;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -11,25 +11,37 @@ use crate::value::duration::BudgetDuration;
 
 pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, [Poolgate]);
 
-pub fn check(budgets: &[ParsedBudget<'_>], windows: &[FreezeWindow], findings: &mut Findings<'_>) {
+pub fn check(
+    pool: &NodePool<'_>,
+    budgets: &[ParsedBudget<'_>],
+    windows: &[FreezeWindow],
+    findings: &mut Findings<'_>,
+) {
     if windows.is_empty() {
         return;
     }
-    // Those that allow no disruption for any reason.
-    let freezes: Vec<_> = budgets
-        .iter()
-        .filter(|budget| budget.is_zero() && budget.view.reasons.is_absent())
-        .collect();
     for window in windows {
-        if freezes.iter().any(|freeze| covers(freeze, window)) || cover_together(&freezes, window) {
+        let is_frozen = |reason| {
+            let freezes = budgets
+                .iter()
+                .filter(|budget| budget.is_zero() && budget.has(reason));
+            freezes.clone().any(|freeze| covers(freeze, window)) || cover_together(freezes, window)
+        };
+        // The repair of a broken node may go on.
+        if Reasons::ALL_BUT_REPAIR.iter().all(is_frozen) {
             continue;
         }
         let (schedule, duration) = (&window.schedule.text, &window.duration.text);
         let reason = format!(
             "the policy allows no disruption for {duration} from `{schedule}` (UTC) on, and no budget blocks it"
         );
-        let suggestion =
-            format!("add a budget with nodes: \"0\", schedule: \"{schedule}\" and duration: {duration}");
+        let reasons = match pool.version {
+            ApiVersion::V1 => format!("reasons: {}, ", Reasons::ALL_BUT_REPAIR.written()),
+            ApiVersion::V1Beta1 => String::new(),
+        };
+        let suggestion = format!(
+            "add a budget with nodes: \"0\", {reasons}schedule: \"{schedule}\" and duration: {duration}"
+        );
         findings
             .report(
                 &FREEZE_WINDOW,
@@ -50,7 +62,7 @@ fn covers(freeze: &ParsedBudget<'_>, window: &FreezeWindow) -> bool {
 }
 
 /// Whether every minute of a window is one of these. Only for windows that are the same every week.
-fn cover_together(freezes: &[&ParsedBudget<'_>], window: &FreezeWindow) -> bool {
+fn cover_together<'b>(freezes: impl Iterator<Item = &'b ParsedBudget<'b>>, window: &FreezeWindow) -> bool {
     let week = |schedule: Schedule, duration: BudgetDuration| schedule.week(duration.as_duration());
     let Some(wanted) = week(window.schedule.value, window.duration.value) else {
         return false;
@@ -103,6 +115,7 @@ mod tests {
             json!({"nodes": "0%", "schedule": "0 8 * * *", "duration": "600m"}),
             json!({"nodes": "0", "schedule": "0 8,20 * * *", "duration": "11h"}),
             json!({"nodes": "0"}),
+            json!({"nodes": "0", "reasons": ["Underutilized", "Empty", "Drifted"]}),
         ] {
             assert_eq!(denied(&json!([{"nodes": "10%"}, budget])), [""; 0], "{budget}");
         }
@@ -124,6 +137,14 @@ mod tests {
     }
 
     #[test]
+    fn a_freeze_for_each_reason_is_one_for_all_and_repair_may_go_on() {
+        let zero = |reason: &str| json!({"nodes": "0", "reasons": [reason], "schedule": "0 8 * * 1-5", "duration": "10h"});
+        let three = json!([zero("Underutilized"), zero("Empty"), zero("Drifted")]);
+        assert_eq!(denied(&three), [""; 0]);
+        assert_eq!(denied(&json!([zero("Underutilized"), zero("Drifted")])).len(), 1);
+    }
+
+    #[test]
     fn anything_less_is_denied_with_the_budget_to_add() {
         for budget in [
             json!({"nodes": "1", "schedule": "0 8 * * 1-5", "duration": "10h"}),
@@ -137,8 +158,8 @@ mod tests {
                 denied(&json!([budget])),
                 [
                     "spec.disruption.budgets: Required value: the policy allows no disruption for 10h from \
-                     `0 8 * * mon-fri` (UTC) on, and no budget blocks it; add a budget with nodes: \"0\", schedule: \
-                     \"0 8 * * mon-fri\" and duration: 10h [policy-freeze-window]"
+                     `0 8 * * mon-fri` (UTC) on, and no budget blocks it; add a budget with nodes: \"0\", reasons: \
+                     [Underutilized, Empty, Drifted], schedule: \"0 8 * * mon-fri\" and duration: 10h [policy-freeze-window]"
                 ],
                 "{budget}"
             );

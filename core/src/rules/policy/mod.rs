@@ -29,7 +29,7 @@ pub fn check(
     let disruption = pool.disruption.as_ref().present();
     if disruption.is_some_and(|disruption| disruption.budgets.as_ref().present().is_some()) {
         budgets::check(budgets, &bounds.budgets, findings);
-        freeze::check(budgets, &bounds.budgets.freeze_windows, findings);
+        freeze::check(pool, budgets, &bounds.budgets.freeze_windows, findings);
     }
     template_labels::check(pool, &bounds.template.required_labels, findings);
     if let Some(allowed) = &bounds.template.capacity_types {

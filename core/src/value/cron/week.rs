@@ -30,12 +30,36 @@ impl WeekMinutes {
         }
     }
 
+    /// How many minutes it holds.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// The minutes that it does not hold.
+    pub(crate) fn others(&self) -> Self {
+        Self(self.0.map(|word| !word))
+    }
+
     /// Whether it holds every minute of another set.
     pub(crate) fn has_all_of(&self, other: &Self) -> bool {
         self.0
             .iter()
             .zip(other.0)
             .all(|(mine, theirs)| theirs & !mine == 0)
+    }
+
+    /// Whether it holds a minute of the week.
+    pub(crate) fn has(&self, minute: usize) -> bool {
+        let word = self.0.get(minute / BITS);
+        word.is_some_and(|word| word >> (minute % BITS) & 1 == 1)
+    }
+
+    /// Whether it holds some minute of another set.
+    pub(crate) fn has_any_of(&self, other: &Self) -> bool {
+        self.0
+            .iter()
+            .zip(other.0)
+            .any(|(mine, theirs)| theirs & mine != 0)
     }
 
     /// Whether it holds every minute of the week.

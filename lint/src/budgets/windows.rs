@@ -1,0 +1,81 @@
+//! Notes on the lengths of windows: those that join, and drains that outlast the hours in which they began.
+
+use poolgate_core::budget::{Closed, Timing, value};
+use poolgate_core::diagnostic::counted;
+use poolgate_core::value::nodes::BudgetNodes;
+
+use super::subject::{Subject, nodes_text, unquoted};
+
+/// Most windows that are spelt out.
+const SPELT_OUT: usize = 3;
+
+/// A schedule that fires again inside its own window: the windows join, often to more than was intended.
+pub fn joined(subject: &Subject<'_>) -> Option<String> {
+    let mut entries = subject.budgets.entries().iter();
+    let (entry, week) = entries.find_map(|entry| match &entry.timing {
+        Timing::Windows(windows) => Some((entry, windows.joined()?)),
+        _ => None,
+    })?;
+    let duration = subject.written(entry)?.duration.present()?;
+    let windows = week.windows();
+    let spelt_out = |duration: Option<&str>| -> String {
+        let each = windows.iter().filter_map(|window| match window {
+            Closed::Window {
+                schedule,
+                duration: whole,
+            } => Some(format!(
+                "schedule: \"{schedule}\", duration: {}",
+                duration.unwrap_or(whole)
+            )),
+            Closed::Always => None,
+        });
+        each.collect::<Vec<_>>().join(" and ")
+    };
+    let instead = if windows.len() > SPELT_OUT {
+        String::new()
+    } else {
+        format!(
+            " For windows of {duration} write {}; the same as now is {}.",
+            spelt_out(Some(duration)),
+            spelt_out(None)
+        )
+    };
+    Some(format!(
+        "{} begins again before its window of {duration} has ended, so its windows join: {} it is active.{instead}",
+        subject.called(entry.index),
+        week.described()
+    ))
+}
+
+/// A percentage that is the whole pool, because it is rounded up.
+pub fn rounded(subject: &Subject<'_>) -> Option<String> {
+    let nodes = subject.nodes;
+    let is_whole = |budget: BudgetNodes| {
+        let is_part = matches!(budget, BudgetNodes::Percent(percent) if (1..100).contains(&percent));
+        is_part && nodes > 0 && value(budget, nodes) >= nodes
+    };
+    let mut entries = subject.budgets.entries().iter();
+    let entry = entries.find(|entry| is_whole(entry.nodes) && !matches!(entry.timing, Timing::Never))?;
+    Some(format!(
+        "A percentage is rounded up: {} of {} is the whole pool.",
+        nodes_text(entry.nodes),
+        counted(nodes as usize, "node")
+    ))
+}
+
+/// What drift does to pods that must not be evicted, if the drain of a node has an end.
+pub fn bounded_drain(subject: &Subject<'_>) -> Option<String> {
+    let grace = subject.pool.template.termination_grace_period.present()?;
+    let grace = unquoted(grace);
+    let mut entries = subject.budgets.entries().iter();
+    let past = if entries.any(|entry| matches!(entry.timing, Timing::Windows(_))) {
+        ", and it goes on when the hours end in which it began"
+    } else {
+        ""
+    };
+    Some(format!(
+        "With terminationGracePeriod Karpenter also replaces drifted nodes whose pods have karpenter.sh/do-not-disrupt or a \
+         PodDisruptionBudget that blocks their eviction. The drain of a node takes up to {grace}{past}; then its pods are \
+         deleted."
+    ))
+}
