@@ -180,6 +180,19 @@ fn numbers_in_the_text_are_those_that_are_counted() {
         let version = version.split_whitespace().next().expect("a version");
         assert_gives("README.md", &format!("{name} {version}"));
     }
+    let builder = read("tests/programs/build");
+    let oldest = builder.lines().find_map(|line| line.strip_prefix("oldest="));
+    let oldest = oldest.expect("the oldest Kubernetes");
+    assert_gives("README.md", &format!("Kubernetes {oldest}"));
+    assert_gives("tests/run", &format!("POOLGATE_TEST_KUBERNETES={oldest}"));
+    let (minor, _) = oldest.rsplit_once('.').expect("a release");
+    assert_gives(
+        "manifests/helm/Chart.yaml",
+        &format!("kubeVersion: \">={minor}.0-0\""),
+    );
+    for document in ["README.md", "docs/operations.md"] {
+        assert_gives(document, &format!("Kubernetes {minor} or newer"));
+    }
     for what in ["cron", "quantity", "duration", "requirement"] {
         let file = format!("{what}-oracle.jsonl");
         let lines = with_commas(recorded_lines(&file));

@@ -2,7 +2,11 @@
 //!
 //! It is ready about three seconds after its start. Several may run at once; tests that do not disturb each
 //! other may share one in a `static`: it ends with the test process even though statics are never dropped.
+//!
+//! Its API server is of the newest Kubernetes, or of the release that `POOLGATE_TEST_KUBERNETES` names. All other programs
+//! are always of the newest.
 
+use std::env;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -264,13 +268,25 @@ fn start_api_server(
     panic!("kube-apiserver found no free port in ten tries");
 }
 
+/// The release whose API server runs, if not the newest.
+pub(crate) fn chosen_kubernetes() -> Option<String> {
+    env::var("POOLGATE_TEST_KUBERNETES").ok()
+}
+
+fn api_server_program() -> PathBuf {
+    match chosen_kubernetes() {
+        Some(release) => program(&format!("kube-apiserver-{release}")),
+        None => program("kube-apiserver"),
+    }
+}
+
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
     listener.local_addr().expect("a listener has an address").port()
 }
 
 fn api_server_command(directory: &Path, pki: &Pki, etcd_address: &str, port: u16) -> Command {
-    let mut command = Command::new(program("kube-apiserver"));
+    let mut command = Command::new(api_server_program());
     let mut file = |flag: &str, path: &Path| {
         command.arg(format!("--{flag}={}", path.display()));
     };

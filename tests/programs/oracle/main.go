@@ -11,7 +11,7 @@
 // One JSON object per line: questions on standard input, answers on standard output, in the same order.
 // The first line of output names the protocol and what is linked in:
 //
-//	{"protocol":3,"karpenter":"v1.15.0","apiserver":"v0.36.1"}
+//	{"protocol":3,"karpenter":"v1.15.0","apiserver":"v0.37.2"}
 //
 // Every question names its "kind"; every kind is a function in a file of its own name:
 //

@@ -53,7 +53,11 @@ fn a_second_writer_of_ca_bundle_is_named_and_outlasted() {
             (keeper.metric(shown) == Some(1.0)).then_some(())
         });
     });
-    let logged = keeper.logged("the certificates are not renewed; the stored ones stay in use");
+    // It writes once more before it says so.
+    let logged = wait_for("the log to name it", || {
+        let logged = keeper.logged("the certificates are not renewed; the stored ones stay in use");
+        (!logged.is_empty()).then_some(logged)
+    });
     let error = logged.first().map(|line| line["fields"]["error"].to_string());
     let named = "cert-manager-cainjector undoes what poolgate writes into caBundle";
     assert!(error.is_some_and(|error| error.contains(named)), "{logged:?}");

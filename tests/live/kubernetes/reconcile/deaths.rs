@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::support::accounts::Account;
 use crate::support::chance::random;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::full::full;
@@ -103,9 +104,10 @@ fn a_killed_reconciler_leaves_nothing_wrong() {
 }
 
 fn wait_until_victims_are_listed(plane: &ControlPlane) {
+    let client = Client::of(plane);
     wait_for("victims in a ledger", || {
-        let ledgers = plane.kubectl_json(&["get", "configmaps", "-A", "-l", "poolgate.dev/ledger"], "");
-        ledgers.to_string().contains("victims").then_some(())
+        let ledgers = client.list("/api/v1/configmaps?labelSelector=poolgate.dev/ledger");
+        json!(ledgers).to_string().contains("victims").then_some(())
     });
 }
 
