@@ -96,10 +96,8 @@ fn named(defined: KarpenterVersion, running: Option<KarpenterVersion>) -> Karpen
 }
 
 fn release(deployments: &[Deployment]) -> Option<KarpenterVersion> {
-    let labels = deployments.iter().filter_map(|one| one.metadata.labels.as_ref());
-    labels
-        .filter_map(|labels| labels.get(RELEASE)?.parse().ok())
-        .next()
+    let mut labels = deployments.iter().filter_map(|one| one.metadata.labels.as_ref());
+    labels.find_map(|labels| labels.get(RELEASE)?.parse().ok())
 }
 
 /// The feature gates that findings depend on, as Karpenter's Deployment sets them.
