@@ -1,6 +1,7 @@
 //! A NodePool that has as many nodes as it may have.
 
 use poolgate_core::budget::Reason;
+use poolgate_core::diagnostic::counted;
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::plan::HELD_LABEL;
 
@@ -52,7 +53,7 @@ fn described(pool: &PoolFacts<'_>, limit: KnownLimit) -> String {
     let claims = pool
         .claims
         .as_ref()
-        .map(|claims| format!(", {} NodeClaims", claims.len()));
+        .map(|claims| format!(", {}", counted(claims.len(), "NodeClaim")));
     format!(
         "limits.nodes of NodePool {} is {}{}{}",
         pool.object.metadata.name,

@@ -239,7 +239,7 @@ fn annotations_of_the_node_keep_it_and_those_of_poolgate_say_what_it_waits_for()
     cluster.pool["spec"]["limits"] = json!({"nodes": "1"});
     cluster.expect(&[
         "poolgate holds it (label poolgate.dev/held), because there is no place for a replacement: limits.nodes of NodePool \
-         general is 1 (Hard), 1 NodeClaims. To give the pool room: kubectl patch nodepool general",
+         general is 1 (Hard), 1 NodeClaim. To give the pool room: kubectl patch nodepool general",
     ]);
     // Without a hold, e.g. because no reconciler runs.
     cluster.node["metadata"]["labels"]["poolgate.dev/held"] = Value::Null;
