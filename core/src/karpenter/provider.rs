@@ -17,7 +17,7 @@ pub enum LabelValues {
 use LabelValues::{Any, Number, Text};
 
 /// The API group of EKS Auto Mode's node class. Its users can set no flag and no feature gate of Karpenter.
-pub const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
+pub(crate) const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
 
 /// A provider of machines.
 #[derive(Debug, PartialEq, Eq)]

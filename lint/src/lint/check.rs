@@ -232,26 +232,11 @@ impl FileCheck<'_, '_> {
         }
     }
 
-    /// What is wrong with a text. One that has no line of a manifest is of another kind: advice on single characters would
-    /// not help.
-    fn described(&self, problem: &ManifestProblem) -> String {
-        let is_manifest = |line: &str| {
-            let line = line.trim_start_matches(['-', ' ', '\t', '{', '"', '\'', '\u{feff}']);
-            line.starts_with("apiVersion") || line.starts_with("kind")
-        };
-        match problem.kind {
-            ProblemKind::Syntax(_) if !self.manifest.text.lines().any(is_manifest) => {
-                "this is not a manifest in YAML or JSON".to_owned()
-            }
-            _ => problem.to_string(),
-        }
-    }
-
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
         let place = self.located(source_range::within(self.manifest.text, problem.span));
         let related = problem.related.map(|span| self.located(span));
         let rule = problem_rules::name(&problem.kind);
-        let message = clean(&self.described(problem));
+        let message = clean(&problem_rules::described(problem, self.manifest.text));
         let finding = || Finding {
             origin: match problem.kind {
                 // kubectl keeps the last of the values.

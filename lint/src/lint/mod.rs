@@ -43,7 +43,7 @@ use serde_json::Value;
 
 pub use args::LintArgs;
 
-use crate::cluster::{Cluster, Connect};
+use crate::cluster::Connect;
 use crate::files::{self, Excluded, Input, Inputs, Patches, Source};
 use crate::review_args::Policies;
 use crate::text_rules;
@@ -79,23 +79,6 @@ struct LintOutcome {
     entries: Vec<BaselineEntry>,
     /// The stored pool that it is, with the results for its policy report.
     reported: Option<(StoredPool, Vec<Value>)>,
-}
-
-impl LintOutcome {
-    /// Writes the policy report on a stored pool, if one is wanted. Returns false if it could not be written.
-    fn is_reported(&self, cluster: Option<&dyn Cluster>) -> bool {
-        let (Some((pool, results)), Some(cluster)) = (&self.reported, cluster) else {
-            return true;
-        };
-        let written = policy_report::write(cluster, pool, results);
-        if let Err(error) = &written {
-            files::remark(&files::clean(&format!(
-                "error: no report on {}: {error}",
-                pool.name
-            )));
-        }
-        written.is_ok()
-    }
 }
 
 /// A text with its findings.
@@ -184,7 +167,9 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut take = |outcome: LintOutcome| {
         tally += &outcome.tally;
         outcome.remarks.iter().for_each(|line| files::remark(line));
-        tally.unreadable += usize::from(!outcome.is_reported(cluster.as_deref()));
+        if let (Some((pool, results)), Some(cluster)) = (&outcome.reported, cluster.as_deref()) {
+            tally.unreadable += policy_report::write(cluster, pool, results);
+        }
         new_baseline.add(outcome.entries);
         outputs.file(&outcome.printed)?;
         for (rule, printed) in &outcome.once {

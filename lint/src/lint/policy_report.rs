@@ -5,7 +5,8 @@ use poolgate_core::sha256::sha256;
 use serde_json::{Value, json};
 
 use super::finding::Finding;
-use crate::cluster::{Cluster, ClusterReadError};
+use crate::cluster::Cluster;
+use crate::files;
 
 /// Where reports are.
 const REPORTS: &str = "/apis/wgpolicyk8s.io/v1alpha2/clusterpolicyreports";
@@ -25,10 +26,18 @@ pub struct StoredPool {
     pub uid: String,
 }
 
-/// Writes the report on a NodePool. It holds no time, so that one that says the same changes nothing.
-pub fn write(cluster: &dyn Cluster, pool: &StoredPool, results: &[Value]) -> Result<(), ClusterReadError> {
+/// Writes the report on a NodePool, and returns how many could not be written. It holds no time, so that one that says the
+/// same changes nothing.
+pub fn write(cluster: &dyn Cluster, pool: &StoredPool, results: &[Value]) -> usize {
     let report = report(pool, results);
-    cluster.apply(REPORTS, &name(&pool.name), MANAGER, &report)
+    let written = cluster.apply(REPORTS, &name(&pool.name), MANAGER, &report);
+    if let Err(error) = &written {
+        files::remark(&files::clean(&format!(
+            "error: no report on {}: {error}",
+            pool.name
+        )));
+    }
+    usize::from(written.is_err())
 }
 
 /// The results of a NodePool without its infos, which are no failure of any kind.

@@ -1,7 +1,7 @@
 //! The names of lint itself for mistakes in a text, and which of them are reported once.
 
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::manifest::ProblemKind;
+use poolgate_core::manifest::{ManifestProblem, ProblemKind};
 
 use super::finding::Finding;
 use crate::text_rules::{
@@ -42,4 +42,19 @@ pub fn is_reported_once(finding: &Finding) -> bool {
 /// Whether a comment may ignore findings of this name. Mistakes in the comments themselves cannot be ignored.
 pub fn is_ignorable(name: &str) -> bool {
     ![UNREADABLE, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED].contains(&name)
+}
+
+/// What is wrong with a text. One that has no line of a manifest is of another kind: advice on single characters would not
+/// help.
+pub fn described(problem: &ManifestProblem, text: &str) -> String {
+    let is_manifest = |line: &str| {
+        let line = line.trim_start_matches(['-', ' ', '\t', '{', '"', '\'', '\u{feff}']);
+        line.starts_with("apiVersion") || line.starts_with("kind")
+    };
+    match problem.kind {
+        ProblemKind::Syntax(_) if !text.lines().any(is_manifest) => {
+            "this is not a manifest in YAML or JSON".to_owned()
+        }
+        _ => problem.to_string(),
+    }
 }
