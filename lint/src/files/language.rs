@@ -53,13 +53,12 @@ impl Language {
             Some("jsonnet" | "libsonnet") => return Some(Self::Jsonnet),
             _ => {}
         }
-        if text
-            .lines()
-            .any(|line| is_directive(line) || calls_terraform(line))
-        {
+        // Looking for the marks in the whole text first spares nearly every look at its lines.
+        let has_line = |mark: &str, is_it: fn(&str) -> bool| text.contains(mark) && text.lines().any(is_it);
+        if has_line("%{", is_directive) || has_line("${", calls_terraform) {
             return Some(Self::TerraformTemplate);
         }
-        if text.starts_with("#!") || text.lines().any(begins_here_document) {
+        if text.starts_with("#!") || has_line("<<", begins_here_document) {
             return Some(Self::Shell);
         }
         let mut lines = text.lines().map(str::trim);

@@ -10,6 +10,9 @@ use crate::value::nodes::BudgetNodes;
 pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, [Silent], Shown);
 
 pub fn check(budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
+    if budgets.len() < 2 {
+        return;
+    }
     let known = if findings.context.release.has(KarpenterVersion::UNHEALTHY) {
         Reasons::ALL
     } else {
