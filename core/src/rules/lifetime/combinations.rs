@@ -118,10 +118,8 @@ fn check_hard_limit(
             )
             .related(limits::path("nodes"))
             .severity(severity)
-            .suggest(
-                "write how long a drain may take at most; drift then also replaces nodes whose pods have \
-                 karpenter.sh/do-not-disrupt or a PodDisruptionBudget that blocks it",
-            );
+            // A warning of a webhook has room for no more.
+            .suggest("limit the drain; drift then overrides do-not-disrupt");
     }
 }
 
