@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use kube::api::ListParams;
 use poolgate_core::karpenter::{Installed, KarpenterVersion, NODEPOOL_DEFINITION};
-use poolgate_core::policy_file::FEATURE_GATES;
+use poolgate_core::policy::FeatureGate;
 use serde_json::Value;
 
 use super::facts::Read;
@@ -25,7 +25,7 @@ const RELEASE: &str = "app.kubernetes.io/version";
 #[derive(Debug)]
 pub struct DeclaredFacts {
     karpenter: Read<Option<KarpenterVersion>>,
-    gates: Read<BTreeMap<String, bool>>,
+    gates: Read<BTreeMap<FeatureGate, bool>>,
     /// Whether poolgate's mutating webhook is registered.
     webhook: Read<bool>,
 }
@@ -72,7 +72,7 @@ impl DeclaredFacts {
         }
         for (number, (gate, on)) in self.gates.iter().flatten().enumerate() {
             let head = if number == 0 { "  featureGates:\n" } else { "" };
-            let _ = writeln!(yaml, "{head}    {gate}: {on}");
+            let _ = writeln!(yaml, "{head}    {}: {on}", gate.as_str());
         }
         if let Ok(is_there) = self.webhook {
             let _ = writeln!(yaml, "  webhook: {}", if is_there { "defaults" } else { "none" });
@@ -103,7 +103,7 @@ fn release(deployments: &[Value]) -> Option<KarpenterVersion> {
 
 /// The feature gates that findings depend on, as Karpenter's Deployment sets them. Read without Kubernetes' own types: those
 /// of a pod alone would make the program 3 % larger.
-fn gates(deployments: &[Value]) -> BTreeMap<String, bool> {
+fn gates(deployments: &[Value]) -> BTreeMap<FeatureGate, bool> {
     let elements = |value: Option<&'_ Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let mut lists = Vec::new();
     for container in deployments
@@ -124,14 +124,13 @@ fn gates(deployments: &[Value]) -> BTreeMap<String, bool> {
     }
     let each = lists.iter().flat_map(|list| list.split(','));
     let each = each.filter_map(|one| one.split_once('='));
-    let known = each.filter(|(gate, _)| FEATURE_GATES.contains(&gate.trim()));
-    known
-        .filter_map(|(gate, on)| Some((gate.trim().to_owned(), on.trim().parse().ok()?)))
+    each.filter_map(|(gate, on)| Some((FeatureGate::parse(gate.trim())?, on.trim().parse().ok()?)))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use poolgate_core::policy::GateState;
     use serde_json::json;
 
     use super::*;
@@ -161,7 +160,7 @@ mod tests {
         let policy = poolgate_core::policy_file::parse(&policy)
             .expect("a policy")
             .policy;
-        assert_eq!(policy.cluster.gate("NodeRepair"), Some(true));
+        assert_eq!(policy.cluster.gate(FeatureGate::NodeRepair, None), GateState::On);
         assert_eq!(
             named(defined, Some(KarpenterVersion::new(1, 6, 3))),
             defined,

@@ -94,9 +94,9 @@ fn the_release_decides_what_karpenter_writes_itself() {
         json(&["--karpenter-version", "0.33", "-"]),
         beta.replace(
             "[]}}}",
-            "[]}}, disruption: {\"budgets\":[{\"nodes\":\"10%\"}],\"consolidationPolicy\":\
-             \"WhenUnderutilized\",\"expireAfter\":\"720h\"}}"
-        )
+            "[]}}, disruption: {\"consolidationPolicy\":\"WhenUnderutilized\",\"expireAfter\":\"720h\"}}"
+        ),
+        "no budgets before 0.34"
     );
 }
 

@@ -96,8 +96,10 @@ fn missing(
     karpenter: &TargetKarpenter,
 ) -> Vec<(&'static str, Value)> {
     let mut missing = Vec::new();
-    if disruption.is_none_or(|disruption| disruption.budgets.is_absent()) {
-        missing.push(("budgets", values.budgets.clone()));
+    if disruption.is_none_or(|disruption| disruption.budgets.is_absent())
+        && karpenter.release().has(KarpenterVersion::BUDGETS)
+    {
+        missing.push(("budgets", values.budgets_in(pool.version)));
     }
     if disruption.is_none_or(|disruption| disruption.consolidation_policy.is_absent()) {
         let policy = match pool.version {
@@ -120,6 +122,40 @@ fn missing(
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    #[test]
+    fn default_budgets_name_reasons_only_where_budgets_can() {
+        let values = DefaultValues {
+            budgets: json!([{"nodes": "0", "reasons": ["Drifted"]}]),
+            ..DefaultValues::default()
+        };
+        let budgets = |version, release| {
+            let object = json!({"spec": {"disruption": {}}});
+            let written = defaults(
+                &NodePool::view(version, &Json::from(&object)),
+                None,
+                &values,
+                &TargetKarpenter::from(release),
+            );
+            let path = Disruption::path("budgets");
+            let mut budgets = written.into_iter().filter(|written| written.path == path);
+            budgets.next().map(|written| written.value)
+        };
+        assert_eq!(
+            budgets(ApiVersion::V1, KarpenterVersion::NEWEST),
+            Some(json!([{"nodes": "0", "reasons": ["Drifted"]}]))
+        );
+        assert_eq!(
+            budgets(ApiVersion::V1Beta1, KarpenterVersion::BUDGETS),
+            Some(json!([{"nodes": "0"}]))
+        );
+        let before = KarpenterVersion::new(0, 33, 6);
+        assert_eq!(
+            budgets(ApiVersion::V1Beta1, before),
+            None,
+            "there is no such field"
+        );
+    }
 
     use serde_json::json;
 

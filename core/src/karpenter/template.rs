@@ -100,7 +100,7 @@ impl<'a> Template<'a> {
     }
 
     /// The API group of the node class: `group` in v1, the part of `apiVersion` before the slash in v1beta1.
-    pub(crate) fn node_class_group(&self) -> Option<&'a str> {
+    pub fn node_class_group(&self) -> Option<&'a str> {
         let reference = self.node_class_ref.present()?;
         let text = |field: &str| reference.get(field).and_then(Json::as_str);
         let group = text("group").or_else(|| text("apiVersion"))?;

@@ -96,6 +96,8 @@ impl KarpenterVersion {
     pub const BALANCED: Self = Self::new(1, 14, 0);
     /// The budget reason `Unhealthy`: repair of nodes is a disruption like others.
     pub const UNHEALTHY: Self = Self::new(1, 15, 0);
+    /// The feature gate `TerminateFirstDrift`, for static pools at their limit.
+    pub const TERMINATE_FIRST_DRIFT: Self = Self::new(1, 15, 0);
     /// `consolidateAfter` may be left out of `spec.disruption`: it becomes `0s`.
     pub const CONSOLIDATE_AFTER_OPTIONAL: Self = Self::new(1, 15, 0);
 }

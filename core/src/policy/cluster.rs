@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::karpenter::KarpenterVersion;
+use crate::karpenter::{EKS_AUTO_MODE, KarpenterVersion};
 use crate::value::words;
 
 /// What is declared about the cluster. What is left out is not known.
@@ -11,7 +11,7 @@ pub struct DeclaredCluster {
     /// The release of Karpenter. Commands on files check for it, unless a flag names another one.
     pub karpenter: Option<KarpenterVersion>,
     /// Karpenter's feature gates, and whether each is on.
-    pub feature_gates: BTreeMap<String, bool>,
+    pub feature_gates: BTreeMap<FeatureGate, bool>,
     /// What poolgate's webhook does there.
     pub webhook: Option<WebhookUse>,
 }
@@ -28,10 +28,59 @@ pub enum WebhookUse {
 
 words!(WebhookUse { Defaults = "defaults", None = "none" });
 
+/// A feature gate of Karpenter on which a finding depends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FeatureGate {
+    /// Karpenter repairs broken nodes.
+    NodeRepair,
+    /// Karpenter launches the nodes of static pools.
+    StaticCapacity,
+    /// A drifted node of a static pool at its limit is terminated before its replacement is launched.
+    TerminateFirstDrift,
+}
+
+words!(FeatureGate {
+    NodeRepair = "NodeRepair",
+    StaticCapacity = "StaticCapacity",
+    TerminateFirstDrift = "TerminateFirstDrift",
+});
+
+/// What is known of a feature gate where a pool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateState {
+    /// It is on: declared, or fixed by the provider.
+    On,
+    /// It is declared to be off.
+    Off,
+    /// It may be either.
+    Unknown,
+    /// It may be either, and the users of the provider cannot set it.
+    Fixed,
+}
+
 impl DeclaredCluster {
-    /// Whether a feature gate is on; `None` if that is not declared.
-    pub fn gate(&self, name: &str) -> Option<bool> {
-        self.feature_gates.get(name).copied()
+    /// What is known of a feature gate where a pool with a node class of this group is.
+    pub fn gate(&self, gate: FeatureGate, group: Option<&str>) -> GateState {
+        // Static pools are supported there since 2025-11-19, and broken nodes are repaired (Amazon EKS User Guide).
+        if group == Some(EKS_AUTO_MODE) {
+            return match gate {
+                FeatureGate::NodeRepair | FeatureGate::StaticCapacity => GateState::On,
+                FeatureGate::TerminateFirstDrift => GateState::Fixed,
+            };
+        }
+        match self.feature_gates.get(&gate) {
+            Some(true) => GateState::On,
+            Some(false) => GateState::Off,
+            None => GateState::Unknown,
+        }
+    }
+
+    /// Like this, with a feature gate that is declared to be on or off.
+    #[cfg(test)]
+    #[must_use]
+    pub fn with_gate(mut self, gate: FeatureGate, is_on: bool) -> Self {
+        self.feature_gates.insert(gate, is_on);
+        self
     }
 
     /// Whether it is declared that the webhook writes defaults.

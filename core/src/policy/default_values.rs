@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::karpenter::NodeLimitMode;
+use crate::karpenter::{ApiVersion, NodeLimitMode};
 
 /// The values of fields that the user left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultValues {
-    /// `budgets` of a NodePool that has none: a list. Without `reasons`, which v1beta1 does not know.
+    /// `budgets` of a v1 NodePool that has none: a list.
     pub budgets: Value,
     /// `consolidationPolicy` of a v1 NodePool.
     pub consolidation_policy: String,
@@ -16,6 +16,21 @@ pub struct DefaultValues {
     pub consolidate_after: String,
     /// `nodeLimitMode` of a NodePool that has it neither as a field nor as an annotation.
     pub node_limit_mode: NodeLimitMode,
+}
+
+impl DefaultValues {
+    /// `budgets` of a NodePool of this version. In v1beta1 budgets cannot name reasons, so each limits all.
+    pub fn budgets_in(&self, version: ApiVersion) -> Value {
+        let mut budgets = self.budgets.clone();
+        if version == ApiVersion::V1Beta1 {
+            for budget in budgets.as_array_mut().into_iter().flatten() {
+                if let Some(budget) = budget.as_object_mut() {
+                    budget.remove("reasons");
+                }
+            }
+        }
+        budgets
+    }
 }
 
 impl Default for DefaultValues {

@@ -15,7 +15,7 @@ pub use bounds::{
     Bounds, BudgetBounds, DurationBounds, FreezeWindow, LimitBounds, NodeClassPattern, TemplateBounds,
     Written,
 };
-pub use cluster::{DeclaredCluster, WebhookUse};
+pub use cluster::{DeclaredCluster, FeatureGate, GateState, WebhookUse};
 pub use default_values::DefaultValues;
 pub use exemption::Exemption;
 pub use glob::Glob;

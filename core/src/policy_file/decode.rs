@@ -4,8 +4,8 @@ use crate::diagnostic::{FieldPath, Origin};
 use crate::karpenter::{LabelSets, LabelValues, NodeLimitMode};
 use crate::policy::{
     AtLimit, Bounds, BudgetBounds, DeclaredCluster, DefaultValues, DurationBounds, Enforcement, Exemption,
-    FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy, REPAIR_GRACE_PERIOD,
-    TemplateBounds, WebhookUse, Written,
+    FeatureGate, FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy,
+    REPAIR_GRACE_PERIOD, TemplateBounds, WebhookUse, Written,
 };
 use crate::rules::{CATALOGUE, find};
 use crate::value::cron::Schedule;
@@ -106,7 +106,9 @@ fn cluster(cluster: Cursor<'_>) -> DeclaredCluster {
     let gates = cluster.at("featureGates").entries();
     DeclaredCluster {
         karpenter: cluster.at("karpenter").text().and_then(|text| text.parse().ok()),
-        feature_gates: gates.map(|(gate, on)| (gate.clone(), on.is_true())).collect(),
+        feature_gates: gates
+            .filter_map(|(gate, on)| Some((FeatureGate::parse(gate)?, on.is_true())))
+            .collect(),
         webhook: cluster.at("webhook").text().and_then(WebhookUse::parse),
     }
 }
@@ -160,12 +162,16 @@ fn defaults(value: Cursor<'_>) -> DefaultValues {
     }
 }
 
-/// A budget as it is in a NodePool: all its fields are texts.
+/// A budget as it is in a NodePool: all its fields are texts, but for the list of reasons.
 fn default_budget(budget: Cursor<'_>) -> Value {
-    let texts = budget
-        .entries()
-        .filter_map(|(field, text)| Some((field.clone(), text.text()?.into())));
-    Value::Object(texts.collect())
+    let fields = budget.entries().filter_map(|(field, value)| {
+        let value = match field.as_str() {
+            "reasons" => value.0.cloned()?,
+            _ => value.text()?.into(),
+        };
+        Some((field.clone(), value))
+    });
+    Value::Object(fields.collect())
 }
 
 fn bounds(value: Cursor<'_>) -> Bounds {

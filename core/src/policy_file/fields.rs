@@ -98,6 +98,9 @@ const DEFAULTS: FieldType = object! {
 static DEFAULT_BUDGET: FieldType = object! {
     "nodes" required: Text(&grammar::BUDGET_NODES),
         "How many nodes may be disrupted at once: a number or a percentage, as text.";
+    "reasons": List(1, &Word(&["Underutilized", "Empty", "Drifted", "Unhealthy"])),
+        "What it limits; without this every reason, from Karpenter 1.15 on also the repair of broken nodes. v1beta1 has no \
+         reasons: there the budget limits all.";
     "schedule": Text(&grammar::SCHEDULE), "When the budget becomes active, in UTC.";
     "duration": Text(&grammar::BUDGET_DURATION), "How long it then stays active.";
 };

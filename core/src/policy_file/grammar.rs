@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::diagnostic::{Suggestion, nearest};
 use crate::karpenter::KarpenterVersion;
-use crate::policy::Glob;
+use crate::policy::{FeatureGate, Glob};
 use crate::rules::{CATALOGUE, find};
 use crate::value::cron::{Schedule, crd_accepts};
 use crate::value::duration::{BudgetDuration, GoDuration};
@@ -98,17 +98,14 @@ pub static RELEASE: Grammar = Grammar {
     }),
 };
 
-/// The gates of which a finding depends on the state.
-pub const FEATURE_GATES: &[&str] = &["NodeRepair", "StaticCapacity", "TerminateFirstDrift"];
-
 pub static FEATURE_GATE: Grammar = Grammar {
     pattern: None,
     check: Check::Says(|text| {
-        if FEATURE_GATES.contains(&text) {
+        if FeatureGate::parse(text).is_some() {
             return Ok(());
         }
-        let likely = did_you_mean(text, FEATURE_GATES.iter().copied());
-        let known = || format!("known are {}", FEATURE_GATES.join(", "));
+        let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());
+        let known = || format!("known are {}", FeatureGate::VALUES.join(", "));
         wrong(
             "no finding depends on a gate of this name",
             Some(likely.unwrap_or_else(known)),

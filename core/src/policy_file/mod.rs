@@ -17,7 +17,6 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use grammar::FEATURE_GATES;
 pub use mistakes::{Mistake, Mistakes};
 pub use policy_test::{Case, CaseObject, Expected, PolicyTest, parse_policy_test};
 pub use read::{MAX_BYTES, ReadPolicy, parse};

@@ -2,10 +2,11 @@
 
 use super::findings::Findings;
 use super::requirements::keys::LONGEST_KEY;
+use super::requirements::misspelt_values;
 use super::reserved_labels::Reserved;
 use crate::diagnostic::Origin;
 use crate::json::Json;
-use crate::karpenter::{Template, TemplateOwner};
+use crate::karpenter::{EnumValues, Template, TemplateOwner};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
@@ -63,9 +64,13 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
     }
     let Some(text) = value.as_str() else { return };
     if let Err(error) = label_value(text) {
+        let karpenter = findings.context.karpenter;
+        let capacity_types = karpenter.words(EnumValues::CapacityType, template.version);
+        let corrected =
+            corrected_value(text).and_then(|fixed| misspelt_values::existing(key, fixed, capacity_types));
         findings
             .report(&LABEL_VALUE, path(), value, error.to_string())
-            .suggest_if_known(corrected_value(text).map(|value| format!("write {value}")));
+            .suggest_if_known(corrected.map(|value| format!("write {value}")));
     }
 }
 

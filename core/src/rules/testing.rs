@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Stored};
-use crate::policy::Policy;
+use crate::policy::{DeclaredCluster, Policy};
 use crate::review::{Request, Subject, review};
 
 /// The errors of a v1 NodePool that is being created, as lines.
@@ -67,18 +67,36 @@ fn lines(
     old: Option<&Value>,
     severity: Severity,
 ) -> Vec<String> {
-    let report = report(subject, release, object, old);
+    let report = report(&Policy::default(), subject, release, object, old);
     report.with_severity(severity).map(ToString::to_string).collect()
+}
+
+/// The findings in a v1 NodePool that is being created in a cluster of which this is declared, as lines.
+pub fn findings_in(cluster: DeclaredCluster, object: &Value) -> Vec<String> {
+    let policy = Policy {
+        cluster,
+        ..Policy::default()
+    };
+    let subject = Subject::NodePool(ApiVersion::V1);
+    let report = report(&policy, subject, KarpenterVersion::NEWEST, object, None);
+    report.into_iter().map(|finding| finding.to_string()).collect()
 }
 
 /// All findings in a NodePool of this version that is being created, read by this Karpenter.
 pub fn findings_for(version: ApiVersion, release: KarpenterVersion, object: &Value) -> Vec<Diagnostic> {
-    report(Subject::NodePool(version), release, object, None)
+    let subject = Subject::NodePool(version);
+    report(&Policy::default(), subject, release, object, None)
         .into_iter()
         .collect()
 }
 
-fn report(subject: Subject, release: KarpenterVersion, object: &Value, old: Option<&Value>) -> Report {
+fn report(
+    policy: &Policy,
+    subject: Subject,
+    release: KarpenterVersion,
+    object: &Value,
+    old: Option<&Value>,
+) -> Report {
     let object = completed(subject, object);
     let old = old.map(|old| completed(subject, old));
     let old = old.as_ref().map(Json::from);
@@ -89,7 +107,7 @@ fn report(subject: Subject, release: KarpenterVersion, object: &Value, old: Opti
         claims: None,
         at: jiff::Timestamp::default(),
     };
-    review(&request, &Policy::default(), &release.into()).report
+    review(&request, policy, &release.into()).report
 }
 
 /// The object with all required fields of its kind, so that a test contains only what it is about. Fields that are

@@ -174,12 +174,12 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     for (pool, object) in pools.iter().zip(&objects) {
         let in_use = live.as_mut().map(|live| live.take(pool.name()));
         let nodes = in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes));
-        match Subject::new(&pool.found, object, pool.author, nodes, args.reason) {
+        let subject = Subject::new(&pool.found, object, pool.author, nodes, args.reason);
+        match subject.and_then(|subject| subject.read_by(&karpenter)) {
             Ok(mut subject) => {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;
                 subject.policy = policy.as_ref();
-                subject.read_by(&karpenter);
                 subjects.push(subject);
             }
             Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),
@@ -241,9 +241,10 @@ impl<'i> Pool<'i> {
             .is_some_and(|budgets| !budgets.is_null());
         let mut author = Author::Pool;
         if let Some(policy) = policy.filter(|_| !is_written)
+            && let version = found.version
             && let Some(disruption) = disruption(&mut found.object)
         {
-            disruption.insert("budgets".into(), policy.defaults.budgets.clone());
+            disruption.insert("budgets".into(), policy.defaults.budgets_in(version));
             author = Author::Policy;
         }
         Self { file, found, author }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use poolgate_core::budget::{Entry, Reasons, Timing};
 use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion};
+use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
 
 use super::at_limit;
@@ -114,9 +115,14 @@ fn repair(subject: &Subject<'_>) -> Option<String> {
         (None, Some(entry)) => (entry, "not repaired while it is active"),
         (None, None) => return None,
     };
+    let broken = match subject.gate(FeatureGate::NodeRepair) {
+        GateState::Off | GateState::Fixed => return None,
+        GateState::On => "broken nodes",
+        GateState::Unknown => "where Karpenter repairs broken nodes (feature gate NodeRepair), those",
+    };
     Some(format!(
-        "{} names no reasons, so it also applies to Unhealthy: where Karpenter repairs broken nodes (feature gate \
-         NodeRepair), those of this pool are {when}. With reasons: {} they are.",
+        "{} names no reasons, so it also applies to Unhealthy: {broken} of this pool are {when}. With reasons: {} \
+         they are.",
         subject.called(entry.index),
         Reasons::ALL_BUT_REPAIR.written()
     ))
@@ -136,12 +142,24 @@ fn never_open(subject: &Subject<'_>) -> Option<String> {
 fn no_room_for_drift(subject: &Subject<'_>) -> Option<String> {
     let replicas = subject.pool.replicas.present()?;
     let limit = subject.pool.node_limit()?;
-    (limit <= Quantity::from(replicas)).then(|| {
+    if limit > Quantity::from(replicas) {
+        return None;
+    }
+    let has_gate = subject.release.has(KarpenterVersion::TERMINATE_FIRST_DRIFT);
+    let or_else = match subject.gate(FeatureGate::TerminateFirstDrift) {
+        GateState::On if has_gate => return None,
+        GateState::Unknown | GateState::Off if has_gate => {
+            ", or switch on the feature gate TerminateFirstDrift"
+        }
+        GateState::Unknown | GateState::Off => {
+            ", or from 1.15 on switch on the feature gate TerminateFirstDrift"
+        }
+        GateState::On | GateState::Fixed => "",
+    };
+    Some(format!(
         "limits.nodes leaves no room above replicas, and Karpenter launches the replacement of a drifted node before it \
-         removes the node: drifted nodes stay, whatever budgets say. Raise limits.nodes, or from 1.15 on switch on the \
-         feature gate TerminateFirstDrift."
-            .into()
-    })
+         removes the node: drifted nodes stay, whatever budgets say. Raise limits.nodes{or_else}."
+    ))
 }
 
 /// What a budget of 0 does to nodes that expire.

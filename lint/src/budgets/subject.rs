@@ -6,7 +6,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
     ApiVersion, Budget, Disruption, Field, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter,
 };
-use poolgate_core::policy::Policy;
+use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
 
@@ -97,11 +97,28 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Sets the release that the user names, if one is named.
-    pub fn read_by(&mut self, karpenter: &TargetKarpenter) {
+    /// Sets the release that the user names, if one is named. An error says that it has no budgets.
+    pub fn read_by(mut self, karpenter: &TargetKarpenter) -> Result<Self, String> {
         if karpenter.source() == ReleaseSource::User {
             self.release = karpenter.release();
         }
+        if self.release.has(KarpenterVersion::BUDGETS) {
+            return Ok(self);
+        }
+        Err(format!(
+            "NodePool {}: Karpenter {} has no budgets (they are new in {}), so nothing limits how many nodes are disrupted \
+             at once",
+            self.name,
+            self.release,
+            KarpenterVersion::BUDGETS
+        ))
+    }
+
+    /// What is known of one of Karpenter's feature gates.
+    pub fn gate(&self, gate: FeatureGate) -> GateState {
+        let group = self.pool.template.node_class_group();
+        let declared = self.policy.map(|policy| &policy.cluster);
+        declared.unwrap_or(&DeclaredCluster::default()).gate(gate, group)
     }
 
     /// Why a reason never applies, independent of budgets: a clause without final stop.

@@ -2,6 +2,7 @@
 //! webhook.
 
 use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::karpenter::ApiVersion;
 use poolgate_core::policy::DefaultValues;
 use serde_json::Value;
 
@@ -43,15 +44,24 @@ impl Overruled {
 pub fn overruled(document: &Value, path: &FieldPath, defaults: &DefaultValues) -> Vec<Overruled> {
     let mut overruled = Vec::new();
     for (version, disruption) in subject::served(document, path) {
+        let api_version = if version == "v1beta1" {
+            ApiVersion::V1Beta1
+        } else {
+            ApiVersion::V1
+        };
         let wanted = [
-            ("budgets", defaults.budgets.clone()),
+            ("budgets", defaults.budgets_in(api_version)),
             (
                 "consolidationPolicy",
                 defaults.consolidation_policy.as_str().into(),
             ),
             ("consolidateAfter", defaults.consolidate_after.as_str().into()),
         ];
-        let known = if version == "v1beta1" { 1 } else { wanted.len() };
+        let known = if api_version == ApiVersion::V1Beta1 {
+            1
+        } else {
+            wanted.len()
+        };
         for (field, wanted) in wanted.into_iter().take(known) {
             let property = disruption.clone().key("properties").key(field);
             let of_all = disruption.clone().key("default").key(field);

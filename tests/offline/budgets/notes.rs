@@ -29,6 +29,49 @@ fn a_budget_of_zero_without_reasons_is_said_to_stop_repair_where_that_is_so() {
 }
 
 #[test]
+fn a_declared_gate_ends_the_conditions_about_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let policy = directory.path().join("policy.yaml");
+    let declared = |gates: &str| {
+        let text = format!(
+            "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {{featureGates: {{{gates}}}}}\n"
+        );
+        std::fs::write(&policy, text).expect("a policy");
+        format!("--policy={}", policy.display())
+    };
+    let frozen = pool(r#"[{nodes: "0"}]"#);
+    let on = said(&[&declared("NodeRepair: true")], &frozen);
+    assert!(
+        on.contains("it also applies to Unhealthy: broken nodes of this pool are never repaired.")
+            && !on.contains("NodeRepair"),
+        "{on}"
+    );
+    let off = said(&[&declared("NodeRepair: false")], &frozen);
+    assert!(!off.contains("Unhealthy"), "{off}");
+    let full = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n\
+                spec: {replicas: 3, limits: {nodes: 3}, template: {spec: {}}}\n";
+    let undeclared = said(&["--karpenter-version=1.15.0"], full);
+    assert!(
+        undeclared.contains("Raise limits.nodes, or switch on the feature gate TerminateFirstDrift."),
+        "{undeclared}"
+    );
+    let first = said(&[&declared("TerminateFirstDrift: true")], full);
+    assert!(!first.contains("leaves no room"), "{first}");
+}
+
+#[test]
+fn a_release_without_budgets_has_none_to_explain() {
+    let v1beta1 = "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\n\
+                   spec: {disruption: {budgets: [{nodes: 10%}]}}\n";
+    let (_, said, complaints) = budgets(&[MONDAY, "--karpenter-version=0.33.6"], v1beta1);
+    assert_eq!(said, "");
+    assert!(
+        complaints.contains("Karpenter 0.33.6 has no budgets (they are new in 0.34.0)"),
+        "{complaints}"
+    );
+}
+
+#[test]
 fn whether_a_freeze_stops_expiration_depends_on_the_release() {
     let v1 = |expiry: &str| {
         format!(

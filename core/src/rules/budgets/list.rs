@@ -4,10 +4,12 @@ use crate::budget::{Budgets, ParsedBudget, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::karpenter::shape::MOST_BUDGETS;
 use crate::karpenter::{Budget, Disruption, KarpenterVersion, NodePool};
+use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
 pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, [Schema]);
+pub static BUDGETS_RELEASE: Rule = rule!("budgets-release", Error, [Silent], Read);
 pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, [Silent], Shown);
 pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, [Silent], Shown);
 
@@ -24,6 +26,22 @@ pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
             .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
     }
     budgets.len() <= MOST_BUDGETS
+}
+
+/// Returns whether the release has budgets; reports them if it does not.
+pub fn check_release(findings: &mut Findings<'_>) -> bool {
+    let release = findings.context.release;
+    if release.has(KarpenterVersion::BUDGETS) {
+        return true;
+    }
+    let reason = format!("Karpenter {release} has no budgets, and its API server drops the field");
+    findings
+        .report(&BUDGETS_RELEASE, path(), ErrorType::showing("[…]"), reason)
+        .suggest(format!(
+            "upgrade to Karpenter {} or newer, or remove it",
+            KarpenterVersion::BUDGETS
+        ));
+    false
 }
 
 /// Reports the first budget that always blocks drift, or several that do so together.
@@ -46,15 +64,16 @@ pub fn check_blocked(
         return;
     };
     let text = worst.view.nodes.present().unwrap_or_default();
-    let stops_repair = names_none(&worst) && stops_repair(findings);
     let mut reason = never_replaced(pool, findings);
     let also = always
         .find(|other| other.view.index != worst.view.index)
         .map(|other| format!(", also in budgets[{}]", other.view.index))
         .unwrap_or_default();
     let mut suggestion = format!("write 1 to replace them one by one{also}, or add the schedule of a freeze");
-    if stops_repair {
-        reason += NEVER_REPAIRED;
+    if names_none(&worst)
+        && let Some(never_repaired) = never_repaired(pool, findings)
+    {
+        reason += never_repaired;
         suggestion += &repaired();
     }
     findings
@@ -75,12 +94,20 @@ fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> String {
     format!("drifted nodes are never replaced, so no new image or fix reaches them{until}")
 }
 
-const NEVER_REPAIRED: &str =
-    "; where Karpenter repairs broken nodes (feature gate NodeRepair), it never repairs one of this pool";
-
-/// Whether budgets without `reasons` also limit the repair of nodes.
-fn stops_repair(findings: &Findings<'_>) -> bool {
-    findings.context.release.has(KarpenterVersion::UNHEALTHY)
+/// What an always active budget of 0 without `reasons` does to the repair of broken nodes; `None` if Karpenter does not
+/// repair any, or not within budgets.
+fn never_repaired(pool: &NodePool<'_>, findings: &Findings<'_>) -> Option<&'static str> {
+    if !findings.context.release.has(KarpenterVersion::UNHEALTHY) {
+        return None;
+    }
+    let cluster = &findings.context.policy.cluster;
+    match cluster.gate(FeatureGate::NodeRepair, pool.template.node_class_group()) {
+        GateState::Off | GateState::Fixed => None,
+        GateState::On => Some("; nor is a broken node of this pool ever repaired"),
+        GateState::Unknown => Some(
+            "; where Karpenter repairs broken nodes (feature gate NodeRepair), it never repairs one of this pool",
+        ),
+    }
 }
 
 /// How to freeze a pool and still have its broken nodes repaired.
@@ -107,8 +134,11 @@ fn check_blocked_together(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], fin
     let mut suggestion = String::from("leave some hours open");
     let freezes = budgets.iter().filter(|budget| budget.is_zero());
     let names_none = freezes.clone().any(|budget| budget.view.reasons.is_absent());
-    if names_none && stops_repair(findings) && parsed.never_allows(Reason::Unhealthy) {
-        reason += NEVER_REPAIRED;
+    if names_none
+        && parsed.never_allows(Reason::Unhealthy)
+        && let Some(never_repaired) = never_repaired(pool, findings)
+    {
+        reason += never_repaired;
         suggestion += &repaired();
     }
     findings
@@ -126,7 +156,8 @@ mod tests {
 
     use super::*;
     use crate::karpenter::ApiVersion;
-    use crate::rules::testing::{errors, findings_for, infos, warnings};
+    use crate::policy::DeclaredCluster;
+    use crate::rules::testing::{errors, errors_for, findings_for, findings_in, infos, warnings};
 
     fn budgets(budgets: &Value) -> Value {
         json!({"spec": {"disruption": {"budgets": budgets}}})
@@ -143,6 +174,20 @@ mod tests {
              combine windows of the same kind into one schedule, such as 0 9 * * mon-fri [budgets-count]"
             ]
         );
+    }
+
+    #[test]
+    fn a_release_without_budgets_drops_them() {
+        let pool = budgets(&json!([{"nodes": "10%"}]));
+        let denied = |release| errors_for(ApiVersion::V1Beta1, release, &pool, None);
+        assert_eq!(
+            denied(KarpenterVersion::new(0, 33, 6)),
+            [
+                "spec.disruption.budgets: Invalid value: […]: Karpenter 0.33.6 has no budgets, and its API server drops \
+                 the field; upgrade to Karpenter 0.34.0 or newer, or remove it [budgets-release]"
+            ]
+        );
+        assert_eq!(denied(KarpenterVersion::BUDGETS), [""; 0]);
     }
 
     #[test]
@@ -208,6 +253,30 @@ mod tests {
             said(&json!(null), with_repair)
                 .contains("; reasons: [Underutilized, Empty, Drifted] freezes the pool")
         );
+    }
+
+    #[test]
+    fn a_declared_gate_and_a_provider_that_repairs_end_the_condition() {
+        let frozen = |group: &str| {
+            json!({"spec": {
+                "disruption": {"budgets": [{"nodes": "0"}]},
+                "template": {"spec": {"nodeClassRef": {"group": group, "kind": "NodeClass", "name": "default"}}},
+            }})
+        };
+        let declared = |is_on| DeclaredCluster::default().with_gate(FeatureGate::NodeRepair, is_on);
+        let said = |cluster, group| {
+            let found = findings_in(cluster, &frozen(group)).into_iter();
+            found
+                .filter(|line| line.ends_with("[budget-blocks-drift]"))
+                .collect::<String>()
+        };
+        let repaired = "; nor is a broken node of this pool ever repaired; write 1 ";
+        let on = said(declared(true), "example.com");
+        assert!(on.contains(repaired) && !on.contains("NodeRepair"), "{on}");
+        let off = said(declared(false), "example.com");
+        assert!(!off.contains("repaired"), "{off}");
+        let provider = said(DeclaredCluster::default(), "eks.amazonaws.com");
+        assert!(provider.contains(repaired), "{provider}");
     }
 
     #[test]

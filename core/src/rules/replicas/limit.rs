@@ -2,6 +2,8 @@
 
 use super::path;
 use crate::diagnostic::Diagnostic;
+use crate::karpenter::{KarpenterVersion, NodePool};
+use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::limits;
 use crate::rules::rule::Rule;
@@ -10,13 +12,28 @@ use crate::value::quantity::Quantity;
 pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, [Silent], Shown);
 pub static REPLICAS_AT_LIMIT: Rule = rule!("replicas-at-limit", Warning, [Silent], Shown);
 
-pub fn check(replicas: i64, limit: Option<&Quantity>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, replicas: i64, limit: Option<&Quantity>, findings: &mut Findings<'_>) {
     if let Some((rule, reason, suggestion)) = wrong(replicas, limit) {
+        if rule.id == REPLICAS_AT_LIMIT.id && terminates_first(pool, findings) {
+            return;
+        }
         findings
             .report(rule, path(), replicas, reason)
             .suggest(suggestion)
             .related(limits::path("nodes"));
     }
+}
+
+/// Whether it is certain that a drifted node is terminated before its replacement is launched.
+fn terminates_first(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
+    let context = &findings.context;
+    let group = pool.template.node_class_group();
+    context.release.has(KarpenterVersion::TERMINATE_FIRST_DRIFT)
+        && context
+            .policy
+            .cluster
+            .gate(FeatureGate::TerminateFirstDrift, group)
+            == GateState::On
 }
 
 /// The finding on a number that only replaces that of a stored pool.
@@ -53,7 +70,20 @@ fn wrong(replicas: i64, limit: Option<&Quantity>) -> Option<(&'static Rule, Stri
 mod tests {
     use serde_json::json;
 
-    use crate::rules::testing::{errors, warnings};
+    use crate::policy::{DeclaredCluster, FeatureGate};
+    use crate::rules::testing::{errors, findings_in, warnings};
+
+    #[test]
+    fn a_pool_at_its_limit_is_fine_where_karpenter_terminates_a_drifted_node_first() {
+        let pool = json!({"spec": {"replicas": 5, "limits": {"nodes": "5"}}});
+        let warned = |is_on| {
+            let cluster = DeclaredCluster::default().with_gate(FeatureGate::TerminateFirstDrift, is_on);
+            let found = findings_in(cluster, &pool);
+            found.iter().any(|line| line.ends_with("[replicas-at-limit]"))
+        };
+        assert!(warned(false));
+        assert!(!warned(true));
+    }
 
     #[test]
     fn replicas_leave_room_below_the_limit() {

@@ -8,7 +8,7 @@ pub mod number;
 use super::findings::Findings;
 use super::limits::Limits;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, EKS_AUTO_MODE, KarpenterVersion, NodePool};
+use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 
 pub fn check(
     pool: &NodePool<'_>,
@@ -31,11 +31,8 @@ pub fn check(
     if !number::check(replicas, findings) {
         return;
     }
-    // Static pools need no gate there (since 2025-11-19), and nobody could set one.
-    if pool.template.node_class_group() != Some(EKS_AUTO_MODE) {
-        mode::note_gate(replicas, findings);
-    }
-    limit::check(replicas, limits.most_nodes(), findings);
+    mode::note_gate(pool, replicas, findings);
+    limit::check(pool, replicas, limits.most_nodes(), findings);
 }
 
 fn path() -> FieldPath {

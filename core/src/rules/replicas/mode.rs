@@ -3,6 +3,7 @@
 use super::path;
 use crate::diagnostic::ErrorType;
 use crate::karpenter::{Field, KarpenterVersion, NodePool};
+use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -49,20 +50,18 @@ pub fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, finding
         .suggest(suggestion);
 }
 
-/// The feature gate without which Karpenter ignores static pools.
-const GATE: &str = "StaticCapacity";
-
-/// Reports the feature gate if there is a node to launch, unless the policy says that it is on.
-pub fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
+/// Reports the feature gate without which Karpenter ignores static pools if there is a node to launch, unless it is on.
+pub fn note_gate(pool: &NodePool<'_>, replicas: i64, findings: &mut Findings<'_>) {
     if replicas == 0 {
         return;
     }
-    let reason = match findings.context.policy.cluster.gate(GATE) {
-        Some(true) => return,
-        Some(false) => {
+    let cluster = &findings.context.policy.cluster;
+    let reason = match cluster.gate(FeatureGate::StaticCapacity, pool.template.node_class_group()) {
+        GateState::On | GateState::Fixed => return,
+        GateState::Off => {
             "nothing launches: the policy says that Karpenter's feature gate StaticCapacity is off"
         }
-        None => {
+        GateState::Unknown => {
             "nothing launches unless Karpenter's feature gate StaticCapacity is enabled, which is not the default"
         }
     };

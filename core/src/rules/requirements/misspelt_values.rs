@@ -3,9 +3,9 @@
 mod aws;
 
 use super::{Entry, Scope, does_not_exist, so_others};
-use crate::diagnostic::Suggestion;
+use crate::diagnostic::{Suggestion, nearest};
 use crate::karpenter::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer,
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, canonical_label, integer,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -38,6 +38,28 @@ const SYSTEMS: &[(&str, &str)] = &[
 
 pub static REQUIREMENT_NO_VALUE: Rule = rule!("requirement-no-value", Error, [Silent], Shown);
 pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warning, [Silent], Shown);
+
+/// A legal text as a value of this label that nodes can have, so that a suggestion is not itself denied. `None` if there is
+/// none that was probably meant.
+pub fn existing<'t>(key: &str, text: &'t str, capacity_types: &[&'t str]) -> Option<&'t str> {
+    match canonical_label(key) {
+        CAPACITY_TYPE_LABEL => nearest(text, capacity_types.iter().copied()),
+        key => Some(other_name(key, text).unwrap_or(text)),
+    }
+}
+
+/// What the label calls an architecture or a system that has other names elsewhere.
+fn other_name(key: &str, value: &str) -> Option<&'static str> {
+    let names = match key {
+        ARCH_LABEL => ARCHITECTURES,
+        OS_LABEL => SYSTEMS,
+        _ => return None,
+    };
+    let mut found = names
+        .iter()
+        .filter(|(written, name)| written.eq_ignore_ascii_case(value) && *name != value);
+    found.next().map(|(_, name)| *name)
+}
 
 /// Why no node has a value.
 struct Slip {
@@ -102,17 +124,9 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
         let reason = "every instance type has a value for this label, so an empty one matches nothing";
         return Some(certain(reason, None));
     }
-    let names = match entry.key {
-        ARCH_LABEL => ARCHITECTURES,
-        OS_LABEL => SYSTEMS,
-        _ => &[],
-    };
-    let name = names
-        .iter()
-        .find(|(written, name)| written.eq_ignore_ascii_case(value) && *name != value);
-    if let Some((_, name)) = name {
+    if let Some(name) = other_name(entry.key, value) {
         let reason = "no node has this value, so it matches nothing";
-        return Some(certain(reason, Some((*name).to_owned())));
+        return Some(certain(reason, Some(name.to_owned())));
     }
     if entry.kind == LabelKind::WellKnown(LabelValues::Number) && integer(value).is_none() {
         let reason = "the values of this label are whole numbers, so it matches nothing";

@@ -1,9 +1,9 @@
 //! The values of a requirement: how many its operator takes, and the syntax of each.
 
-use super::Scope;
+use super::{Scope, misspelt_values};
 use crate::diagnostic::{ErrorType, Suggestion, quoted};
 use crate::json::Json;
-use crate::karpenter::{Field, Operator, Requirement, integer};
+use crate::karpenter::{EnumValues, Field, Operator, Requirement, integer};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 use crate::rules::rule::Rule;
@@ -34,7 +34,7 @@ pub fn check<'a>(
         Some(number) if operator.is_numeric() => {
             check_number(index, number, scope, findings).then_some(values)
         }
-        _ => check_syntax(index, &values, scope, findings).then_some(values),
+        _ => check_syntax(requirement, &values, scope, findings).then_some(values),
     }
 }
 
@@ -92,7 +92,13 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
     false
 }
 
-fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+fn check_syntax(
+    requirement: &Requirement<'_>,
+    values: &[&str],
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let index = requirement.index;
     let values = values.iter().copied().enumerate();
     let mut illegal =
         values.filter_map(|(position, value)| Some((position, value, label_value(value).err()?)));
@@ -109,7 +115,10 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
     let suggestion = if is_placeholder(value) {
         Some("fill in the template first: this is a placeholder".to_owned())
     } else {
-        corrected_value(value).map(|fixed| format!("write {fixed}"))
+        let key = requirement.key.present().unwrap_or_default();
+        corrected_value(value)
+            .and_then(|fixed| misspelt_values::existing(key, fixed, scope.words(EnumValues::CapacityType)))
+            .map(|fixed| format!("write {fixed}"))
     };
     let reason = match others.len() {
         0 => error.to_string(),
@@ -143,6 +152,28 @@ mod tests {
 
     fn requirement(operator: &str, values: &Value) -> Value {
         requirements(&json!([{"key": CPU, "operator": operator, "values": values}]))
+    }
+
+    #[test]
+    fn a_value_that_is_suggested_is_one_that_nodes_can_have() {
+        let help = |key: &str, value: &str| {
+            let denied = errors(&requirements(
+                &json!([{"key": key, "operator": "In", "values": [value]}]),
+            ));
+            let (_, help) = denied[0].split_once("are allowed").expect("the reason");
+            help.to_owned()
+        };
+        let capacity = "karpenter.sh/capacity-type";
+        assert_eq!(help(capacity, "subscription "), " [requirement-value]");
+        assert_eq!(help(capacity, "spott "), "; write spot [requirement-value]");
+        assert_eq!(
+            help("kubernetes.io/arch", "x86_64 "),
+            "; write amd64 [requirement-value]"
+        );
+        assert_eq!(
+            help("example.com/team", "subscription "),
+            "; write subscription [requirement-value]"
+        );
     }
 
     #[test]
