@@ -8,7 +8,7 @@ pub mod number;
 use super::findings::Findings;
 use super::limits::Limits;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, EKS_AUTO_MODE, KarpenterVersion, NodePool};
+use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool, Provider};
 
 pub fn check(
     pool: &NodePool<'_>,
@@ -31,8 +31,7 @@ pub fn check(
     if !number::check(replicas, findings) {
         return;
     }
-    // Static pools need no gate there (since 2025-11-19), and nobody could set one.
-    if pool.template.node_class_group() != Some(EKS_AUTO_MODE) {
+    if !Provider::settings_of(pool.template.node_class_group()).has_gate_on("StaticCapacity") {
         mode::note_gate(replicas, findings);
     }
     limit::check(replicas, limits.most_nodes(), findings);
