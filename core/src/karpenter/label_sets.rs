@@ -81,8 +81,8 @@ impl LabelSets {
         }
         let domain = domain_of(key);
         let own = group.and_then(Provider::of_group);
-        if let Some(values) = own.and_then(|provider| provider.values_of(key)) {
-            return LabelKind::WellKnown(values);
+        if let Some(label) = own.and_then(|provider| provider.label(key)) {
+            return LabelKind::WellKnown(label.values);
         }
         if let Some(restricted) = self
             .restricted_domains
@@ -118,14 +118,14 @@ impl LabelSets {
 
 fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<LabelKind<'static>> {
     let own = group.and_then(Provider::of_group);
-    let owner = PROVIDERS
-        .iter()
-        .find(|provider| provider.owns(domain) || provider.values_of(key).is_some())?;
+    let owner = PROVIDERS.iter().find(|provider| {
+        provider.owns(domain) || provider.label(key).is_some_and(|label| !label.is_shared)
+    })?;
     match (own, group) {
         (Some(own), _) if own.group != owner.group => Some(LabelKind::Foreign(owner)),
         (None, Some(_)) => Some(LabelKind::Unlisted),
-        _ => Some(match owner.values_of(key) {
-            Some(values) => LabelKind::WellKnown(values),
+        _ => Some(match owner.label(key) {
+            Some(label) => LabelKind::WellKnown(label.values),
             None if owner.is_closed => LabelKind::Unknown {
                 domain: owner.group,
                 likely: likely_in(key, owner),
@@ -152,8 +152,9 @@ pub(crate) fn likely_label(key: &str, provider: Option<&Provider>) -> Option<Str
     let well_known = |domain| names_in(domain, WELL_KNOWN_LABELS.iter().copied());
     closest(key, well_known).or_else(|| {
         let name = split_key(key).map_or(key, |(_, name)| name);
-        let (domain, name) = provider?.labels().find(|(_, known)| *known == name)?;
-        Some(format!("{domain}/{name}"))
+        let mut labels = provider?.labels.iter();
+        let named = labels.find(|label| split_key(label.key).is_some_and(|(_, known)| known == name))?;
+        Some(named.key.to_owned())
     })
 }
 
@@ -226,7 +227,7 @@ mod tests {
             LabelKind::Foreign(provider) if provider.name == "AWS"
         ));
         assert_eq!(
-            kind("karpenter.k8s.gcp/instance-family", Some("karpenter.k8s.gcp")),
+            kind("karpenter.k8s.tke/instance-family", Some("karpenter.k8s.tke")),
             LabelKind::Unlisted
         );
         assert_eq!(
@@ -277,13 +278,33 @@ mod tests {
     #[test]
     fn a_provider_without_a_list_is_not_judged() {
         for (key, group) in [
-            ("topology.k8s.gcp/zone-id", "karpenter.k8s.gcp"),
-            ("cloud.google.com/gke-accelerator", "karpenter.k8s.gcp"),
-            ("topology.k8s.alicloud/zone-id", "karpenter.k8s.alibabacloud"),
+            ("topology.k8s.gcp/zone-id", "karpenter.k8s.tke"),
+            ("cloud.google.com/gke-accelerator", "karpenter.example.com"),
+            ("topology.k8s.alicloud/zone-id", "karpenter.k8s.alicloud"),
+            ("karpenter.k8s.tke/instance-cpu", "karpenter.k8s.tke"),
             ("example.com/team", "karpenter.example.com"),
         ] {
             assert_eq!(kind(key, Some(group)), LabelKind::Unlisted, "{key}");
         }
+    }
+
+    #[test]
+    fn labels_that_a_provider_has_in_other_domains_are_well_known_to_its_pools() {
+        for (key, group) in [
+            ("topology.k8s.gcp/zone-id", "karpenter.k8s.gcp"),
+            ("cloud.google.com/gke-accelerator", "karpenter.k8s.gcp"),
+            ("topology.k8s.alicloud/zone-id", "karpenter.k8s.alibabacloud"),
+            ("karpenter.azure.com/sku-storage-ultra-ssd", "karpenter.azure.com"),
+        ] {
+            assert!(kind(key, Some(group)).is_well_known(), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_label_that_many_use_is_no_foreign_one_because_one_provider_knows_it() {
+        let calico = "projectcalico.org/ds-ready";
+        assert!(kind(calico, Some("karpenter.k8s.gcp")).is_well_known());
+        assert_eq!(kind(calico, AWS), LabelKind::Custom);
     }
 
     #[test]
@@ -292,6 +313,7 @@ mod tests {
             "topology.ebs.csi.aws.com/zone",
             "topology.disk.csi.azure.com/zone",
             "topology.gke.io/zone",
+            "topology.diskplugin.csi.alibabacloud.com/zone",
             "csi.hetzner.cloud/location",
         ] {
             assert_eq!(kind(key, AWS), LabelKind::WellKnown(LabelValues::Text), "{key}");

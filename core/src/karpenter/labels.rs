@@ -1,5 +1,7 @@
 //! The labels that Karpenter itself uses.
 
+use super::provider::NORMALIZED;
+
 /// The label that links NodeClaims and Nodes to their NodePool.
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
 /// The label for on-demand, spot or reserved.
@@ -38,20 +40,19 @@ pub(crate) fn is_well_known(key: &str) -> bool {
     WELL_KNOWN_LABELS.contains(&key)
 }
 
-/// The key that Karpenter uses for a label: old names of Kubernetes' own labels, and those that a provider's volumes have for
-/// the zone, become the current ones (`NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`, to which providers add:
-/// aws `pkg/operator/operator.go`, azure `pkg/utils/zones/normalization.go`, gcp `pkg/operator/operator.go`).
+/// The key that Karpenter uses for a label: old names of Kubernetes' own labels (`NormalizedLabels` of
+/// `sigs.k8s.io/karpenter/pkg/apis/v1`), and those that a provider's volumes have for the zone, become the current ones.
 pub fn canonical_label(key: &str) -> &str {
     match key {
         "beta.kubernetes.io/arch" => ARCH_LABEL,
         "beta.kubernetes.io/os" => OS_LABEL,
         "beta.kubernetes.io/instance-type" => INSTANCE_TYPE_LABEL,
-        "failure-domain.beta.kubernetes.io/zone"
-        | "topology.ebs.csi.aws.com/zone"
-        | "topology.disk.csi.azure.com/zone"
-        | "topology.gke.io/zone"
-        | "csi.hetzner.cloud/location" => ZONE_LABEL,
+        "failure-domain.beta.kubernetes.io/zone" => ZONE_LABEL,
         "failure-domain.beta.kubernetes.io/region" => REGION_LABEL,
-        other => other,
+        other => NORMALIZED
+            .binary_search_by(|(name, _)| (*name).cmp(other))
+            .ok()
+            .and_then(|at| NORMALIZED.get(at))
+            .map_or(other, |(_, label)| label),
     }
 }

@@ -39,15 +39,16 @@ pub(crate) use labels::{
     WINDOWS_BUILD_LABEL, ZONE_LABEL, is_well_known,
 };
 pub use labels::{NODEPOOL_LABEL, canonical_label};
+pub use node_class::NodeClassMismatch;
 pub(crate) use node_class::node_class_label;
-pub use node_class::{NodeClassKind, NodeClassMismatch};
 pub use node_limit::{NODE_LIMIT_ANNOTATION, SURGE_ANNOTATION};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;
 pub use operator::Operator;
-pub(crate) use provider::EKS_AUTO_MODE;
-pub use provider::{LabelValues, Provider};
+pub use provider::{
+    ClosedSet, Label, LabelValues, NodeClassKind, Provider, ProviderSettings, ProviderVersion, Releases, Unit,
+};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};

@@ -1,66 +1,16 @@
-//! The kinds of node class of the known providers.
+//! Which group and kind of node class belong together. An unknown kind is not a mistake by itself: anyone can write a
+//! provider.
 
 use super::Template;
+use super::provider::{NODE_CLASSES, NodeClassKind};
 use crate::diagnostic::nearest_within;
 use crate::json::Json;
-
-/// A kind of node class.
-#[derive(Debug)]
-pub struct NodeClassKind {
-    /// The API group without version, such as `karpenter.k8s.aws`.
-    pub group: &'static str,
-    /// The kind, such as `EC2NodeClass`.
-    pub kind: &'static str,
-    /// Whether only this group has the kind: no fork or second provider uses the name.
-    pub(crate) is_sole: bool,
-}
-
-const fn sole(group: &'static str, kind: &'static str) -> NodeClassKind {
-    NodeClassKind {
-        group,
-        kind,
-        is_sole: true,
-    }
-}
-
-const fn shared(group: &'static str, kind: &'static str) -> NodeClassKind {
-    NodeClassKind {
-        group,
-        kind,
-        is_sole: false,
-    }
-}
-
-/// Every kind that poolgate knows. An unknown kind is not a mistake by itself: anyone can write a provider.
-const KNOWN: &[NodeClassKind] = &[
-    sole("karpenter.k8s.aws", "EC2NodeClass"),
-    shared("eks.amazonaws.com", "NodeClass"),
-    sole("karpenter.azure.com", "AKSNodeClass"),
-    sole("karpenter.kwok.sh", "KWOKNodeClass"),
-    sole("karpenter.k8s.gcp", "GCENodeClass"),
-    shared("karpenter.alibabacloud.com", "ECSNodeClass"),
-    shared("karpenter.cluster.x-k8s.io", "ClusterAPINodeClass"),
-    shared("karpenter-ibm.sh", "IBMNodeClass"),
-    shared("karpenter.k8s.tke", "TKEMachineNodeClass"),
-    shared("karpenter.k8s.linode", "LinodeNodeClass"),
-    shared("karpenter.k8s.cloudstack", "CloudStackNodeClass"),
-    shared("karpenter.proxmox.sinextra.dev", "ProxmoxNodeClass"),
-    shared("karpenter.hetzner.cloud", "HCloudNodeClass"),
-    shared("karpenter.itsh.dev", "HCloudNodeClass"),
-    shared("karpenter.clever-cloud.com", "CleverNodeClass"),
-    shared("karpenter.exoscale.com", "ExoscaleNodeClass"),
-    shared("karpenter.lambda.cloud", "LambdaNodeClass"),
-    shared("karpenter.ovhcloud.sh", "OVHNodeClass"),
-    shared("karpenter.rafay.io", "RafayNodeClass"),
-    shared("karpenter.upcloud.com", "UpCloudNodeClass"),
-    shared("karpenter.yandex.cloud", "YandexNodeClass"),
-];
 
 impl NodeClassKind {
     /// What is wrong with a group and a kind that no provider known to poolgate combines; `None` if nothing is, or
     /// if both may belong to a provider that it does not know.
     pub fn mismatch(group: &str, kind: &str) -> Option<NodeClassMismatch> {
-        let find = |fits: &dyn Fn(&Self) -> bool| KNOWN.iter().find(|known| fits(known));
+        let find = |fits: &dyn Fn(&Self) -> bool| NODE_CLASSES.iter().find(|known| fits(known));
         if find(&|known| known.group == group && known.kind == kind).is_some() {
             return None;
         }
@@ -119,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_may_be_right_is_left_alone() {
-        for known in KNOWN {
+        for known in NODE_CLASSES {
             assert_eq!(likely(known.group, known.kind), None);
         }
         assert_eq!(likely("karpenter.example.com", "ExampleNodeClass"), None);

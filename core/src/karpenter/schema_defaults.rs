@@ -4,16 +4,18 @@
 use serde_json::Value;
 
 use super::shape::{Constraint, ConstraintKind, Shape, nodepool};
-use super::{ApiVersion, EKS_AUTO_MODE, KarpenterVersion};
+use super::{ApiVersion, KarpenterVersion, Provider};
 
 /// The NodePool as the API server would complete it by the definition of this release. A field is written if it is
-/// absent or null and its parent is an object; existing values are never changed. EKS Auto Mode has a definition of its own
-/// with another `expireAfter` (336h: awsdocs/amazon-eks-user-guide#986), so that none is written there.
+/// absent or null and its parent is an object; existing values are never changed. No `expireAfter` is written where the
+/// provider has one of its own.
 pub fn schema_defaults(object: &Value, version: ApiVersion, release: KarpenterVersion) -> Value {
     let mut completed = object.clone();
     complete(&mut completed, nodepool(version), release);
     let group = object.pointer("/spec/template/spec/nodeClassRef/group");
-    if group.and_then(Value::as_str) == Some(EKS_AUTO_MODE)
+    if Provider::settings_of(group.and_then(Value::as_str))
+        .expire_after
+        .is_some()
         && let Some(before) = object.pointer(TEMPLATE)
         && let Some(Value::Object(after)) = completed.pointer_mut(TEMPLATE)
         && before.get(EXPIRE_AFTER).is_none_or(Value::is_null)
@@ -79,7 +81,10 @@ mod tests {
             expiry(&pool("karpenter.k8s.aws", Value::Null)),
             Some(json!("720h"))
         );
-        assert_eq!(expiry(&pool(EKS_AUTO_MODE, Value::Null)), None);
-        assert_eq!(expiry(&pool(EKS_AUTO_MODE, json!("24h"))), Some(json!("24h")));
+        assert_eq!(expiry(&pool("eks.amazonaws.com", Value::Null)), None);
+        assert_eq!(
+            expiry(&pool("eks.amazonaws.com", json!("24h"))),
+            Some(json!("24h"))
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::karpenter::{EKS_AUTO_MODE, KarpenterVersion};
+use crate::karpenter::{KarpenterVersion, Provider};
 use crate::value::words;
 
 /// What is declared about the cluster. What is left out is not known.
@@ -61,12 +61,12 @@ pub enum GateState {
 impl DeclaredCluster {
     /// What is known of a feature gate where a pool with a node class of this group is.
     pub fn gate(&self, gate: FeatureGate, group: Option<&str>) -> GateState {
-        // Static pools are supported there since 2025-11-19, and broken nodes are repaired (Amazon EKS User Guide).
-        if group == Some(EKS_AUTO_MODE) {
-            return match gate {
-                FeatureGate::NodeRepair | FeatureGate::StaticCapacity => GateState::On,
-                FeatureGate::TerminateFirstDrift => GateState::Fixed,
-            };
+        let settings = Provider::settings_of(group);
+        if settings.has_gate_on(gate.as_str()) {
+            return GateState::On;
+        }
+        if !settings.runs_karpenter {
+            return GateState::Fixed;
         }
         match self.feature_gates.get(&gate) {
             Some(true) => GateState::On,

@@ -1,19 +1,13 @@
-//! A node's lifetime together with other fields: the node limit, and the maximum of EKS Auto Mode.
+//! A node's lifetime together with other fields: the node limit, and the provider's maximum.
 
 use std::time::Duration;
 
 use crate::diagnostic::{ErrorType, Severity};
-use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, TemplateOwner};
+use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, Provider, TemplateOwner};
 use crate::rules::findings::Findings;
 use crate::rules::limits::{self, Limits};
 use crate::rules::rule::Rule;
 use crate::value::duration::NillableDuration;
-
-const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
-/// The longest that EKS Auto Mode lets a node live, its `terminationGracePeriod` included.
-const MOST_IN_AUTO_MODE: Duration = Duration::from_hours(21 * 24);
-/// `terminationGracePeriod` if a pool of EKS Auto Mode sets none.
-const GRACE_IN_AUTO_MODE: Duration = Duration::from_hours(24);
 
 pub static EKS_AUTO_MODE_LIFETIME: Rule = rule!("eks-auto-mode-lifetime", Warning, [Silent], Reported);
 pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, [Poolgate]);
@@ -28,35 +22,39 @@ pub fn check(
 ) {
     if pool.version == ApiVersion::V1 {
         if let Some(NillableDuration::After(expiry)) = expire_after {
-            check_auto_mode(pool, expiry, grace, findings);
+            check_longest(pool, expiry, grace, findings);
         }
         check_hard_limit(pool, limits, expire_after, findings);
     }
 }
 
-fn check_auto_mode(
+fn check_longest(
     pool: &NodePool<'_>,
     expiry: Duration,
     written: Option<Duration>,
     findings: &mut Findings<'_>,
 ) {
-    if pool.template.node_class_group() != Some(EKS_AUTO_MODE) {
+    let provider = pool.template.node_class_group().and_then(Provider::of_group);
+    let Some((name, settings, longest)) =
+        provider.and_then(|of| Some((of.name, of.settings, of.settings.longest_life?)))
+    else {
         return;
-    }
-    let grace = written.unwrap_or(GRACE_IN_AUTO_MODE);
+    };
+    let grace = written.or(settings.termination_grace_period).unwrap_or_default();
     let total = expiry.saturating_add(grace);
-    if total > MOST_IN_AUTO_MODE {
+    if total > longest {
         let hours = |length: Duration| length.as_secs() / 3_600;
         let source = if written.is_some() {
-            ""
+            String::new()
         } else {
-            ", which is 24h there if left out"
+            format!(", which is {}h there if left out", hours(grace))
         };
         let reason = format!(
-            "with terminationGracePeriod{source}, nodes would live {}h, and EKS Auto Mode allows 504h",
-            hours(total)
+            "with terminationGracePeriod{source}, nodes would live {}h, and {name} allows {}h",
+            hours(total),
+            hours(longest)
         );
-        let most = MOST_IN_AUTO_MODE.saturating_sub(grace);
+        let most = longest.saturating_sub(grace);
         let suggestion = if hours(most) == 0 {
             "write a shorter terminationGracePeriod".to_owned()
         } else {
@@ -74,10 +72,10 @@ fn check_auto_mode(
     }
 }
 
-/// Whether nothing bounds how long a node may drain. EKS Auto Mode bounds it by itself.
+/// Whether nothing bounds how long a node may drain. Some providers bound it by themselves.
 pub fn drains_without_end(pool: &NodePool<'_>) -> bool {
-    pool.template.termination_grace_period.is_absent()
-        && pool.template.node_class_group() != Some(EKS_AUTO_MODE)
+    let settings = Provider::settings_of(pool.template.node_class_group());
+    pool.template.termination_grace_period.is_absent() && settings.termination_grace_period.is_none()
 }
 
 fn check_hard_limit(

@@ -2,20 +2,10 @@
 
 use super::{Entry, Scope};
 use crate::karpenter::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, Operator, Provider, REGION_LABEL,
-    ZONE_LABEL,
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, Operator, Provider, ZONE_LABEL,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-
-/// The labels that the providers with a list give all their instance types, in their own domain. Others, such as
-/// those of GPUs, only some instance types carry.
-const OWN_LABELS: &[&str] = &[
-    "instance-cpu",
-    "instance-family",
-    "instance-memory",
-    "instance-size",
-];
 
 pub static REQUIREMENT_ABSENT: Rule = rule!("requirement-absent", Error, [Silent], Shown);
 
@@ -40,17 +30,14 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     may_be_absent
 }
 
-/// Whether it is certain that every instance type of the provider carries the label, with a value.
+/// Whether it is certain that every instance type of the provider carries the label. Which release of the provider
+/// runs is not known, so all of them must agree.
 pub fn is_on_every_instance_type(entry: &Entry<'_>, group: Option<&str>) -> bool {
-    let provider = group.and_then(Provider::of_group);
     match entry.key {
         ARCH_LABEL | OS_LABEL | ZONE_LABEL | INSTANCE_TYPE_LABEL | CAPACITY_TYPE_LABEL => true,
-        REGION_LABEL => provider.is_some_and(|provider| provider.group != "karpenter.kwok.sh"),
-        key => provider.is_some_and(|provider| {
-            let own = key.strip_prefix(provider.group);
-            own.and_then(|rest| rest.strip_prefix('/'))
-                .is_some_and(|name| OWN_LABELS.contains(&name) && provider.values_of(key).is_some())
-        }),
+        key => group
+            .and_then(Provider::of_group)
+            .is_some_and(|provider| provider.has_everywhere(key, None)),
     }
 }
 

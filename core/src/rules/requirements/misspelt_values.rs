@@ -5,7 +5,8 @@ mod aws;
 use super::{Entry, Scope, does_not_exist, so_others};
 use crate::diagnostic::{Suggestion, nearest};
 use crate::karpenter::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, canonical_label, integer,
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, Provider, canonical_label,
+    integer,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -120,6 +121,7 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
     if value.is_empty()
         && entry.key != CAPACITY_TYPE_LABEL
         && does_not_exist::is_on_every_instance_type(entry, group)
+        && !may_be_empty(entry.key, group)
     {
         let reason = "every instance type has a value for this label, so an empty one matches nothing";
         return Some(certain(reason, None));
@@ -151,6 +153,12 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
         likely: Some(likely),
         is_certain: false,
     })
+}
+
+/// Whether some instance types of the provider carry the label with an empty value.
+fn may_be_empty(key: &str, group: Option<&str>) -> bool {
+    let label = group.and_then(Provider::of_group).and_then(|of| of.label(key));
+    label.is_some_and(|label| label.may_be_empty)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{Entry, Scope};
 use crate::diagnostic::{ErrorType, Suggestion};
 use crate::karpenter::{
-    Availability, EnumValues, Field, LabelKind, LabelValues, Operator, REGION_LABEL, Requirement,
+    Availability, EnumValues, Field, LabelKind, Operator, Provider, REGION_LABEL, Requirement,
     WINDOWS_BUILD_LABEL,
 };
 use crate::rules::findings::Findings;
@@ -90,7 +90,7 @@ pub fn check(
 /// Denies numeric operators on labels whose values are not numbers.
 pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let fits = !entry.operator.is_numeric()
-        || entry.kind != LabelKind::WellKnown(LabelValues::Text)
+        || !matches!(entry.kind, LabelKind::WellKnown(values) if values.are_words())
         || !is_carried(entry.key, scope.group);
     if !fits {
         let reason = format!(
@@ -113,9 +113,10 @@ pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<
 /// Whether the instance types of a provider carry this well-known label. If they do not, a requirement on it has no
 /// effect.
 fn is_carried(key: &str, group: Option<&str>) -> bool {
+    let provider = group.and_then(Provider::of_group);
     match key {
-        WINDOWS_BUILD_LABEL => group == Some("karpenter.k8s.aws"),
-        REGION_LABEL => group != Some("karpenter.kwok.sh"),
+        WINDOWS_BUILD_LABEL => provider.is_some_and(|provider| provider.label(key).is_some()),
+        REGION_LABEL => provider.is_none_or(|provider| provider.label(key).is_some()),
         _ => true,
     }
 }

@@ -1,0 +1,134 @@
+//! What a provider says of one of its labels.
+
+use super::{ProviderVersion, Releases};
+
+/// The type of a label's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LabelValues {
+    /// Words, none of them an integer.
+    Text,
+    /// Whole numbers, so that `Gt` and `Lt` make sense.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// Anything, or not known.
+    Any,
+}
+
+impl LabelValues {
+    /// Whether none of the values is an integer.
+    pub(crate) const fn are_words(self) -> bool {
+        matches!(self, Self::Text | Self::Boolean)
+    }
+}
+
+/// What the numbers of a label count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Mebibytes.
+    MiB,
+    /// Gigabytes.
+    GB,
+    /// Megabits per second.
+    Mbps,
+    /// Megahertz.
+    MHz,
+}
+
+/// All values of a label that a requirement with `In` may have (`WellKnownValuesForRequirements`): without any of them a
+/// `NodePool` is not ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosedSet {
+    /// The values, sorted.
+    pub values: &'static [&'static str],
+    /// The first release that checks them; `None` if all do.
+    pub since: Option<ProviderVersion>,
+}
+
+/// A label of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label {
+    /// Its domain and name.
+    pub key: &'static str,
+    /// The type of its values.
+    pub values: LabelValues,
+    /// In which releases instance types carry it.
+    pub releases: Releases,
+    /// In which releases every instance type carries it; `None` if in none.
+    pub everywhere: Option<Releases>,
+    /// Whether some instance types carry it with an empty value.
+    pub may_be_empty: bool,
+    /// Whether others use it, too, so that it may stand in any pool.
+    pub is_shared: bool,
+    /// What its numbers count; `None` if pieces, or not known.
+    pub unit: Option<Unit>,
+    /// The values that it may have, if the provider checks them.
+    pub closed: Option<ClosedSet>,
+}
+
+/// A row of the table: a label of all releases that only some instance types carry.
+pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
+    Label {
+        key,
+        values,
+        releases: Releases::ALL,
+        everywhere: None,
+        may_be_empty: false,
+        is_shared: false,
+        unit: None,
+        closed: None,
+    }
+}
+
+/// The columns of the table.
+impl Label {
+    pub(super) const fn since(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.releases.since = Some(ProviderVersion::new(major, minor, patch));
+        self
+    }
+
+    pub(super) const fn until(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.releases.until = Some(ProviderVersion::new(major, minor, patch));
+        self
+    }
+
+    pub(super) const fn everywhere(mut self) -> Self {
+        self.everywhere = Some(Releases::ALL);
+        self
+    }
+
+    pub(super) const fn everywhere_since(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.everywhere = Some(Releases {
+            since: Some(ProviderVersion::new(major, minor, patch)),
+            until: None,
+        });
+        self
+    }
+
+    pub(super) const fn may_be_empty(mut self) -> Self {
+        self.may_be_empty = true;
+        self
+    }
+
+    pub(super) const fn shared(mut self) -> Self {
+        self.is_shared = true;
+        self
+    }
+
+    pub(super) const fn unit(mut self, unit: Unit) -> Self {
+        self.unit = Some(unit);
+        self
+    }
+
+    pub(super) const fn closed(
+        mut self,
+        (major, minor, patch): (u16, u16, u16),
+        values: &'static [&'static str],
+    ) -> Self {
+        self.closed = Some(ClosedSet {
+            values,
+            since: Some(ProviderVersion::new(major, minor, patch)),
+        });
+        self
+    }
+}

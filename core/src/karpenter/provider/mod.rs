@@ -1,0 +1,132 @@
+//! What poolgate knows of the providers of machines: their labels, closed sets of values, instance types, node classes, and
+//! what their users can set. `core/providers` has it as data, each fact with its source; a provider that is not there
+//! is not judged.
+
+mod kind;
+mod label;
+mod release;
+mod settings;
+// Laid out by its generator: one label is one line.
+#[rustfmt::skip]
+mod tables;
+
+pub use kind::NodeClassKind;
+pub use label::{ClosedSet, Label, LabelValues, Unit};
+pub use release::{ProviderVersion, Releases};
+pub use settings::ProviderSettings;
+pub(crate) use tables::{NODE_CLASSES, NORMALIZED, PROVIDERS};
+
+use crate::value::label::{domain_of, is_within};
+
+/// A provider of machines.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// The name by which messages call it, such as `AWS`.
+    pub name: &'static str,
+    /// The API group of its node class, which is the domain of its labels.
+    pub group: &'static str,
+    /// Whether it rejects every label of its domain that it does not know.
+    pub is_closed: bool,
+    /// Its labels in any domain, and those of Kubernetes about which it says more, sorted by key.
+    pub labels: &'static [Label],
+    /// What its users can set, and its own defaults.
+    pub settings: ProviderSettings,
+    /// The names of its instance types, sorted; empty if no list is known.
+    pub instance_types: &'static [&'static str],
+    /// The day on which the newest list of its instance types was made, such as `2026-08-24`.
+    pub instance_types_date: &'static str,
+}
+
+impl Provider {
+    /// The provider whose node class has this group; `None` if there is no data on it.
+    pub fn of_group(group: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.group == group)
+    }
+
+    /// The settings of the provider whose node class has this group. Without data they are Karpenter's own.
+    pub fn settings_of(group: Option<&str>) -> &'static ProviderSettings {
+        group
+            .and_then(Self::of_group)
+            .map_or(&ProviderSettings::KARPENTER, |provider| &provider.settings)
+    }
+
+    /// Whether a label's domain is the provider's, or a subdomain of it.
+    pub fn owns(&self, domain: &str) -> bool {
+        is_within(domain, self.group)
+    }
+
+    /// What the provider says of a label, by its current name; `None` if nothing.
+    pub fn label(&self, key: &str) -> Option<&'static Label> {
+        let labels = self.labels;
+        let at = labels.binary_search_by(|label| label.key.cmp(key)).ok()?;
+        labels.get(at)
+    }
+
+    /// Whether it is certain that every instance type of this provider carries the label. Without a release: in all
+    /// releases that accept the label.
+    pub(crate) fn has_everywhere(&self, key: &str, release: Option<ProviderVersion>) -> bool {
+        let Some(label) = self.label(key) else {
+            return false;
+        };
+        let Some(everywhere) = label.everywhere else {
+            return false;
+        };
+        // Where the domain is closed, a release that does not know the label rejects it.
+        let is_as_old = everywhere == label.releases && self.is_closed && self.owns(domain_of(key));
+        everywhere.has(release).unwrap_or(is_as_old)
+    }
+
+    /// The names of its labels in this domain.
+    pub(crate) fn names_in<'a>(&'a self, domain: &'a str) -> impl Iterator<Item = &'a str> {
+        names_in(domain, self.labels.iter().map(|label| label.key))
+    }
+}
+
+/// The names of those of these labels that are in this domain, without the domain.
+pub fn names_in<'a>(domain: &'a str, labels: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    // Looking for the slash first spares nearly every comparison of the domain.
+    let has_slash = move |label: &&str| label.as_bytes().get(domain.len()) == Some(&b'/');
+    let labels = labels.filter(has_slash);
+    labels.filter_map(move |label| label.strip_prefix(domain)?.strip_prefix('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_certain_on_every_type_only_if_all_releases_that_accept_it_agree() {
+        let certain = |group: &str, key: &str, release| {
+            let provider = Provider::of_group(group).expect("has data");
+            provider.has_everywhere(key, release)
+        };
+        let flex = "karpenter.k8s.aws/instance-capability-flex";
+        let accelerated = "karpenter.azure.com/sku-networking-accelerated";
+        let mode = "kubernetes.azure.com/mode";
+        assert!(
+            certain("karpenter.k8s.aws", flex, None),
+            "older releases reject it"
+        );
+        assert!(!certain(
+            "karpenter.k8s.aws",
+            flex,
+            Some(ProviderVersion::new(1, 6, 8))
+        ));
+        assert!(
+            !certain("karpenter.azure.com", accelerated, None),
+            "1.4 accepts it"
+        );
+        assert!(certain(
+            "karpenter.azure.com",
+            accelerated,
+            Some(ProviderVersion::new(1, 5, 0))
+        ));
+        assert!(!certain("karpenter.azure.com", mode, None), "the domain is open");
+        assert!(!certain(
+            "karpenter.k8s.aws",
+            "karpenter.k8s.aws/instance-gpu-count",
+            None
+        ));
+        assert!(!certain("karpenter.k8s.aws", "example.com/team", None));
+    }
+}

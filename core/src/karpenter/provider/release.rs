@@ -1,0 +1,72 @@
+//! Releases of providers: their numbers are not Karpenter's.
+
+use std::fmt;
+
+/// A release of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProviderVersion {
+    major: u16,
+    minor: u16,
+    patch: u16,
+}
+
+impl ProviderVersion {
+    /// A release by its three numbers.
+    pub const fn new(major: u16, minor: u16, patch: u16) -> Self {
+        Self { major, minor, patch }
+    }
+}
+
+impl fmt::Display for ProviderVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// The releases of a provider in which something is true. Older lines may have adopted it in late patch releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Releases {
+    /// The first one; `None` if it is true in the oldest that was read.
+    pub since: Option<ProviderVersion>,
+    /// The first one in which it is no longer true; `None` if it is in the newest.
+    pub until: Option<ProviderVersion>,
+}
+
+impl Releases {
+    /// Every release.
+    pub(crate) const ALL: Self = Self {
+        since: None,
+        until: None,
+    };
+
+    /// Whether it is true in this release; `None` if the release is not known and the releases do not agree.
+    pub fn has(self, release: Option<ProviderVersion>) -> Option<bool> {
+        match release {
+            Some(release) => Some(
+                self.since.is_none_or(|since| release >= since)
+                    && self.until.is_none_or(|until| release < until),
+            ),
+            None => (self == Self::ALL).then_some(true),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_release_only_what_is_true_in_all_is_certain() {
+        let some = Releases {
+            since: Some(ProviderVersion::new(1, 9, 0)),
+            until: Some(ProviderVersion::new(1, 14, 0)),
+        };
+        let at = |minor, patch| some.has(Some(ProviderVersion::new(1, minor, patch)));
+        assert_eq!(some.has(None), None);
+        assert_eq!(Releases::ALL.has(None), Some(true));
+        assert_eq!(
+            [at(8, 9), at(9, 0), at(13, 9), at(14, 0)],
+            [Some(false), Some(true), Some(true), Some(false)]
+        );
+    }
+}
