@@ -174,6 +174,44 @@ fn spoken(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<(&'stati
         .collect()
 }
 
+/// What users of a provider that runs Karpenter for them cannot do, and defaults that are not theirs.
+const NOT_THEIRS: &[&str] = &[
+    "feature gate",
+    "FEATURE_GATES",
+    "start Karpenter",
+    "Karpenter's CRD defaults",
+    "720h",
+];
+
+#[test]
+fn no_message_sends_users_of_eks_auto_mode_to_what_they_cannot_set() {
+    let examples = CATALOGUE.iter().flat_map(|rule| {
+        let page = rule.page();
+        [page.bad, page.good].map(|example| (rule, example))
+    });
+    let mut judged = 0;
+    for (rule, example) in examples {
+        if rule.is_across {
+            continue;
+        }
+        let (old, mut object) = objects(example);
+        let Some(reference) = object.pointer_mut("/spec/template/spec/nodeClassRef") else {
+            continue;
+        };
+        *reference = json!({"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"});
+        // What an object writes itself may come back in a message.
+        let written = object.to_string();
+        for finding in report(rule, old.as_ref(), &object, KarpenterVersion::NEWEST) {
+            let text = finding.to_string();
+            judged += 1;
+            for phrase in NOT_THEIRS.iter().filter(|phrase| !written.contains(**phrase)) {
+                assert!(!text.contains(phrase), "{text}");
+            }
+        }
+    }
+    assert!(judged > 100, "{judged}");
+}
+
 /// The releases for the bad and the good example of a rule.
 fn releases(rule: &Rule) -> (KarpenterVersion, KarpenterVersion) {
     let own = BY_RELEASE.iter().find(|(id, ..)| *id == rule.id.as_str());

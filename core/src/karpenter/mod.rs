@@ -47,7 +47,8 @@ pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;
 pub use operator::Operator;
 pub use provider::{
-    ClosedSet, Label, LabelValues, NodeClassKind, Provider, ProviderSettings, ProviderVersion, Releases, Unit,
+    ClosedSet, Label, LabelValues, NoRelease, NodeClassKind, PROVIDER_IDS, Provider, ProviderSettings,
+    ProviderVersion, Releases, Unit,
 };
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};

@@ -138,6 +138,17 @@ impl<'a> Selection<'a> {
         }
     }
 
+    /// The largest whole number allowed, if it is certain that none is larger.
+    pub fn most(&self) -> Option<i64> {
+        match &self.allowed {
+            Some(allowed) => {
+                let numbers: Option<Vec<i64>> = allowed.0.iter().map(|text| integer(text)).collect();
+                numbers?.into_iter().max()
+            }
+            None => self.at_most,
+        }
+    }
+
     fn only(values: WordSet<'a>) -> Self {
         Self {
             allowed: Some(values),

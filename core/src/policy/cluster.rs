@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::karpenter::{KarpenterVersion, Provider};
+use crate::karpenter::{KarpenterVersion, Provider, ProviderVersion};
 use crate::value::words;
 
 /// What is declared about the cluster. What is left out is not known.
@@ -10,6 +10,10 @@ use crate::value::words;
 pub struct DeclaredCluster {
     /// The release of Karpenter. Commands on files check for it, unless a flag names another one.
     pub karpenter: Option<KarpenterVersion>,
+    /// The provider of the machines.
+    pub provider: Option<&'static Provider>,
+    /// The release of the provider's controller.
+    pub provider_version: Option<ProviderVersion>,
     /// Karpenter's feature gates, and whether each is on.
     pub feature_gates: BTreeMap<FeatureGate, bool>,
     /// What poolgate's webhook does there.
@@ -59,6 +63,12 @@ pub enum GateState {
 }
 
 impl DeclaredCluster {
+    /// The release of this provider's controller; `None` if none is declared, or that of another provider.
+    pub fn version_of(&self, provider: &Provider) -> Option<ProviderVersion> {
+        self.provider_version
+            .filter(|_| self.provider.is_some_and(|declared| declared.id == provider.id))
+    }
+
     /// What is known of a feature gate where a pool with a node class of this group is.
     pub fn gate(&self, gate: FeatureGate, group: Option<&str>) -> GateState {
         let settings = Provider::settings_of(group);

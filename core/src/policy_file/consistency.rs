@@ -21,6 +21,7 @@ const DEFAULTS: [&str; 4] = [
 pub fn check(document: &Value, policy: &Policy, found: &mut Found) {
     check_windows(document, found);
     check_exemptions(policy, found);
+    check_provider(policy, found);
     let template = &policy.bounds.template;
     for (field, bounds) in [
         ("expireAfter", &template.expire_after),
@@ -70,6 +71,15 @@ fn check_exemptions(policy: &Policy, found: &mut Found) {
             let suggestion = "add pools or labels; for all of them, set the level under rules instead";
             found.push(&path, At::Value, wrong, Some(suggestion));
         }
+    }
+}
+
+/// A release without its provider says nothing.
+fn check_provider(policy: &Policy, found: &mut Found) {
+    if policy.cluster.provider_version.is_some() && policy.cluster.provider.is_none() {
+        let path = FieldPath::of(&["cluster", "providerVersion"]);
+        let wrong = "providerVersion without provider";
+        found.push(&path, At::Key, wrong, Some("add provider, such as aws"));
     }
 }
 

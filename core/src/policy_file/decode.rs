@@ -1,7 +1,7 @@
 //! A document that the table allows, as a policy. What cannot be read was reported before.
 
 use crate::diagnostic::{FieldPath, Origin};
-use crate::karpenter::{LabelSets, LabelValues, NodeLimitMode};
+use crate::karpenter::{LabelSets, LabelValues, NodeLimitMode, Provider};
 use crate::policy::{
     AtLimit, Bounds, BudgetBounds, DeclaredCluster, DefaultValues, DurationBounds, Enforcement, Exemption,
     FeatureGate, FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy,
@@ -106,6 +106,11 @@ fn cluster(cluster: Cursor<'_>) -> DeclaredCluster {
     let gates = cluster.at("featureGates").entries();
     DeclaredCluster {
         karpenter: cluster.at("karpenter").text().and_then(|text| text.parse().ok()),
+        provider: cluster.at("provider").text().and_then(Provider::of_id),
+        provider_version: cluster
+            .at("providerVersion")
+            .text()
+            .and_then(|text| text.parse().ok()),
         feature_gates: gates
             .filter_map(|(gate, on)| Some((FeatureGate::parse(gate)?, on.is_true())))
             .collect(),

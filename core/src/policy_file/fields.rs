@@ -1,6 +1,6 @@
 //! The table of what may be in a policy file.
 
-use crate::karpenter::NodeLimitMode;
+use crate::karpenter::{NodeLimitMode, PROVIDER_IDS};
 use crate::policy::{AtLimit, Enforcement, OverLimit, WebhookUse};
 
 use self::FieldType::{List, Map, Quantity, Switch, Text, Whole, Word};
@@ -165,6 +165,9 @@ static EXEMPTION: FieldType = object! {
 const CLUSTER: FieldType = object! {
     "karpenter": Text(&grammar::RELEASE),
         "The Karpenter release that it runs: lint and default check for it unless --karpenter-version names another.";
+    "provider": Word(PROVIDER_IDS), "The provider of the machines.";
+    "providerVersion": Text(&grammar::PROVIDER_RELEASE),
+        "The release of the provider's controller, such as 1.14.0; it needs provider.";
     "featureGates": Map(&grammar::FEATURE_GATE, &Switch), "Karpenter's feature gates: true if on, false if off.";
     "webhook": Word(WebhookUse::VALUES),
         "Whether poolgate's webhook writes defaults there (defaults) or there is none (none).";

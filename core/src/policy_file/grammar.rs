@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::diagnostic::{Suggestion, nearest};
-use crate::karpenter::KarpenterVersion;
+use crate::karpenter::{KarpenterVersion, ProviderVersion};
 use crate::policy::{FeatureGate, Glob};
 use crate::rules::{CATALOGUE, find};
 use crate::value::cron::{Schedule, crd_accepts};
@@ -96,6 +96,15 @@ pub static RELEASE: Grammar = Grammar {
         Ok(_) => Ok(()),
         Err(error) => wrong(error.to_string(), None::<String>),
     }),
+};
+
+pub static PROVIDER_RELEASE: Grammar = Grammar {
+    pattern: Some(r"^v?[0-9]+\.[0-9]+(\.[0-9]+)?$"),
+    check: Check::Is(
+        |text| text.parse::<ProviderVersion>().is_ok(),
+        "it is not a release",
+        Some("write it as 1.14.0"),
+    ),
 };
 
 pub static FEATURE_GATE: Grammar = Grammar {

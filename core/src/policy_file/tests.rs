@@ -112,6 +112,10 @@ fn what_contradicts_itself_is_a_mistake() {
         mistakes("defaults:\n  budgets:\n    - nodes: \"0\"\n      schedule: \"@daily\"\n"),
         ["5:7: duration is missing: a window needs a start and a length; add it, or leave out the other one"]
     );
+    assert_eq!(
+        mistakes("cluster: {providerVersion: 1.14.0}\n"),
+        ["3:11: providerVersion without provider; add provider, such as aws"]
+    );
     let built_in = mistakes("bounds:\n  budgets:\n    maxPercent: 5\n");
     assert_eq!(built_in.len(), 1, "{built_in:?}");
     assert!(built_in[0].starts_with("3:1: a NodePool with the built-in defaults would be denied: "));

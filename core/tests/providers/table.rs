@@ -44,7 +44,12 @@ fn read(name: &str) -> Value {
 
 /// Every provider with data.
 pub fn providers() -> Vec<Value> {
-    PROVIDERS.iter().map(|name| read(name)).collect()
+    let with_id = |id: &&str| {
+        let mut provider = read(id);
+        provider["id"] = (*id).into();
+        provider
+    };
+    PROVIDERS.iter().map(with_id).collect()
 }
 
 /// The rows of a list; none if there is no such list.
@@ -93,14 +98,19 @@ fn write_label(row: &Value, table: &mut String) {
             ("shared", Value::Bool(true)) => write!(table, ".shared()"),
             ("unit", unit) => write!(table, ".unit({})", text(unit)),
             ("closed", set) => {
-                let values: Vec<_> = rows(set, "values").iter().map(Value::to_string).collect();
                 let since = numbers(&set["since"]);
-                write!(table, ".closed(({since}), &[{}])", values.join(", "))
+                write!(table, ".closed(({since}), &[{}])", quoted(set, "values"))
             }
             other => panic!("{other:?} is a new column"),
         };
     }
     table.push_str(",\n");
+}
+
+/// The texts of a list, in quotes.
+fn quoted(value: &Value, list: &str) -> String {
+    let texts: Vec<_> = rows(value, list).iter().map(Value::to_string).collect();
+    texts.join(", ")
 }
 
 fn write_settings(settings: &Value, table: &mut String) {
@@ -112,19 +122,18 @@ fn write_settings(settings: &Value, table: &mut String) {
         let hours = text(value).strip_suffix('h').expect("hours");
         format!("Some(Duration::from_hours({hours}))")
     };
-    let gates: Vec<_> = rows(&settings["gates"], "on")
-        .iter()
-        .map(Value::to_string)
-        .collect();
     let _ = writeln!(
         table,
         "    settings: ProviderSettings {{\n        runs_karpenter: {},\n        gates_on: &[{}],\n        \
-         expire_after: {},\n        termination_grace_period: {},\n        longest_life: {},\n    }},",
+         expire_after: {},\n        termination_grace_period: {},\n        longest_life: {},\n        fewest_cpus: Some({}),\n        \
+         sizes_not_launched: &[{}],\n    }},",
         settings["flags"]["settable"],
-        gates.join(", "),
+        quoted(&settings["gates"], "on"),
         hours(&settings["expireAfter"]["default"]),
         hours(&settings["terminationGracePeriod"]["default"]),
         hours(&settings["lifetime"]["most"]),
+        settings["machines"]["fewestCpus"],
+        quoted(&settings["machines"], "withoutSizes"),
     );
 }
 
@@ -146,8 +155,8 @@ fn write_texts(texts: &[String], table: &mut String) {
 fn write_provider(provider: &Value, table: &mut String) {
     let _ = write!(
         table,
-        "    Provider {{\n    name: {},\n    group: {},\n    is_closed: {},\n    labels: &[\n",
-        provider["name"], provider["group"], provider["closed"],
+        "    Provider {{\n    id: {},\n    name: {},\n    group: {},\n    is_closed: {},\n    labels: &[\n",
+        provider["id"], provider["name"], provider["group"], provider["closed"],
     );
     let mut labels: Vec<&Value> = rows(provider, "labels").iter().collect();
     labels.sort_unstable_by_key(|row| text(&row["key"]));
@@ -168,7 +177,16 @@ fn table() -> String {
     for provider in providers() {
         write_provider(&provider, &mut table);
     }
-    table.push_str("];\n\n/// The kinds of node class of all providers.\npub(crate) static NODE_CLASSES: &[NodeClassKind] = &[\n");
+    let _ = writeln!(
+        table,
+        "];\n\n/// The words by which a policy calls them.\npub static PROVIDER_IDS: &[&str] = &[{}];",
+        PROVIDERS
+            .iter()
+            .map(|id| format!("{id:?}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    table.push_str("\n/// The kinds of node class of all providers.\npub(crate) static NODE_CLASSES: &[NodeClassKind] = &[\n");
     let others = read("others");
     for provider in providers().iter().chain(rows(&others, "providers")) {
         for kind in rows(provider, "kinds") {

@@ -10,7 +10,7 @@ use poolgate_core::value::quantity::Quantity;
 
 use super::at_limit;
 use super::clock::Clock;
-use super::subject::{Subject, unquoted};
+use super::subject::{Subject, hours, unquoted};
 use super::{unlimited, windows};
 
 /// Longest line, in columns.
@@ -169,9 +169,9 @@ fn expiry(subject: &Subject<'_>) -> Option<String> {
         return None;
     }
     let (age, whose) = match subject.pool.expire_after {
-        Field::Absent => (DEFAULT_EXPIRY.to_owned(), ", Karpenter's default"),
+        Field::Absent => default_expiry(subject),
         Field::Present("Never") | Field::Mistyped => return None,
-        Field::Present(age) => (unquoted(age), ""),
+        Field::Present(age) => (unquoted(age), String::new()),
     };
     if !expires_anyway(subject.release) {
         return Some(format!(
@@ -180,14 +180,34 @@ fn expiry(subject: &Subject<'_>) -> Option<String> {
              expireAfter: Never prevents it."
         ));
     }
+    // Where nodes have a longest life, there is no Never.
+    let longest = subject
+        .provider()
+        .and_then(|provider| provider.settings.longest_life);
+    let never = if longest.is_some() {
+        ""
+    } else {
+        " expireAfter: Never ends that."
+    };
     let before = match subject.pool.version {
         ApiVersion::V1 => "",
         ApiVersion::V1Beta1 => " (before 1.0 it does)",
     };
     Some(format!(
         "A budget of 0 does not stop expiration{before}: nodes of this pool are removed at the age of {age}{whose}, \
-         even during a freeze. expireAfter: Never ends that."
+         even during a freeze.{never}"
     ))
+}
+
+/// `expireAfter` of a pool that leaves it out, and whose default it is.
+fn default_expiry(subject: &Subject<'_>) -> (String, String) {
+    let own = subject
+        .provider()
+        .and_then(|provider| Some((provider.name, provider.settings.expire_after?)));
+    match own {
+        Some((name, age)) => (format!("{}h", hours(age)), format!(", {name}'s default")),
+        None => (DEFAULT_EXPIRY.to_owned(), ", Karpenter's default".to_owned()),
+    }
 }
 
 /// Whether a release removes expired nodes whatever budgets allow.

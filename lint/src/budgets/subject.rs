@@ -1,10 +1,13 @@
 //! A NodePool whose budgets are explained, and the words for that.
 
+use std::time::Duration;
+
 use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
-    ApiVersion, Budget, Disruption, Field, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter,
+    ApiVersion, Budget, Disruption, Field, KarpenterVersion, NodePool, Provider, ReleaseSource,
+    TargetKarpenter,
 };
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
 use poolgate_core::value::nodes::BudgetNodes;
@@ -112,6 +115,12 @@ impl<'a> Subject<'a> {
             self.release,
             KarpenterVersion::BUDGETS
         ))
+    }
+
+    /// The provider of its machines, if there is data on it.
+    pub fn provider(&self) -> Option<&'static Provider> {
+        let group = self.pool.template.node_class_group()?;
+        Provider::of_group(group)
     }
 
     /// What is known of one of Karpenter's feature gates.
@@ -223,6 +232,11 @@ impl<'a> Subject<'a> {
     pub fn consumed(&self, reason: Reason) -> u32 {
         self.in_use.as_ref().map_or(0, |in_use| in_use.consumed(reason))
     }
+}
+
+/// The whole hours of a provider's default.
+pub fn hours(length: Duration) -> u64 {
+    length.as_secs() / 3_600
 }
 
 /// How many nodes may be disrupted, as a clause.

@@ -2,9 +2,10 @@
 
 use poolgate_core::budget::{Closed, Timing, value};
 use poolgate_core::diagnostic::counted;
+use poolgate_core::karpenter::Field;
 use poolgate_core::value::nodes::BudgetNodes;
 
-use super::subject::{Subject, nodes_text, unquoted};
+use super::subject::{Subject, hours, nodes_text, unquoted};
 
 /// Most windows that are spelt out.
 const SPELT_OUT: usize = 3;
@@ -65,8 +66,19 @@ pub fn rounded(subject: &Subject<'_>) -> Option<String> {
 
 /// What drift does to pods that must not be evicted, if the drain of a node has an end.
 pub fn bounded_drain(subject: &Subject<'_>) -> Option<String> {
-    let grace = subject.pool.template.termination_grace_period.present()?;
-    let grace = unquoted(grace);
+    let grace = match subject.pool.template.termination_grace_period {
+        Field::Present(grace) => unquoted(grace),
+        Field::Mistyped => return None,
+        Field::Absent => {
+            let provider = subject.provider()?;
+            let grace = provider.settings.termination_grace_period?;
+            return Some(format!(
+                "{} ends the drain of a node after {}h if terminationGracePeriod is left out, and then deletes its pods.",
+                provider.name,
+                hours(grace)
+            ));
+        }
+    };
     let mut entries = subject.budgets.entries().iter();
     let past = if entries.any(|entry| matches!(entry.timing, Timing::Windows(_))) {
         ", and it goes on when the hours end in which it began"

@@ -60,6 +60,32 @@ fn a_declared_gate_ends_the_conditions_about_it() {
 }
 
 #[test]
+fn eks_auto_mode_has_its_own_defaults_and_no_gates() {
+    let pool = |spec: &str| {
+        format!(
+            "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {{{spec}, disruption: {{budgets: \
+             [{{nodes: \"0\"}}]}}, template: {{spec: {{nodeClassRef: {{group: eks.amazonaws.com, kind: NodeClass, name: \
+             default}}}}}}}}\n"
+        )
+    };
+    let frozen = said(&[], &pool("weight: 1"));
+    for part in [
+        "at the age of 336h, EKS Auto Mode's default, even during a freeze.",
+        "broken nodes of this pool are never repaired.",
+        "EKS Auto Mode ends the drain of a node after 24h if terminationGracePeriod is left out",
+    ] {
+        assert!(frozen.contains(part), "{part}: {frozen}");
+    }
+    let full = said(&[], &pool("replicas: 3, limits: {nodes: 3}"));
+    assert!(full.contains("Raise limits.nodes."), "{full}");
+    for text in [frozen, full] {
+        for foreign in ["gate", "Karpenter's default", "Never"] {
+            assert!(!text.contains(foreign), "{foreign}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_release_without_budgets_has_none_to_explain() {
     let v1beta1 = "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\n\
                    spec: {disruption: {budgets: [{nodes: 10%}]}}\n";

@@ -12,8 +12,9 @@ mod tables;
 
 pub use kind::NodeClassKind;
 pub use label::{ClosedSet, Label, LabelValues, Unit};
-pub use release::{ProviderVersion, Releases};
+pub use release::{NoRelease, ProviderVersion, Releases};
 pub use settings::ProviderSettings;
+pub use tables::PROVIDER_IDS;
 pub(crate) use tables::{NODE_CLASSES, NORMALIZED, PROVIDERS};
 
 use crate::value::label::{domain_of, is_within};
@@ -21,6 +22,8 @@ use crate::value::label::{domain_of, is_within};
 /// A provider of machines.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Provider {
+    /// The word by which a policy calls it, such as `aws`.
+    pub id: &'static str,
     /// The name by which messages call it, such as `AWS`.
     pub name: &'static str,
     /// The API group of its node class, which is the domain of its labels.
@@ -41,6 +44,11 @@ impl Provider {
     /// The provider whose node class has this group; `None` if there is no data on it.
     pub fn of_group(group: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.group == group)
+    }
+
+    /// The provider that a policy calls by this word.
+    pub fn of_id(id: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.id == id)
     }
 
     /// The settings of the provider whose node class has this group. Without data they are Karpenter's own.

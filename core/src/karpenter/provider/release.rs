@@ -1,6 +1,7 @@
 //! Releases of providers: their numbers are not Karpenter's.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// A release of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +15,31 @@ impl ProviderVersion {
     /// A release by its three numbers.
     pub const fn new(major: u16, minor: u16, patch: u16) -> Self {
         Self { major, minor, patch }
+    }
+}
+
+/// A text that is not a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a release is written as 1.14.0")]
+pub struct NoRelease;
+
+impl FromStr for ProviderVersion {
+    type Err = NoRelease;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.strip_prefix('v').unwrap_or(text).split('.').map(|part| {
+            // `u16` accepts a plus.
+            let digits = Some(part).filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+            digits.and_then(|part| part.parse().ok()).ok_or(NoRelease)
+        });
+        let mut next = || parts.next();
+        let major = next().ok_or(NoRelease)??;
+        let minor = next().ok_or(NoRelease)??;
+        let patch = next().unwrap_or(Ok(0))?;
+        match next() {
+            None => Ok(Self::new(major, minor, patch)),
+            Some(_) => Err(NoRelease),
+        }
     }
 }
 
@@ -54,6 +80,15 @@ impl Releases {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_release_is_two_or_three_numbers() {
+        assert_eq!("v1.14.1".parse(), Ok(ProviderVersion::new(1, 14, 1)));
+        assert_eq!("1.9".parse(), Ok(ProviderVersion::new(1, 9, 0)));
+        for wrong in ["", "1", "1.x", "1.2.3.4", "+1.9", "1.99999", "1."] {
+            assert_eq!(wrong.parse::<ProviderVersion>(), Err(NoRelease), "{wrong}");
+        }
+    }
 
     #[test]
     fn without_a_release_only_what_is_true_in_all_is_certain() {

@@ -15,6 +15,10 @@ pub struct ProviderSettings {
     pub termination_grace_period: Option<Duration>,
     /// The longest that `expireAfter` and `terminationGracePeriod` may be together.
     pub longest_life: Option<Duration>,
+    /// The fewest CPUs of a machine that it launches, if that is more than one.
+    pub fewest_cpus: Option<i64>,
+    /// The sizes of machines that it does not launch, such as `nano`.
+    pub sizes_not_launched: &'static [&'static str],
 }
 
 impl ProviderSettings {
@@ -25,6 +29,8 @@ impl ProviderSettings {
         expire_after: None,
         termination_grace_period: None,
         longest_life: None,
+        fewest_cpus: None,
+        sizes_not_launched: &[],
     };
 
     /// Whether a feature gate is on although nobody sets it.

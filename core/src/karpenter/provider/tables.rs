@@ -12,6 +12,7 @@ use super::{NodeClassKind, Provider, ProviderSettings};
 /// Every provider with data.
 pub(crate) static PROVIDERS: &[Provider] = &[
     Provider {
+    id: "aws",
     name: "AWS",
     group: "karpenter.k8s.aws",
     is_closed: true,
@@ -294,6 +295,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types_date: "2026-08-24",
     },
     Provider {
+    id: "eks-auto",
     name: "EKS Auto Mode",
     group: "eks.amazonaws.com",
     is_closed: false,
@@ -331,16 +333,19 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     ],
     settings: ProviderSettings {
         runs_karpenter: false,
-        gates_on: &["StaticCapacity"],
+        gates_on: &["NodeRepair", "StaticCapacity"],
         expire_after: Some(Duration::from_hours(336)),
         termination_grace_period: Some(Duration::from_hours(24)),
         longest_life: Some(Duration::from_hours(504)),
+        fewest_cpus: Some(2),
+        sizes_not_launched: &["nano", "micro", "small"],
     },
     instance_types: &[
     ],
     instance_types_date: "",
     },
     Provider {
+    id: "azure",
     name: "Azure",
     group: "karpenter.azure.com",
     is_closed: true,
@@ -383,6 +388,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types_date: "",
     },
     Provider {
+    id: "kwok",
     name: "kwok",
     group: "karpenter.kwok.sh",
     is_closed: true,
@@ -398,6 +404,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types_date: "",
     },
     Provider {
+    id: "gcp",
     name: "Google Cloud",
     group: "karpenter.k8s.gcp",
     is_closed: true,
@@ -440,6 +447,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types_date: "",
     },
     Provider {
+    id: "alibabacloud",
     name: "Alibaba Cloud",
     group: "karpenter.k8s.alibabacloud",
     is_closed: true,
@@ -465,6 +473,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types_date: "",
     },
     Provider {
+    id: "hetzner",
     name: "Hetzner",
     group: "karpenter.hetzner.cloud",
     is_closed: false,
@@ -478,6 +487,9 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types_date: "",
     },
 ];
+
+/// The words by which a policy calls them.
+pub static PROVIDER_IDS: &[&str] = &["aws", "eks-auto", "azure", "kwok", "gcp", "alibabacloud", "hetzner"];
 
 /// The kinds of node class of all providers.
 pub(crate) static NODE_CLASSES: &[NodeClassKind] = &[

@@ -1,14 +1,16 @@
 //! Bounds on how long nodes live and drain.
 
+use std::time::Duration;
+
 use crate::diagnostic::{ErrorType, FieldPath};
-use crate::karpenter::{ApiVersion, Field, NodePool};
+use crate::karpenter::{ApiVersion, Field, NodePool, Provider, ProviderSettings};
 use crate::policy::{DurationBounds, TemplateBounds};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 
 /// The default of Karpenter's CRD for `expireAfter`.
-const DEFAULT_EXPIRY: &str = "720h";
+const DEFAULT_EXPIRY: Duration = Duration::from_hours(720);
 
 /// The value for no end.
 const NEVER: &str = "Never";
@@ -17,11 +19,15 @@ pub static EXPIRE_AFTER: Rule = rule!("policy-expire-after", Error, [Poolgate]);
 pub static TERMINATION_GRACE_PERIOD: Rule = rule!("policy-termination-grace-period", Error, [Poolgate]);
 
 pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findings<'_>) {
+    let provider = pool.template.node_class_group().and_then(Provider::of_group);
+    let own = |setting: fn(&ProviderSettings) -> Option<Duration>| {
+        provider.and_then(|provider| Some((provider.name, setting(&provider.settings)?)))
+    };
     check_duration(
         &EXPIRE_AFTER,
         || NodePool::expire_after_path(pool.version),
         pool.expire_after,
-        Some(DEFAULT_EXPIRY),
+        Some(own(|settings| settings.expire_after).unwrap_or(("Karpenter's CRD", DEFAULT_EXPIRY))),
         &bounds.expire_after,
         findings,
     );
@@ -29,30 +35,35 @@ pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findin
         let path = || pool.template.owner.path("terminationGracePeriod");
         let grace = pool.template.termination_grace_period;
         let bounds = &bounds.termination_grace_period;
-        check_duration(&TERMINATION_GRACE_PERIOD, path, grace, None, bounds, findings);
+        let otherwise = own(|settings| settings.termination_grace_period);
+        check_duration(
+            &TERMINATION_GRACE_PERIOD,
+            path,
+            grace,
+            otherwise,
+            bounds,
+            findings,
+        );
     }
 }
 
-/// Checks one field. `otherwise` is the value of an absent field; `None` means no end.
+/// Checks one field. `otherwise` is the value of an absent field, and who sets it; `None` means no end.
 fn check_duration(
     rule: &'static Rule,
     path: impl FnOnce() -> FieldPath,
     found: Field<&str>,
-    otherwise: Option<&str>,
+    otherwise: Option<(&str, Duration)>,
     bounds: &DurationBounds,
     findings: &mut Findings<'_>,
 ) {
-    let text = match found {
+    let duration = match found {
         Field::Mistyped => return,
-        Field::Absent => otherwise.unwrap_or(NEVER),
-        Field::Present(text) => text,
-    };
-    let duration = if text == NEVER {
-        None
-    } else if let Ok(duration) = GoDuration::parse(text) {
-        Some(duration)
-    } else {
-        return;
+        Field::Absent => otherwise.map(|(_, length)| GoDuration::from(length)),
+        Field::Present(NEVER) => None,
+        Field::Present(text) => match GoDuration::parse(text) {
+            Ok(duration) => Some(duration),
+            Err(_) => return,
+        },
     };
     let over = bounds
         .max
@@ -69,8 +80,9 @@ fn check_duration(
     };
     let reason = match (found.present(), otherwise) {
         (Some(_), _) => format!("the policy allows {word} {}", bound.text),
-        (None, Some(otherwise)) => format!(
-            "Karpenter's CRD defaults it to {otherwise}, and the policy allows {word} {}",
+        (None, Some((who, length))) => format!(
+            "{who} defaults it to {}h, and the policy allows {word} {}",
+            length.as_secs() / 3_600,
             bound.text
         ),
         (None, None) => format!(
@@ -93,6 +105,10 @@ mod tests {
     use crate::rules::policy::testing::{duration, errors};
 
     fn denied(expire_after: Option<&str>, grace: Option<&str>) -> Vec<String> {
+        denied_of("karpenter.kwok.sh", expire_after, grace)
+    }
+
+    fn denied_of(group: &str, expire_after: Option<&str>, grace: Option<&str>) -> Vec<String> {
         let bounds = DurationBounds {
             min: Some(duration("24h")),
             max: Some(duration("336h")),
@@ -106,7 +122,10 @@ mod tests {
             template,
             ..Bounds::default()
         };
-        let spec = json!({"expireAfter": expire_after, "terminationGracePeriod": grace});
+        let reference = json!({"group": group, "kind": "NodeClass", "name": "default"});
+        let spec = json!({
+            "nodeClassRef": reference, "expireAfter": expire_after, "terminationGracePeriod": grace,
+        });
         errors(bounds, &json!({"spec": {"template": {"spec": spec}}}))
     }
 
@@ -119,6 +138,13 @@ mod tests {
             assert_eq!(denied(Some(wrong), Some("24h")).len(), 1, "{wrong}");
             assert_eq!(denied(Some("24h"), Some(wrong)).len(), 1, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_missing_field_counts_as_its_provider_has_it() {
+        let denied = denied_of("eks.amazonaws.com", None, None).into_iter();
+        let bounds: Vec<_> = denied.filter(|line| line.contains("[policy-")).collect();
+        assert_eq!(bounds, [""; 0], "336h and 24h");
     }
 
     #[test]

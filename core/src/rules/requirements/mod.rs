@@ -3,7 +3,9 @@
 //! First each entry is checked by itself. The valid ones are then combined by label, with the labels of the
 //! template, because that is how Karpenter reads it. An entry of which a part cannot be read is left out of that.
 
+pub mod auto_mode;
 pub mod capacity_type;
+pub mod closed_set;
 pub mod conflicts;
 pub mod count;
 pub mod custom_labels;
@@ -27,7 +29,7 @@ use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, quoted};
 use crate::karpenter::{
-    EnumValues, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
+    EnumValues, LabelKind, Operator, Provider, Requirement, Template, TemplateOwner, canonical_label,
 };
 use crate::value::label::label_value;
 
@@ -36,17 +38,22 @@ use crate::value::label::label_value;
 pub struct Scope<'a> {
     /// The template that has the list, and labels, which also become requirements.
     pub template: &'a Template<'a>,
-    /// The API group of the node class, which shows the provider.
+    /// The API group of the node class, which shows the provider; without one, that of the provider that the policy declares.
     pub group: Option<&'a str>,
+    /// The provider, if there is data on it.
+    pub provider: Option<&'static Provider>,
     /// What the verdict depends on besides the object.
     pub context: Context<'a>,
 }
 
 impl<'a> Scope<'a> {
     fn new(template: &'a Template<'a>, context: Context<'a>) -> Self {
+        let declared = || Some(context.policy.cluster.provider?.group);
+        let group = template.node_class_group().or_else(declared);
         Self {
             template,
-            group: template.node_class_group(),
+            group,
+            provider: group.and_then(Provider::of_group),
             context,
         }
     }
@@ -130,6 +137,7 @@ fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findi
         if conflicts::check(&group, scope, findings) {
             min_values_together::check(&group, scope, findings);
             repeated::warn_of_entries(&group, scope, findings);
+            auto_mode::check(&group, scope, findings);
             custom_labels::check(&group, scope, findings);
         }
     }
@@ -202,7 +210,8 @@ fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'
         repeated::warn_of_values(entry, scope, findings);
     }
     ignored_values::check(entry, scope, findings);
-    misspelt_values::check(entry, scope, findings)
+    closed_set::check(entry, scope, findings)
+        .unwrap_or_else(|| misspelt_values::check(entry, scope, findings))
         && does_not_exist::check(entry, scope, findings)
         && operators::check_kind(entry, scope, findings)
         && ranges::check(entry, scope, findings)

@@ -94,6 +94,13 @@ impl GoDuration {
     }
 }
 
+impl From<Duration> for GoDuration {
+    /// The same length, or the longest that there is.
+    fn from(length: Duration) -> Self {
+        Self(i64::try_from(length.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
 /// Parses one number with its unit: the nanoseconds, and the rest of the text. Consumes at least one character.
 fn term(text: &str) -> Result<(u64, &str), GoDurationError> {
     let missing_number = || GoDurationError::MissingNumber { rest: excerpt(text) };

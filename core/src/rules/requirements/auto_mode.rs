@@ -1,0 +1,97 @@
+//! Machines that the provider does not launch: on EKS Auto Mode those of one CPU, and the smallest sizes.
+
+use super::Scope;
+use super::groups::{Group, Source};
+use crate::diagnostic::ErrorType;
+use crate::karpenter::{INSTANCE_TYPE_LABEL, Selection};
+use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
+
+pub static EKS_AUTO_MODE_SIZE: Rule = rule!("eks-auto-mode-size", Warning, [Silent], Reported);
+
+/// Reports requirements of one label that leave only machines which the provider does not launch.
+pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let (Some(provider), Some(entry)) = (scope.provider, group.entries().next()) else {
+        return;
+    };
+    let settings = &provider.settings;
+    let Some(fewest) = settings.fewest_cpus else {
+        return;
+    };
+    let is_small = |size: &str| settings.sizes_not_launched.contains(&size);
+    let left = || Selection::all(group.sources.iter().map(Source::selection));
+    let is_unsupported = match entry.key.strip_prefix(provider.group) {
+        Some("/instance-cpu") => left().most().is_some_and(|most| most < fewest),
+        Some("/instance-size") => leaves_only(group, &left(), is_small),
+        _ if entry.key == INSTANCE_TYPE_LABEL => leaves_only(group, &left(), |name| {
+            name.split_once('.').is_some_and(|(_, size)| is_small(size))
+        }),
+        _ => false,
+    };
+    if is_unsupported {
+        let reason = format!(
+            "{} launches no machines of less than {fewest} CPUs, and none of the sizes {}, so the pool launches nothing",
+            provider.name,
+            settings.sizes_not_launched.join(", ")
+        );
+        findings
+            .report(
+                &EKS_AUTO_MODE_SIZE,
+                scope.entry(entry.index),
+                ErrorType::showing(entry.to_string()),
+                reason,
+            )
+            .suggest("allow larger ones");
+    }
+}
+
+/// Whether values are listed, and all that are left are of this kind.
+fn leaves_only(group: &Group<'_>, left: &Selection<'_>, is_of_kind: impl Fn(&str) -> bool) -> bool {
+    let listed = group.entries().flat_map(|entry| entry.values.iter());
+    !left.is_open()
+        && listed
+            .filter(|value| left.has(value))
+            .all(|value| is_of_kind(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::requirements::testing::{requirements_of, warnings};
+
+    fn warned(group: &str, list: &Value) -> bool {
+        let warned = warnings(&requirements_of(group, list));
+        warned.iter().any(|line| line.ends_with("[eks-auto-mode-size]"))
+    }
+
+    #[test]
+    fn a_pool_that_leaves_only_machines_that_auto_mode_does_not_launch_gets_a_warning() {
+        let auto = "eks.amazonaws.com";
+        let one = |key: &str, operator: &str, values: &[&str]| json!([{"key": key, "operator": operator, "values": values}]);
+        let (cpu, size) = (
+            "eks.amazonaws.com/instance-cpu",
+            "eks.amazonaws.com/instance-size",
+        );
+        let name = "node.kubernetes.io/instance-type";
+        for list in [
+            one(cpu, "In", &["1"]),
+            one(cpu, "Lt", &["2"]),
+            one(size, "In", &["nano", "small"]),
+            one(name, "In", &["t3.micro", "t4g.small"]),
+        ] {
+            assert!(warned(auto, &list), "{list}");
+        }
+        for list in [
+            one(cpu, "In", &["1", "2"]),
+            one(cpu, "Gt", &["1"]),
+            one(size, "In", &["small", "medium"]),
+            one(size, "NotIn", &["large"]),
+            one(name, "In", &["t3.micro", "m5.large"]),
+        ] {
+            assert!(!warned(auto, &list), "{list}");
+        }
+        let other = one("karpenter.k8s.aws/instance-cpu", "In", &["1"]);
+        assert!(!warned("karpenter.k8s.aws", &other));
+    }
+}

@@ -1,0 +1,219 @@
+//! Labels of which a provider checks the values: Karpenter compares a list with the values that the provider registered
+//! (`WellKnownValuesForRequirements` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
+
+use super::{Entry, Scope, min_values, so_others};
+use crate::diagnostic::Severity;
+use crate::karpenter::{
+    CAPACITY_TYPE_LABEL, ClosedSet, EnumValues, KarpenterVersion, LabelValues, Operator, Provider,
+    ProviderVersion,
+};
+use crate::rules::findings::Findings;
+use crate::rules::origins::by_runtime;
+use crate::rules::rule::Rule;
+
+pub static REQUIREMENT_CLOSED_SET: Rule = rule!("requirement-closed-set", Warning, [Runtime, Silent], Read);
+
+/// Reports values that the provider does not accept. Returns whether enough are left, or `None` if there is nothing to
+/// report, so that the values may still be wrong in another way.
+pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> Option<bool> {
+    if entry.operator != Operator::In || entry.label.is_some() {
+        return None;
+    }
+    let provider = scope.provider?;
+    let label = provider.label(entry.key)?;
+    let set = label.closed?;
+    // Every release has `true` and `false` alone, so another check denies the others whatever the release.
+    if label.values == LabelValues::Boolean && set.values.len() == 2 {
+        return None;
+    }
+    let checked = Checked::by(set, provider, scope)?;
+    let unknown = |value: &&str| !set.values.contains(value);
+    let good = entry.values.iter().filter(|value| !unknown(value)).count();
+    let mut wrong = entry
+        .values
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| unknown(value));
+    let (position, value) = wrong.next()?;
+    // Words that Karpenter itself does not know have a rule of their own.
+    if entry.key == CAPACITY_TYPE_LABEL && !scope.words(EnumValues::CapacityType).contains(value) {
+        return None;
+    }
+    let others = so_others(wrong.map(|(_, value)| *value));
+    let who = provider.name;
+    let is_short = |least| good > 0 && min_values::is_more_than(least, good);
+    if let Some(least) = entry.min_values.filter(|least| is_short(*least)) {
+        let reason = format!(
+            "{}only {good} of the listed values exist on {who} ({}), so the pool is not ready and launches nothing",
+            checked.since(who),
+            set.values.join(", "),
+        );
+        findings
+            .report(
+                &REQUIREMENT_CLOSED_SET,
+                min_values::path(entry.index, scope),
+                least,
+                reason,
+            )
+            .suggest("lower it, or list values that exist")
+            .severity(checked.severity())
+            .origin(by_runtime(scope.template.owner));
+        return Some(!checked.is_certain());
+    }
+    let reason = if good == 0 {
+        format!(
+            "{}{who} has no such value of this label{others}, so the pool is not ready and launches nothing",
+            checked.since(who)
+        )
+    } else {
+        format!("{who} has no such value of this label{others}, so only the others count")
+    };
+    let finding = findings.unsupported(
+        &REQUIREMENT_CLOSED_SET,
+        entry.value_path(position, scope),
+        value,
+        set.values,
+        reason,
+    );
+    if good == 0 {
+        finding
+            .severity(checked.severity())
+            .origin(by_runtime(scope.template.owner));
+        return Some(!checked.is_certain());
+    }
+    finding.severity(Severity::Info);
+    Some(true)
+}
+
+/// Whether the provider of a pool checks the values of a label.
+#[derive(Debug, Clone, Copy)]
+enum Checked {
+    /// It does.
+    Yes,
+    /// Its releases do from this one on, and it is not known which one runs.
+    From(ProviderVersion),
+}
+
+impl Checked {
+    /// Whether the provider checks a set; `None` if it is certain that it does not.
+    fn by(set: ClosedSet, provider: &Provider, scope: &Scope<'_>) -> Option<Self> {
+        // Karpenter's own check is as old as that of capacity types.
+        if !scope
+            .context
+            .release
+            .has(KarpenterVersion::CAPACITY_TYPES_CHECKED)
+        {
+            return None;
+        }
+        let declared = scope.context.policy.cluster.version_of(provider);
+        match (set.since, declared) {
+            (None, _) => Some(Self::Yes),
+            (Some(since), None) => Some(Self::From(since)),
+            (Some(since), Some(release)) => (release >= since).then_some(Self::Yes),
+        }
+    }
+
+    const fn is_certain(self) -> bool {
+        matches!(self, Self::Yes)
+    }
+
+    const fn severity(self) -> Severity {
+        match self {
+            Self::Yes => Severity::Error,
+            Self::From(_) => Severity::Warning,
+        }
+    }
+
+    /// The condition, as the beginning of a clause; empty if there is none.
+    fn since(self, provider: &str) -> String {
+        match self {
+            Self::Yes => String::new(),
+            Self::From(release) => format!("from the release {release} of the provider for {provider} on, "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{Provider, ProviderVersion};
+    use crate::policy::DeclaredCluster;
+    use crate::rules::requirements::testing::requirements_of;
+    use crate::rules::testing::findings_in;
+
+    const AZURE: &str = "karpenter.azure.com";
+
+    /// The findings of this rule in a pool on Azure, of which this release may be declared.
+    fn found(release: Option<ProviderVersion>, key: &str, values: &Value, least: Option<u8>) -> Vec<String> {
+        let cluster = DeclaredCluster {
+            provider: Provider::of_group(AZURE),
+            provider_version: release,
+            ..DeclaredCluster::default()
+        };
+        let mut entry = json!({"key": key, "operator": "In", "values": values});
+        if let Some(least) = least {
+            entry["minValues"] = json!(least);
+        }
+        let found = findings_in(cluster, &requirements_of(AZURE, &json!([entry]))).into_iter();
+        found
+            .filter(|line| line.ends_with("[requirement-closed-set]"))
+            .collect()
+    }
+
+    const SCOPE: &str = "karpenter.azure.com/placement-scope";
+
+    #[test]
+    fn a_list_without_a_known_value_is_denied_where_the_release_checks_it() {
+        let zone = json!(["zone"]);
+        let denied = "spec.template.spec.requirements[0].values[0]: Unsupported value: \"zone\": supported values: \
+                      \"regional\", \"zonal\": ";
+        let effect = "Azure has no such value of this label, so the pool is not ready and launches nothing";
+        let checked = found(Some(ProviderVersion::new(1, 13, 1)), SCOPE, &zone, None);
+        assert_eq!(checked.len(), 1);
+        assert!(
+            checked[0].starts_with(&format!("{denied}{effect}")),
+            "{checked:?}"
+        );
+        let unknown = found(None, SCOPE, &zone, None);
+        assert!(
+            unknown[0].starts_with(&format!(
+                "{denied}from the release 1.12.1 of the provider for Azure on, {effect}"
+            )),
+            "{unknown:?}"
+        );
+        assert_eq!(
+            found(Some(ProviderVersion::new(1, 12, 0)), SCOPE, &zone, None),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn too_few_known_values_are_denied_and_a_wrong_one_beside_them_is_a_note() {
+        let release = Some(ProviderVersion::new(1, 14, 0));
+        let few = found(release, SCOPE, &json!(["zonal", "zone"]), Some(2));
+        assert!(
+            few[0].contains("minValues: Invalid value: 2: only 1 of the listed values exist on Azure"),
+            "{few:?}"
+        );
+        let beside = found(release, SCOPE, &json!(["zonal", "zone"]), None);
+        assert!(beside[0].contains("so only the others count"), "{beside:?}");
+        assert_eq!(
+            found(release, SCOPE, &json!(["zonal", "regional"]), Some(2)),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn a_capacity_type_of_karpenter_that_the_provider_lacks_is_one_too() {
+        let release = Some(ProviderVersion::new(1, 14, 0));
+        let key = "karpenter.sh/capacity-type";
+        assert_eq!(found(release, key, &json!(["reserved"]), None).len(), 1);
+        assert_eq!(
+            found(release, key, &json!(["Spot"]), None),
+            [""; 0],
+            "another rule reports it"
+        );
+        assert_eq!(found(release, key, &json!(["spot"]), None), [""; 0]);
+    }
+}
