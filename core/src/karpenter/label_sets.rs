@@ -304,9 +304,12 @@ mod tests {
 
     #[test]
     fn a_label_that_many_use_is_no_foreign_one_because_one_provider_knows_it() {
-        let calico = "projectcalico.org/ds-ready";
-        assert!(kind(calico, Some("karpenter.k8s.gcp")).is_well_known());
-        assert_eq!(kind(calico, AWS), LabelKind::Custom);
+        for key in ["projectcalico.org/ds-ready", "cloud.google.com/gke-accelerator"] {
+            assert!(kind(key, Some("karpenter.k8s.gcp")).is_well_known(), "{key}");
+            assert_eq!(kind(key, AWS), LabelKind::Custom, "{key}");
+        }
+        let zone_id = kind("topology.k8s.gcp/zone-id", AWS);
+        assert!(matches!(zone_id, LabelKind::Foreign(owner) if owner.name == "Google Cloud"));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Provider {
     }
 
     /// The settings of the provider whose node class has this group. Without data they are Karpenter's own.
-    pub fn settings_of(group: Option<&str>) -> &'static ProviderSettings {
+    pub(crate) fn settings_of(group: Option<&str>) -> &'static ProviderSettings {
         group
             .and_then(Self::of_group)
             .map_or(&ProviderSettings::KARPENTER, |provider| &provider.settings)
