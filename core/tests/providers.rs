@@ -1,7 +1,9 @@
-//! Makes the table of what providers know (`core/src/karpenter/provider/tables.rs`) from `core/providers`.
+//! Makes the table of what providers know (`core/src/karpenter/provider/tables.rs`) from `core/providers`, and compares
+//! each row of that with what the providers' Go modules register (`core/tests/data/providers.jsonl`).
 
 #![cfg(test)]
 
 mod providers {
-    pub mod table;
+    mod record;
+    mod table;
 }

@@ -101,7 +101,7 @@ impl LabelSets {
             return kind;
         }
         // A provider may register labels of any domain.
-        if group.is_some_and(|group| Provider::of_group(group).is_none()) {
+        if group.is_some() && own.is_none_or(|own| own.has_namesake) {
             return LabelKind::Unlisted;
         }
         let is_providers = match group {
@@ -282,6 +282,8 @@ mod tests {
             ("cloud.google.com/gke-accelerator", "karpenter.example.com"),
             ("topology.k8s.alicloud/zone-id", "karpenter.k8s.alicloud"),
             ("karpenter.k8s.tke/instance-cpu", "karpenter.k8s.tke"),
+            ("karpenter.hetzner.cloud/location", "karpenter.hetzner.cloud"),
+            ("hetzner.example.com/rack", "karpenter.hetzner.cloud"),
             ("example.com/team", "karpenter.example.com"),
         ] {
             assert_eq!(kind(key, Some(group)), LabelKind::Unlisted, "{key}");

@@ -155,8 +155,13 @@ fn write_texts(texts: &[String], table: &mut String) {
 fn write_provider(provider: &Value, table: &mut String) {
     let _ = write!(
         table,
-        "    Provider {{\n    id: {},\n    name: {},\n    group: {},\n    is_closed: {},\n    labels: &[\n",
-        provider["id"], provider["name"], provider["group"], provider["closed"],
+        "    Provider {{\n    id: {},\n    name: {},\n    group: {},\n    is_closed: {},\n    has_namesake: {},\n    \
+         labels: &[\n",
+        provider["id"],
+        provider["name"],
+        provider["group"],
+        provider["closed"],
+        !provider["namesake"].is_null(),
     );
     let mut labels: Vec<&Value> = rows(provider, "labels").iter().collect();
     labels.sort_unstable_by_key(|row| text(&row["key"]));

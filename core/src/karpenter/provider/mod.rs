@@ -30,6 +30,9 @@ pub struct Provider {
     pub group: &'static str,
     /// Whether it rejects every label of its domain that it does not know.
     pub is_closed: bool,
+    /// Whether another provider has the same group and kind of node class, so that a label that is not listed may be
+    /// that one's.
+    pub has_namesake: bool,
     /// Its labels in any domain, and those of Kubernetes about which it says more, sorted by key.
     pub labels: &'static [Label],
     /// What its users can set, and its own defaults.

@@ -16,6 +16,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     name: "AWS",
     group: "karpenter.k8s.aws",
     is_closed: true,
+    has_namesake: false,
     labels: &[
         label("karpenter.k8s.aws/capacity-reservation-id", Text).since(1, 3, 0),
         label("karpenter.k8s.aws/capacity-reservation-interruptible", Boolean).since(1, 10, 0),
@@ -299,6 +300,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     name: "EKS Auto Mode",
     group: "eks.amazonaws.com",
     is_closed: false,
+    has_namesake: false,
     labels: &[
         label("eks.amazonaws.com/capacity-reservation-id", Text),
         label("eks.amazonaws.com/capacity-reservation-interruptible", Boolean),
@@ -349,6 +351,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     name: "Azure",
     group: "karpenter.azure.com",
     is_closed: true,
+    has_namesake: false,
     labels: &[
         label("karpenter.azure.com/placement-scope", Text).closed((1, 12, 1), &["regional", "zonal"]).everywhere_since(1, 12, 0).since(1, 12, 0),
         label("karpenter.azure.com/sku-accelerator", Text).until(1, 4, 0),
@@ -392,6 +395,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     name: "kwok",
     group: "karpenter.kwok.sh",
     is_closed: true,
+    has_namesake: false,
     labels: &[
         label("karpenter.kwok.sh/instance-cpu", Any).everywhere(),
         label("karpenter.kwok.sh/instance-family", Text).everywhere(),
@@ -408,6 +412,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     name: "Google Cloud",
     group: "karpenter.k8s.gcp",
     is_closed: true,
+    has_namesake: false,
     labels: &[
         label("addon.gke.io/node-local-dns-ds-ready", Any).since(0, 2, 0),
         label("cloud.google.com/gke-accelerator", Any).since(0, 4, 0),
@@ -451,6 +456,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     name: "Alibaba Cloud",
     group: "karpenter.k8s.alibabacloud",
     is_closed: true,
+    has_namesake: false,
     labels: &[
         label("karpenter.k8s.alibabacloud/instance-category", Text).everywhere(),
         label("karpenter.k8s.alibabacloud/instance-cpu", Number).everywhere(),
@@ -477,9 +483,10 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     name: "Hetzner",
     group: "karpenter.hetzner.cloud",
     is_closed: false,
+    has_namesake: true,
     labels: &[
-        label("karpenter.hetzner.cloud/cpu-type", Text).everywhere(),
-        label("karpenter.hetzner.cloud/server-family", Text).everywhere(),
+        label("karpenter.hetzner.cloud/cpu-type", Text),
+        label("karpenter.hetzner.cloud/server-family", Text),
     ],
     settings: ProviderSettings::KARPENTER,
     instance_types: &[

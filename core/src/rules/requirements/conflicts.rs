@@ -115,7 +115,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::karpenter::CAPACITY_TYPE_LABEL;
-    use crate::rules::requirements::testing::{errors, requirements, warnings};
+    use crate::rules::requirements::testing::{errors, requirements, requirements_of, warnings};
 
     const CPU: &str = "karpenter.kwok.sh/instance-cpu";
 
@@ -140,6 +140,36 @@ mod tests {
                  never launches a node; remove one, or allow a common value [requirement-contradiction]"
             ]
         );
+    }
+
+    #[test]
+    fn a_zone_contradicts_the_name_that_the_providers_volumes_have_for_it() {
+        for (group, name) in [
+            ("karpenter.k8s.aws", "topology.ebs.csi.aws.com/zone"),
+            ("eks.amazonaws.com", "topology.ebs.csi.aws.com/zone"),
+            ("karpenter.azure.com", "topology.disk.csi.azure.com/zone"),
+            ("karpenter.k8s.gcp", "topology.gke.io/zone"),
+            (
+                "karpenter.k8s.alibabacloud",
+                "topology.diskplugin.csi.alibabacloud.com/zone",
+            ),
+            ("karpenter.hetzner.cloud", "csi.hetzner.cloud/location"),
+        ] {
+            let zones = |other: &str| {
+                errors(&requirements_of(
+                    group,
+                    &json!([
+                        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a-1a"]},
+                        {"key": name, "operator": "In", "values": ["a-1a", other]},
+                        {"key": name, "operator": "NotIn", "values": [other]},
+                    ]),
+                ))
+            };
+            assert_eq!(zones("a-1b"), [""; 0], "{name}");
+            let denied = zones("a-1a");
+            assert_eq!(denied.len(), 1, "{denied:?}");
+            assert!(denied[0].ends_with("[requirement-contradiction]"), "{denied:?}");
+        }
     }
 
     #[test]

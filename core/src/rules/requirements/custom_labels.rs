@@ -56,14 +56,23 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_providers_get_no_warning() {
-        let object = requirements_of(
-            "karpenter.k8s.gcp",
-            &json!([
-                {"key": "karpenter.k8s.gcp/instance-family", "operator": "Exists"},
-                {"key": "topology.kubernetes.io/zone", "operator": "Exists"},
-            ]),
-        );
-        assert_eq!(warnings(&object), [""; 0]);
+    fn labels_that_a_providers_instance_types_carry_get_no_random_number() {
+        for (group, key) in [
+            ("karpenter.k8s.gcp", "karpenter.k8s.gcp/instance-family"),
+            ("karpenter.k8s.gcp", "topology.kubernetes.io/zone"),
+            ("karpenter.k8s.gcp", "topology.k8s.gcp/zone-id"),
+            ("karpenter.k8s.gcp", "cloud.google.com/gke-accelerator"),
+            ("karpenter.k8s.gcp", "topology.gke.io/zone"),
+            ("karpenter.k8s.alibabacloud", "topology.k8s.alicloud/zone-id"),
+            ("karpenter.k8s.alibabacloud", "topology.k8s.alibabacloud/zone-id"),
+            ("karpenter.k8s.aws", "topology.ebs.csi.aws.com/zone"),
+            ("karpenter.azure.com", "kubernetes.azure.com/os-sku"),
+            ("karpenter.azure.com", "karpenter.azure.com/sku-storage-ultra-ssd"),
+            ("karpenter.hetzner.cloud", "karpenter.hetzner.cloud/location"),
+            ("karpenter.k8s.tke", "example.com/team"),
+        ] {
+            let object = requirements_of(group, &json!([{"key": key, "operator": "Exists"}]));
+            assert_eq!(warnings(&object), [""; 0], "{key}");
+        }
     }
 }

@@ -79,10 +79,26 @@ mod tests {
                  want with operator NotIn [requirement-absent]"
             ]
         );
-        assert_eq!(
-            without("topology.kubernetes.io/region", "karpenter.k8s.aws").len(),
-            1
-        );
+    }
+
+    #[test]
+    fn what_all_releases_of_a_provider_give_every_type_cannot_be_absent() {
+        for (key, group) in [
+            ("topology.kubernetes.io/region", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-category", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-generation", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-hypervisor", "karpenter.k8s.aws"),
+            // The releases without these labels reject them.
+            ("karpenter.k8s.aws/instance-capability-flex", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-tenancy", "karpenter.k8s.aws"),
+            ("eks.amazonaws.com/instance-cpu", "eks.amazonaws.com"),
+            ("karpenter.azure.com/sku-name", "karpenter.azure.com"),
+            ("karpenter.azure.com/sku-storage-ultra-ssd", "karpenter.azure.com"),
+            ("karpenter.k8s.gcp/instance-memory", "karpenter.k8s.gcp"),
+        ] {
+            let denied = without(key, group);
+            assert_eq!(denied.len(), 1, "{key}: {denied:?}");
+        }
     }
 
     #[test]
@@ -94,6 +110,16 @@ mod tests {
             ("karpenter.k8s.aws/instance-gpu-count", "karpenter.k8s.aws"),
             ("karpenter.k8s.aws/instance-accelerator-name", "karpenter.k8s.aws"),
             ("karpenter.k8s.aws/instance-local-nvme", "karpenter.k8s.aws"),
+            ("karpenter.k8s.aws/instance-cpu-manufacturer", "karpenter.k8s.aws"),
+            (
+                "karpenter.azure.com/sku-networking-accelerated",
+                "karpenter.azure.com",
+            ),
+            ("karpenter.azure.com/sku-gpu-name", "karpenter.azure.com"),
+            ("kubernetes.azure.com/mode", "karpenter.azure.com"),
+            ("kubernetes.azure.com/fips_enabled", "karpenter.azure.com"),
+            ("karpenter.k8s.gcp/instance-family", "karpenter.k8s.gcp"),
+            ("karpenter.hetzner.cloud/cpu-type", "karpenter.hetzner.cloud"),
             ("karpenter.k8s.aws/instance-cpu", "eks.amazonaws.com"),
             ("karpenter.example.com/instance-cpu", "karpenter.example.com"),
             ("example.com/team", "karpenter.kwok.sh"),

@@ -228,6 +228,13 @@ mod tests {
         );
         let aws = "karpenter.k8s.aws";
         assert_eq!(of("karpenter.k8s.aws/instance-hypervisor", aws), [""; 0]);
+        let azure = "karpenter.azure.com";
+        assert_eq!(
+            of("topology.kubernetes.io/zone", azure),
+            [""; 0],
+            "machines without a zone"
+        );
+        assert_eq!(of("topology.disk.csi.azure.com/zone", azure), [""; 0]);
         assert_eq!(of("example.com/team", aws), [""; 0]);
     }
 

@@ -16,6 +16,9 @@ pub fn requirements_of(group: &str, list: &Value) -> Value {
     let kind = match group {
         "karpenter.k8s.aws" => "EC2NodeClass",
         "karpenter.azure.com" => "AKSNodeClass",
+        "karpenter.k8s.gcp" => "GCENodeClass",
+        "karpenter.k8s.alibabacloud" => "ECSNodeClass",
+        "karpenter.hetzner.cloud" => "HCloudNodeClass",
         "karpenter.kwok.sh" => "KWOKNodeClass",
         _ => "NodeClass",
     };

@@ -1,0 +1,3 @@
+module poolgate.dev/provider-record
+
+go 1.26
