@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use kube::api::ListParams;
-use poolgate_core::karpenter::{Installed, KarpenterVersion, NODEPOOL_DEFINITION};
+use poolgate_core::karpenter::{Installed, KarpenterVersion, NODEPOOL_DEFINITION, Provider, ProviderVersion};
 use poolgate_core::policy::FeatureGate;
 use serde_json::Value;
 
 use super::facts::Read;
 use super::look::Look;
-use crate::cluster::objects::DEFINITIONS;
+use crate::cluster::objects::{DEFINITIONS, NODE_POOLS};
 
 /// Where Deployments of all namespaces are.
 const DEPLOYMENTS: &str = "/apis/apps/v1/deployments";
@@ -25,6 +25,10 @@ const RELEASE: &str = "app.kubernetes.io/version";
 #[derive(Debug)]
 pub struct DeclaredFacts {
     karpenter: Read<Option<KarpenterVersion>>,
+    /// The provider of all NodePools, if they have the same and there is data on it.
+    provider: Read<Option<&'static Provider>>,
+    /// The release that Karpenter's Deployment names: the provider's.
+    running: Option<ProviderVersion>,
     gates: Read<BTreeMap<FeatureGate, bool>>,
     /// Whether poolgate's mutating webhook is registered.
     webhook: Read<bool>,
@@ -33,8 +37,9 @@ pub struct DeclaredFacts {
 impl DeclaredFacts {
     /// Reads them.
     pub async fn read(look: &Look<'_>) -> Self {
-        let (definition, deployments, webhooks) = tokio::join!(
+        let (definition, pools, deployments, webhooks) = tokio::join!(
             look.get::<Value>(DEFINITIONS, NODEPOOL_DEFINITION),
+            look.list::<Value>(NODE_POOLS, ListParams::default()),
             look.list::<Value>(DEPLOYMENTS, ListParams::default().labels(KARPENTER)),
             look.webhooks(),
         );
@@ -43,9 +48,12 @@ impl DeclaredFacts {
             installed.transpose().map_err(|error| error.to_string())
         });
         let running = deployments.as_ref().ok().and_then(|all| release(all));
+        let karpenter = running.and_then(|text| text.parse().ok());
         Self {
             karpenter: installed
-                .map(|installed| installed.map(|installed| named(installed.release(), running))),
+                .map(|installed| installed.map(|installed| named(installed.release(), karpenter))),
+            provider: pools.map(|pools| provider(&pools)),
+            running: running.and_then(|text| text.parse().ok()),
             gates: deployments.map(|all| gates(&all)),
             webhook: webhooks.map(|all| all.iter().any(is_mutating)),
         }
@@ -56,6 +64,7 @@ impl DeclaredFacts {
         let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
         [
             part("NodePool definition", self.karpenter.as_ref().err()),
+            part("NodePools", self.provider.as_ref().err()),
             part("Karpenter's Deployment", self.gates.as_ref().err()),
             part("webhook configurations", self.webhook.as_ref().err()),
         ]
@@ -69,6 +78,13 @@ impl DeclaredFacts {
         let mut yaml = "cluster:\n".to_owned();
         if let Ok(Some(release)) = &self.karpenter {
             let _ = writeln!(yaml, "  karpenter: {release}");
+        }
+        if let Ok(Some(provider)) = self.provider {
+            let _ = writeln!(yaml, "  provider: {}", provider.id);
+            let running = self.running.filter(|_| provider.settings.runs_karpenter);
+            if let Some(running) = running {
+                let _ = writeln!(yaml, "  providerVersion: {running}");
+            }
         }
         for (number, (gate, on)) in self.gates.iter().flatten().enumerate() {
             let head = if number == 0 { "  featureGates:\n" } else { "" };
@@ -94,11 +110,25 @@ fn named(defined: KarpenterVersion, running: Option<KarpenterVersion>) -> Karpen
         .unwrap_or(defined)
 }
 
-fn release(deployments: &[Value]) -> Option<KarpenterVersion> {
+/// The one provider of these pools.
+fn provider(pools: &[Value]) -> Option<&'static Provider> {
+    let of = |pool: &Value| {
+        let group = pool.pointer("/spec/template/spec/nodeClassRef/group")?;
+        Provider::of_group(group.as_str()?)
+    };
+    let mut providers = pools.iter().map(of);
+    let first = providers.next()??;
+    providers
+        .all(|other| other.is_some_and(|other| other.id == first.id))
+        .then_some(first)
+}
+
+/// The release that Karpenter's Deployment names.
+fn release(deployments: &[Value]) -> Option<&str> {
     let mut labels = deployments
         .iter()
         .filter_map(|one| one.pointer("/metadata/labels"));
-    labels.find_map(|labels| labels.get(RELEASE)?.as_str()?.parse().ok())
+    labels.find_map(|labels| labels.get(RELEASE)?.as_str())
 }
 
 /// The feature gates that findings depend on, as Karpenter's Deployment sets them. Read without Kubernetes' own types: those
@@ -146,15 +176,20 @@ mod tests {
         });
         let deployments = [deployment];
         let defined = KarpenterVersion::new(1, 14, 0);
+        let running = release(&deployments);
+        let pool = json!({"spec": {"template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.aws"}}}}});
+        let pools = [pool.clone(), pool];
         let facts = DeclaredFacts {
-            karpenter: Ok(Some(named(defined, release(&deployments)))),
+            karpenter: Ok(Some(named(defined, running.and_then(|text| text.parse().ok())))),
+            provider: Ok(provider(&pools)),
+            running: running.and_then(|text| text.parse().ok()),
             gates: Ok(gates(&deployments)),
             webhook: Ok(true),
         };
         let yaml = facts.yaml();
         assert_eq!(
             yaml,
-            "cluster:\n  karpenter: 1.14.2\n  featureGates:\n    NodeRepair: true\n    StaticCapacity: false\n  webhook: defaults\n"
+            "cluster:\n  karpenter: 1.14.2\n  provider: aws\n  providerVersion: 1.14.2\n  featureGates:\n    NodeRepair: true\n    StaticCapacity: false\n  webhook: defaults\n"
         );
         let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{yaml}");
         let policy = poolgate_core::policy_file::parse(&policy)
@@ -169,9 +204,26 @@ mod tests {
     }
 
     #[test]
+    fn the_provider_is_named_only_if_all_pools_have_the_same() {
+        let of = |groups: &[&str]| {
+            let pools: Vec<Value> = groups
+                .iter()
+                .map(|group| json!({"spec": {"template": {"spec": {"nodeClassRef": {"group": group}}}}}))
+                .collect();
+            provider(&pools).map(|provider| provider.id)
+        };
+        assert_eq!(of(&["karpenter.azure.com", "karpenter.azure.com"]), Some("azure"));
+        assert_eq!(of(&["karpenter.k8s.aws", "eks.amazonaws.com"]), None);
+        assert_eq!(of(&["karpenter.k8s.aws", "karpenter.example.com"]), None);
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
     fn what_is_not_known_is_left_out() {
         let facts = DeclaredFacts {
             karpenter: Err("forbidden".into()),
+            provider: Ok(None),
+            running: None,
             gates: Ok(BTreeMap::new()),
             webhook: Ok(false),
         };

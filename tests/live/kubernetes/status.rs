@@ -343,11 +343,21 @@ fn the_facts_of_a_cluster_are_written_as_the_policy_declares_them() {
         "spec": {"selector": {"matchLabels": {"app": "karpenter"}}, "template": pod},
     });
     client.create("/apis/apps/v1/namespaces/default/deployments", &deployment);
+    let pool = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general"},
+        "spec": {"template": {"spec": {
+            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+            "requirements": [],
+        }}},
+    });
+    client.create("/apis/karpenter.sh/v1/nodepools", &pool);
     let kubeconfig = plane.kubeconfig().to_str().expect("a path");
     let written = program::run(&["status", "--write-facts", "--kubeconfig", kubeconfig], "");
     assert_eq!(written.status.code(), Some(0), "{written:?}");
     assert_eq!(
         written.stdout,
-        "cluster:\n  karpenter: 1.15.3\n  featureGates:\n    NodeRepair: true\n    StaticCapacity: false\n  webhook: none\n"
+        "cluster:\n  karpenter: 1.15.3\n  provider: aws\n  providerVersion: 1.15.3\n  featureGates:\n    NodeRepair: true\n    StaticCapacity: false\n  webhook: none\n"
     );
 }
