@@ -81,7 +81,7 @@ impl LabelSets {
         }
         let domain = domain_of(key);
         let own = group.and_then(Provider::of_group);
-        if let Some(label) = own.and_then(|provider| provider.label(key)) {
+        if let Some(label) = own.and_then(|provider| provider.accepted_label(key)) {
             return LabelKind::WellKnown(label.values);
         }
         if let Some(restricted) = self
@@ -124,7 +124,7 @@ fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<Labe
     match (own, group) {
         (Some(own), _) if own.group != owner.group => Some(LabelKind::Foreign(owner)),
         (None, Some(_)) => Some(LabelKind::Unlisted),
-        _ => Some(match owner.label(key) {
+        _ => Some(match owner.accepted_label(key) {
             Some(label) => LabelKind::WellKnown(label.values),
             None if owner.is_closed => LabelKind::Unknown {
                 domain: owner.group,
@@ -215,6 +215,8 @@ mod tests {
                 Some("node.kubernetes.io/instance-type"),
             ),
             ("karpenter.k8s.aws/instance-chipset", None),
+            // Gone since 0.33.
+            ("karpenter.k8s.aws/instance-pods", None),
         ] {
             assert_eq!(kind(written, AWS), unknown(domain, meant), "{written}");
         }
@@ -304,9 +306,12 @@ mod tests {
 
     #[test]
     fn a_label_that_many_use_is_no_foreign_one_because_one_provider_knows_it() {
-        let calico = "projectcalico.org/ds-ready";
-        assert!(kind(calico, Some("karpenter.k8s.gcp")).is_well_known());
-        assert_eq!(kind(calico, AWS), LabelKind::Custom);
+        for key in ["projectcalico.org/ds-ready", "cloud.google.com/gke-accelerator"] {
+            assert!(kind(key, Some("karpenter.k8s.gcp")).is_well_known(), "{key}");
+            assert_eq!(kind(key, AWS), LabelKind::Custom, "{key}");
+        }
+        let zone_id = kind("topology.k8s.gcp/zone-id", AWS);
+        assert!(matches!(zone_id, LabelKind::Foreign(owner) if owner.name == "Google Cloud"));
     }
 
     #[test]

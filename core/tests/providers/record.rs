@@ -141,7 +141,8 @@ fn a_label_of_every_type_gets_a_value_unconditionally_or_from_the_types_name() {
             let key = text(&row["key"]);
             let is_everywhere = |says: &Value| {
                 let carried = &says["carried"][key];
-                carried == "all" || carried == "named" && row["source"].is_string()
+                // Whether all names have the usual parts can be seen only where they are listed.
+                carried == "all" || carried == "named" && provider["instanceTypes"].is_object()
             };
             let said = match &row["everywhere"] {
                 Value::Null => continue,

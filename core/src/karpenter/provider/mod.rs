@@ -87,9 +87,18 @@ impl Provider {
         everywhere.has(release).unwrap_or(is_as_old)
     }
 
-    /// The names of its labels in this domain.
+    /// A label that the newest release accepts. Where the domain is open, those of older ones are accepted, too.
+    pub(crate) fn accepted_label(&self, key: &str) -> Option<&'static Label> {
+        let label = self.label(key)?;
+        let is_gone = label.releases.until.is_some() && self.is_closed && self.owns(domain_of(key));
+        (!is_gone).then_some(label)
+    }
+
+    /// The names of the labels of its newest release in this domain.
     pub(crate) fn names_in<'a>(&'a self, domain: &'a str) -> impl Iterator<Item = &'a str> {
-        names_in(domain, self.labels.iter().map(|label| label.key))
+        let labels = self.labels.iter();
+        let present = labels.filter(|label| label.releases.until.is_none());
+        names_in(domain, present.map(|label| label.key))
     }
 }
 

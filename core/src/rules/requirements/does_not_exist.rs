@@ -119,6 +119,10 @@ mod tests {
             ("kubernetes.azure.com/mode", "karpenter.azure.com"),
             ("kubernetes.azure.com/fips_enabled", "karpenter.azure.com"),
             ("karpenter.k8s.gcp/instance-family", "karpenter.k8s.gcp"),
+            (
+                "karpenter.k8s.alibabacloud/instance-category",
+                "karpenter.k8s.alibabacloud",
+            ),
             ("karpenter.hetzner.cloud/cpu-type", "karpenter.hetzner.cloud"),
             ("karpenter.k8s.aws/instance-cpu", "eks.amazonaws.com"),
             ("karpenter.example.com/instance-cpu", "karpenter.example.com"),

@@ -21,12 +21,10 @@ var external = map[string]string{
 	"k8s.io/api/core/v1.LabelTopologyZone":             "topology.kubernetes.io/zone",
 	"k8s.io/api/core/v1.LabelTopologyRegion":           "topology.kubernetes.io/region",
 	"k8s.io/api/core/v1.LabelWindowsBuild":             "node.kubernetes.io/windows-build",
-	"karpenter/pkg/apis.Group":                         "karpenter.sh",
 	"karpenter/pkg/apis/v1.CapacityTypeLabelKey":       "karpenter.sh/capacity-type",
 	"karpenter/pkg/apis/v1beta1.CapacityTypeLabelKey":  "karpenter.sh/capacity-type",
 	"karpenter/pkg/apis/v1.CapacityTypeOnDemand":       "on-demand",
 	"karpenter/pkg/apis/v1.CapacityTypeSpot":           "spot",
-	"karpenter/pkg/apis/v1.CapacityTypeReserved":       "reserved",
 	"aws-sdk-go-v2/service/ec2/types.TenancyDedicated": "dedicated",
 	"aws-sdk-go-v2/service/ec2/types.TenancyDefault":   "default",
 }
