@@ -48,7 +48,7 @@ pub use nodepool::NodePool;
 pub use operator::Operator;
 pub use provider::{
     ClosedSet, Label, LabelValues, NoRelease, NodeClassKind, PROVIDER_IDS, Provider, ProviderSettings,
-    ProviderVersion, Releases, Unit,
+    ProviderVersion, Releases, Unit, ZoneForm,
 };
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};

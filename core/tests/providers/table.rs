@@ -18,7 +18,7 @@ use super::LabelValues::{Any, Boolean, Number, Text};
 use super::Unit::{GB, MHz, Mbps, MiB};
 use super::kind::{shared, sole};
 use super::label::label;
-use super::{NodeClassKind, Provider, ProviderSettings};
+use super::{NodeClassKind, Provider, ProviderSettings, ZoneForm};
 ";
 
 /// The providers with data, in the order in which a label's owner is looked for; `others.json` has the kinds of the rest.
@@ -97,6 +97,7 @@ fn write_label(row: &Value, table: &mut String) {
             ("mayBeEmpty", Value::Bool(true)) => write!(table, ".may_be_empty()"),
             ("shared", Value::Bool(true)) => write!(table, ".shared()"),
             ("unit", unit) => write!(table, ".unit({})", text(unit)),
+            ("smallest", smallest) => write!(table, ".smallest({})", smallest["value"]),
             ("closed", set) => {
                 let since = numbers(&set["since"]);
                 write!(table, ".closed(({since}), &[{}])", quoted(set, "values"))
@@ -169,6 +170,11 @@ fn write_provider(provider: &Value, table: &mut String) {
         write_label(row, table);
     }
     table.push_str("    ],\n");
+    match provider["zones"]["form"].as_str() {
+        Some(form) => writeln!(table, "    zones: Some(ZoneForm::{form}),"),
+        None => writeln!(table, "    zones: None,"),
+    }
+    .expect("a text takes everything");
     write_settings(&provider["settings"], table);
     table.push_str("    instance_types: &[\n");
     write_texts(&instance_types(provider), table);

@@ -62,6 +62,8 @@ pub struct Label {
     pub is_shared: bool,
     /// What its numbers count; `None` if pieces, or not known.
     pub unit: Option<Unit>,
+    /// The smallest of its numbers, if that is known.
+    pub smallest: Option<i64>,
     /// The values that it may have, if the provider checks them.
     pub closed: Option<ClosedSet>,
 }
@@ -76,6 +78,7 @@ pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
         may_be_empty: false,
         is_shared: false,
         unit: None,
+        smallest: None,
         closed: None,
     }
 }
@@ -117,6 +120,11 @@ impl Label {
 
     pub(super) const fn unit(mut self, unit: Unit) -> Self {
         self.unit = Some(unit);
+        self
+    }
+
+    pub(super) const fn smallest(mut self, number: i64) -> Self {
+        self.smallest = Some(number);
         self
     }
 

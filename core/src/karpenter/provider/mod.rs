@@ -6,6 +6,7 @@ mod kind;
 mod label;
 mod release;
 mod settings;
+mod zone_form;
 // Laid out by its generator: one label is one line.
 #[rustfmt::skip]
 mod tables;
@@ -16,6 +17,7 @@ pub use release::{NoRelease, ProviderVersion, Releases};
 pub use settings::ProviderSettings;
 pub use tables::PROVIDER_IDS;
 pub(crate) use tables::{NODE_CLASSES, NORMALIZED, PROVIDERS};
+pub use zone_form::ZoneForm;
 
 use crate::value::label::{domain_of, is_within};
 
@@ -35,6 +37,8 @@ pub struct Provider {
     pub has_namesake: bool,
     /// Its labels in any domain, and those of Kubernetes about which it says more, sorted by key.
     pub labels: &'static [Label],
+    /// How it writes zones; `None` if that is not known.
+    pub zones: Option<ZoneForm>,
     /// What its users can set, and its own defaults.
     pub settings: ProviderSettings,
     /// The names of its instance types, sorted; empty if no list is known.

@@ -7,7 +7,7 @@ use super::LabelValues::{Any, Boolean, Number, Text};
 use super::Unit::{GB, MHz, Mbps, MiB};
 use super::kind::{shared, sole};
 use super::label::label;
-use super::{NodeClassKind, Provider, ProviderSettings};
+use super::{NodeClassKind, Provider, ProviderSettings, ZoneForm};
 
 /// Every provider with data.
 pub(crate) static PROVIDERS: &[Provider] = &[
@@ -35,11 +35,11 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.k8s.aws/instance-generation", Number).everywhere(),
         label("karpenter.k8s.aws/instance-gpu-count", Number),
         label("karpenter.k8s.aws/instance-gpu-manufacturer", Text),
-        label("karpenter.k8s.aws/instance-gpu-memory", Number).unit(MiB),
+        label("karpenter.k8s.aws/instance-gpu-memory", Number).smallest(2861).unit(MiB),
         label("karpenter.k8s.aws/instance-gpu-name", Any),
         label("karpenter.k8s.aws/instance-hypervisor", Text).everywhere().may_be_empty(),
         label("karpenter.k8s.aws/instance-local-nvme", Number).unit(GB),
-        label("karpenter.k8s.aws/instance-memory", Number).everywhere().unit(MiB),
+        label("karpenter.k8s.aws/instance-memory", Number).everywhere().smallest(512).unit(MiB),
         label("karpenter.k8s.aws/instance-network-bandwidth", Number).unit(Mbps),
         label("karpenter.k8s.aws/instance-pods", Number).until(0, 33, 0),
         label("karpenter.k8s.aws/instance-size", Text).everywhere(),
@@ -50,6 +50,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.aws/zone-id", Text).since(0, 36, 3),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    zones: Some(ZoneForm::Aws),
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
         "a1.2xlarge", "a1.4xlarge", "a1.large", "a1.medium", "a1.metal", "a1.xlarge", "c1.medium",
@@ -320,11 +321,11 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("eks.amazonaws.com/instance-generation", Number),
         label("eks.amazonaws.com/instance-gpu-count", Number),
         label("eks.amazonaws.com/instance-gpu-manufacturer", Text),
-        label("eks.amazonaws.com/instance-gpu-memory", Number).unit(MiB),
+        label("eks.amazonaws.com/instance-gpu-memory", Number).smallest(2861).unit(MiB),
         label("eks.amazonaws.com/instance-gpu-name", Any),
         label("eks.amazonaws.com/instance-hypervisor", Text),
         label("eks.amazonaws.com/instance-local-nvme", Number),
-        label("eks.amazonaws.com/instance-memory", Number).everywhere().unit(MiB),
+        label("eks.amazonaws.com/instance-memory", Number).everywhere().smallest(512).unit(MiB),
         label("eks.amazonaws.com/instance-network-bandwidth", Number).unit(Mbps),
         label("eks.amazonaws.com/instance-size", Text).everywhere(),
         label("eks.amazonaws.com/instance-tenancy", Text),
@@ -333,6 +334,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.aws/zone-id", Text),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    zones: Some(ZoneForm::Aws),
     settings: ProviderSettings {
         runs_karpenter: false,
         gates_on: &["NodeRepair", "StaticCapacity"],
@@ -363,7 +365,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.azure.com/sku-gpu-manufacturer", Text).closed((1, 12, 1), &["amd", "nvidia"]),
         label("karpenter.azure.com/sku-gpu-name", Any),
         label("karpenter.azure.com/sku-isolated-size", Boolean).until(0, 4, 0),
-        label("karpenter.azure.com/sku-memory", Number).everywhere().unit(MiB),
+        label("karpenter.azure.com/sku-memory", Number).everywhere().smallest(512).unit(MiB),
         label("karpenter.azure.com/sku-name", Text).everywhere(),
         label("karpenter.azure.com/sku-networking-accelerated", Boolean).closed((1, 12, 1), &["false", "true"]).everywhere_since(1, 5, 0),
         label("karpenter.azure.com/sku-series", Text).everywhere_since(1, 6, 6).since(1, 6, 6),
@@ -381,10 +383,11 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("kubernetes.azure.com/priority", Text).closed((1, 12, 1), &["regular", "spot"]).everywhere_since(1, 12, 0).since(1, 12, 0),
         label("kubernetes.azure.com/scalesetpriority", Text).closed((1, 12, 1), &["regular", "spot"]).everywhere_since(1, 7, 0).since(1, 7, 0),
         label("kubernetes.azure.com/sku-cpu", Number).everywhere_since(1, 6, 5).since(1, 6, 5),
-        label("kubernetes.azure.com/sku-memory", Number).everywhere_since(1, 6, 5).since(1, 6, 5).unit(MiB),
+        label("kubernetes.azure.com/sku-memory", Number).everywhere_since(1, 6, 5).since(1, 6, 5).smallest(512).unit(MiB),
         label("topology.kubernetes.io/region", Text).everywhere(),
         label("topology.kubernetes.io/zone", Text).everywhere().may_be_empty(),
     ],
+    zones: Some(ZoneForm::Azure),
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
     ],
@@ -402,6 +405,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.kwok.sh/instance-memory", Any).everywhere(),
         label("karpenter.kwok.sh/instance-size", Any).everywhere(),
     ],
+    zones: None,
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
     ],
@@ -437,7 +441,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.k8s.gcp/instance-gpu-manufacturer", Text),
         label("karpenter.k8s.gcp/instance-gpu-memory", Any),
         label("karpenter.k8s.gcp/instance-gpu-name", Text),
-        label("karpenter.k8s.gcp/instance-memory", Number).everywhere().unit(MiB),
+        label("karpenter.k8s.gcp/instance-memory", Number).everywhere().smallest(614).unit(MiB),
         label("karpenter.k8s.gcp/instance-shape", Text).since(0, 2, 0),
         label("karpenter.k8s.gcp/instance-size", Any),
         label("node.kubernetes.io/kube-proxy-ds-ready", Any).shared().since(0, 2, 0).until(0, 5, 0),
@@ -446,6 +450,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.gcp/zone-id", Text),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    zones: Some(ZoneForm::Google),
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
     ],
@@ -473,6 +478,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.alicloud/zone-id", Text).until(0, 1, 0),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    zones: None,
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
     ],
@@ -488,6 +494,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.hetzner.cloud/cpu-type", Text),
         label("karpenter.hetzner.cloud/server-family", Text),
     ],
+    zones: None,
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
     ],
