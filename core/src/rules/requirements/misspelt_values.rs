@@ -1,6 +1,7 @@
 //! Values that no node has, because they are written as in other systems or belong to another label.
 
 mod aws;
+mod zones;
 
 use super::{Entry, Scope, does_not_exist, so_others};
 use crate::diagnostic::{Suggestion, nearest};
@@ -78,7 +79,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     }
     let values = entry.values.iter().enumerate();
     let slips: Vec<(usize, Slip)> = values
-        .filter_map(|(position, value)| Some((position, slip(entry, value, scope.group)?)))
+        .filter_map(|(position, value)| Some((position, slip(entry, value, scope)?)))
         .collect();
     let Some((position, first)) = slips.first() else {
         return true;
@@ -111,7 +112,8 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
 }
 
 /// Why no node has this value.
-fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
+fn slip(entry: &Entry<'_>, value: &str, scope: &Scope<'_>) -> Option<Slip> {
+    let group = scope.group;
     let certain = |reason, likely| Slip {
         reason,
         likely,
@@ -143,14 +145,15 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
             Some(format!("the label {domain}/instance-family")),
         ));
     }
-    aws::slip(
-        entry.key,
-        value,
-        group.filter(|group| aws::GROUPS.contains(group))?,
-    )
-    .map(|(reason, likely)| Slip {
+    let on_aws = || {
+        let group = group.filter(|group| aws::GROUPS.contains(group))?;
+        let (reason, likely) = aws::slip(entry.key, value, group)?;
+        Some((reason, Some(likely)))
+    };
+    let (reason, likely) = zones::slip(entry.key, value, scope).or_else(on_aws)?;
+    Some(Slip {
         reason,
-        likely: Some(likely),
+        likely,
         is_certain: false,
     })
 }

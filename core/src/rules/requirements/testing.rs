@@ -19,6 +19,7 @@ pub fn requirements_of(group: &str, list: &Value) -> Value {
         "karpenter.k8s.gcp" => "GCENodeClass",
         "karpenter.k8s.alibabacloud" => "ECSNodeClass",
         "karpenter.hetzner.cloud" => "HCloudNodeClass",
+        "karpenter-ibm.sh" => "IBMNodeClass",
         "karpenter.kwok.sh" => "KWOKNodeClass",
         _ => "NodeClass",
     };

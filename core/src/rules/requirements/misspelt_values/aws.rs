@@ -1,5 +1,5 @@
-//! Values that no node on AWS has: they belong to another label, or have capitals. Zones and sizes of other providers cannot be
-//! told apart.
+//! Values that no node on AWS has: they belong to another label, or have capitals. Types and sizes of other providers
+//! cannot be told apart.
 
 use crate::karpenter::{INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL};
 
@@ -25,10 +25,6 @@ pub fn slip(key: &str, value: &str, group: &str) -> Option<(&'static str, String
             "a type is a family and a size, as in m5.large, so it matches nothing",
             format!("the label {group}/instance-family"),
         )),
-        _ if key == ZONE_LABEL && is_region(value) => Some((
-            "this is a region, and a zone ends in a letter, so it matches nothing",
-            format!("{value}a, or the label {REGION_LABEL}"),
-        )),
         "instance-family" if domain == group && value.contains('.') => Some((
             "this is an instance type, and its family is the part before the dot, so it matches nothing",
             format!("the label {INSTANCE_TYPE_LABEL}"),
@@ -43,20 +39,6 @@ fn is_size(value: &str) -> bool {
     SIZES.contains(&value)
         || value.starts_with("metal-")
         || times.is_some_and(|times| times.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// Whether a text is written like `us-east-1`.
-fn is_region(value: &str) -> bool {
-    let Some((area, number)) = value.rsplit_once('-') else {
-        return false;
-    };
-    let is_number =
-        !number.is_empty() && number.len() <= 2 && number.bytes().all(|byte| byte.is_ascii_digit());
-    let mut words = area.split('-');
-    let is_area = words.next().is_some_and(|country| country.len() == 2) && words.clone().count() > 0;
-    is_number
-        && is_area
-        && words.all(|word| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
 #[cfg(test)]
@@ -87,26 +69,12 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_regions_are_distinguished_from_types_and_zones() {
+    fn sizes_are_distinguished_from_types() {
         for size in ["nano", "large", "xlarge", "24xlarge", "metal", "metal-24xl"] {
             assert!(is_size(size), "{size}");
         }
         for other in ["t3.nano", "axlarge", "Standard_D4s_v5", ""] {
             assert!(!is_size(other), "{other}");
-        }
-        for region in ["us-east-1", "us-gov-west-1", "ap-southeast-12", "eu-isoe-west-1"] {
-            assert!(is_region(region), "{region}");
-        }
-        for other in [
-            "us-east-1a",
-            "us-west-2-lax-1a",
-            "use1-az1",
-            "zone-1",
-            "us-1",
-            "us-east-",
-            "",
-        ] {
-            assert!(!is_region(other), "{other}");
         }
     }
 }
