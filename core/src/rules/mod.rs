@@ -142,6 +142,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::conflicts::REQUIREMENT_CONTRADICTION,
     &requirements::conflicts::REQUIREMENT_CONTRADICTION_CUSTOM,
     &requirements::conflicts::REQUIREMENT_CONTRADICTION_DRIFT,
+    &requirements::zone_region::REQUIREMENT_ZONE_REGION,
     &requirements::custom_labels::REQUIREMENT_RANDOM_LABEL,
     &labels::LABELS_COUNT,
     &labels::LABEL_KEY,

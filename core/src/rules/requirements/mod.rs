@@ -24,6 +24,7 @@ pub mod restricted;
 #[cfg(test)]
 pub mod testing;
 pub mod values;
+pub mod zone_region;
 
 use super::context::Context;
 use super::findings::Findings;
@@ -133,6 +134,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 /// Checks entries and labels together. In a NodeClaim, Karpenter has already combined them.
 fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let labels = check_labels(scope, findings);
+    zone_region::check(entries, &labels, scope, findings);
     for group in groups::Group::all(entries, &labels) {
         if conflicts::check(&group, scope, findings) {
             min_values_together::check(&group, scope, findings);
