@@ -133,6 +133,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::misspelt_values::REQUIREMENT_NO_VALUE,
     &requirements::misspelt_values::REQUIREMENT_VALUE_SLIP,
     &requirements::ranges::REQUIREMENT_BOUND,
+    &requirements::units::REQUIREMENT_UNIT,
     &requirements::min_values::REQUIREMENT_MIN_VALUES,
     &requirements::min_values::REQUIREMENT_MIN_VALUES_DISTINCT,
     &requirements::min_values::REQUIREMENT_MIN_VALUES_CUSTOM,

@@ -23,6 +23,7 @@ pub mod repeated;
 pub mod restricted;
 #[cfg(test)]
 pub mod testing;
+pub mod units;
 pub mod values;
 pub mod zone_region;
 
@@ -171,6 +172,7 @@ fn check_label<'a>(written: &'a str, value: &'a str, scope: &Scope<'a>, findings
         values: vec![value],
         min_values: None,
     };
+    units::check(&entry, scope, findings);
     misspelt_values::check(&entry, scope, findings) && capacity_type::check(&entry, scope, findings)
 }
 
@@ -212,6 +214,7 @@ fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'
         repeated::warn_of_values(entry, scope, findings);
     }
     ignored_values::check(entry, scope, findings);
+    units::check(entry, scope, findings);
     closed_set::check(entry, scope, findings)
         .unwrap_or_else(|| misspelt_values::check(entry, scope, findings))
         && does_not_exist::check(entry, scope, findings)
