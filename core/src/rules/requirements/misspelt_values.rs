@@ -11,6 +11,7 @@ use crate::karpenter::{
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
+use crate::value::label::domain_of;
 
 /// Common names of architectures in lower case, with the names in Kubernetes.
 const ARCHITECTURES: &[(&str, &str)] = &[
@@ -145,6 +146,13 @@ fn slip(entry: &Entry<'_>, value: &str, scope: &Scope<'_>) -> Option<Slip> {
             Some(format!("the label {domain}/instance-family")),
         ));
     }
+    if entry.kind == LabelKind::WellKnown(LabelValues::Boolean) && !["true", "false"].contains(&value) {
+        return Some(Slip {
+            reason: "the values of this label are true and false, so it matches nothing",
+            likely: truth(value).map(|truth| truth.to_string()),
+            is_certain: is_closed(entry.key, scope),
+        });
+    }
     let on_aws = || {
         let group = group.filter(|group| aws::GROUPS.contains(group))?;
         let (reason, likely) = aws::slip(entry.key, value, group)?;
@@ -156,6 +164,25 @@ fn slip(entry: &Entry<'_>, value: &str, scope: &Scope<'_>) -> Option<Slip> {
         likely,
         is_certain: false,
     })
+}
+
+/// What a word for yes or no means.
+fn truth(word: &str) -> Option<bool> {
+    let is_one_of = |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other));
+    if is_one_of(&["true", "yes", "y", "on", "t", "1", "enabled", "supported"]) {
+        Some(true)
+    } else if is_one_of(&["false", "no", "n", "off", "f", "0", "disabled", "unsupported"]) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Whether only the provider itself sets the label: a release that does not know it rejects it.
+fn is_closed(key: &str, scope: &Scope<'_>) -> bool {
+    scope
+        .provider
+        .is_some_and(|provider| provider.is_closed && provider.owns(domain_of(key)))
 }
 
 /// Whether some instance types of the provider carry the label with an empty value.
@@ -201,6 +228,64 @@ mod tests {
                  karpenter.k8s.aws/instance-family? [requirement-no-value]"
             ]
         );
+    }
+
+    #[test]
+    fn a_label_that_says_yes_or_no_has_the_values_true_and_false() {
+        let of = |group: &str, key: &str, values: &[&str]| {
+            let list = json!([{"key": key, "operator": "In", "values": values}]);
+            let object = requirements_of(group, &list);
+            [errors(&object), warnings(&object)]
+        };
+        let (aws, azure) = ("karpenter.k8s.aws", "karpenter.azure.com");
+        let flex = "karpenter.k8s.aws/instance-capability-flex";
+        let denied = "spec.template.spec.requirements[0].values[0]: Invalid value: \"yes\": the values of this label are \
+                      true and false, so it matches nothing; did you mean true? [requirement-no-value]";
+        assert_eq!(of(aws, flex, &["yes"]), [vec![denied.to_owned()], vec![]]);
+        for (group, key, value, likely) in [
+            (
+                aws,
+                "karpenter.k8s.aws/instance-encryption-in-transit-supported",
+                "True",
+                "true",
+            ),
+            (
+                azure,
+                "karpenter.azure.com/sku-storage-premium-capable",
+                "off",
+                "false",
+            ),
+            (
+                azure,
+                "karpenter.azure.com/sku-networking-accelerated",
+                "TRUE",
+                "true",
+            ),
+        ] {
+            let [denied, _] = of(group, key, &[value]);
+            assert!(
+                denied[0].ends_with(&format!("did you mean {likely}? [requirement-no-value]")),
+                "{denied:?}"
+            );
+        }
+        let [denied, _] = of(aws, flex, &["maybe"]);
+        assert!(
+            denied[0].ends_with("so it matches nothing [requirement-no-value]"),
+            "{denied:?}"
+        );
+        let [denied, warned] = of(aws, flex, &["false", "True"]);
+        assert_eq!((denied.len(), warned.len()), (0, 1), "{denied:?} {warned:?}");
+        // Auto Mode is not public, and others can set labels in an open domain.
+        for (group, key) in [
+            ("eks.amazonaws.com", "eks.amazonaws.com/instance-capability-flex"),
+            (azure, "kubernetes.azure.com/fips_enabled"),
+        ] {
+            let [denied, warned] = of(group, key, &["yes"]);
+            assert_eq!((denied.len(), warned.len()), (0, 1), "{denied:?} {warned:?}");
+        }
+        for value in ["true", "false"] {
+            assert_eq!(of(aws, flex, &[value]), [vec![], Vec::<String>::new()]);
+        }
     }
 
     #[test]
