@@ -50,6 +50,7 @@ pub use provider::{
     ClosedSet, Label, LabelValues, NoRelease, NodeClassKind, PROVIDER_IDS, Provider, ProviderSettings,
     ProviderVersion, Releases, Unit, ZoneForm,
 };
+pub(crate) use provider::{Cut, Named, Naming, Part};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};

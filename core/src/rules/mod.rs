@@ -144,6 +144,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::conflicts::REQUIREMENT_CONTRADICTION_CUSTOM,
     &requirements::conflicts::REQUIREMENT_CONTRADICTION_DRIFT,
     &requirements::zone_region::REQUIREMENT_ZONE_REGION,
+    &requirements::derived::REQUIREMENT_TYPE_CONTRADICTION,
     &requirements::custom_labels::REQUIREMENT_RANDOM_LABEL,
     &labels::LABELS_COUNT,
     &labels::LABEL_KEY,

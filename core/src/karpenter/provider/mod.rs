@@ -4,6 +4,7 @@
 
 mod kind;
 mod label;
+mod names;
 mod release;
 mod settings;
 mod zone_form;
@@ -13,6 +14,7 @@ mod tables;
 
 pub use kind::NodeClassKind;
 pub use label::{ClosedSet, Label, LabelValues, Unit};
+pub(crate) use names::{Cut, Named, Naming, Part};
 pub use release::{NoRelease, ProviderVersion, Releases};
 pub use settings::ProviderSettings;
 pub use tables::PROVIDER_IDS;

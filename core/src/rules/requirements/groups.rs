@@ -83,6 +83,34 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The key of the label, by the name that Karpenter uses.
+    pub const fn key(&self) -> &'a str {
+        match self {
+            Self::Entry(entry) => entry.key,
+            Self::Label { key, .. } => key,
+        }
+    }
+
+    /// The values that it names.
+    pub fn values(&self) -> &[&'a str] {
+        match self {
+            Self::Entry(entry) => &entry.values,
+            Self::Label { value, .. } => std::slice::from_ref(value),
+        }
+    }
+
+    /// Whether it allows a value. To ask for few values, [`Source::selection`] costs too much.
+    pub fn allows(&self, value: &str) -> bool {
+        match self {
+            Self::Entry(entry) => match entry.operator {
+                Operator::In => entry.values.contains(&value),
+                Operator::NotIn => !entry.values.contains(&value),
+                operator => Selection::new(operator, &entry.values).has(value),
+            },
+            Self::Label { value: only, .. } => *only == value,
+        }
+    }
+
     /// Whether a node must carry the label because of it.
     pub const fn demands_label(&self) -> bool {
         match self {

@@ -9,6 +9,7 @@ pub mod closed_set;
 pub mod conflicts;
 pub mod count;
 pub mod custom_labels;
+pub mod derived;
 pub mod does_not_exist;
 mod groups;
 pub mod ignored_values;
@@ -31,7 +32,8 @@ use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, quoted};
 use crate::karpenter::{
-    EnumValues, LabelKind, Operator, Provider, Requirement, Template, TemplateOwner, canonical_label,
+    EnumValues, LabelKind, Naming, Operator, Part, Provider, Requirement, Template, TemplateOwner,
+    canonical_label,
 };
 use crate::value::label::label_value;
 
@@ -44,6 +46,8 @@ pub struct Scope<'a> {
     pub group: Option<&'a str>,
     /// The provider, if there is data on it.
     pub provider: Option<&'static Provider>,
+    /// How it derives labels from the names of its instance types, if that is known.
+    pub naming: Option<&'static Naming>,
     /// What the verdict depends on besides the object.
     pub context: Context<'a>,
 }
@@ -52,10 +56,12 @@ impl<'a> Scope<'a> {
     fn new(template: &'a Template<'a>, context: Context<'a>) -> Self {
         let declared = || Some(context.policy.cluster.provider?.group);
         let group = template.node_class_group().or_else(declared);
+        let provider = group.and_then(Provider::of_group);
         Self {
             template,
             group,
-            provider: group.and_then(Provider::of_group),
+            provider,
+            naming: provider.and_then(Naming::of),
             context,
         }
     }
@@ -63,6 +69,11 @@ impl<'a> Scope<'a> {
     /// The words of an enumeration that this release and API version know.
     fn words(&self, vocabulary: EnumValues) -> &'static [&'static str] {
         self.context.karpenter.words(vocabulary, self.template.version)
+    }
+
+    /// The part of an instance type's name that the provider makes a label of, by the label's current name.
+    fn part(&self, key: &str) -> Option<Part> {
+        self.naming?.part(key, self.provider?)
     }
 
     /// The path of an entry.
@@ -92,6 +103,8 @@ pub struct Entry<'a> {
     key: &'a str,
     /// The kind of the label.
     kind: LabelKind<'a>,
+    /// The part of an instance type's name that the label is made of, if it is.
+    part: Option<Part>,
     operator: Operator,
     values: Vec<&'a str>,
     min_values: Option<i64>,
@@ -144,6 +157,7 @@ fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findi
             custom_labels::check(&group, scope, findings);
         }
     }
+    derived::check(entries, &labels, scope, findings);
 }
 
 /// Checks the values of template labels; returns the labels whose values are legal and possible, as they are written.
@@ -163,11 +177,13 @@ fn check_label<'a>(written: &'a str, value: &'a str, scope: &Scope<'a>, findings
     if !kind.is_well_known() {
         return true;
     }
+    let key = canonical_label(written);
     let entry = Entry {
         index: 0,
         label: Some(written),
-        key: canonical_label(written),
+        key,
         kind,
+        part: scope.part(key),
         operator: Operator::In,
         values: vec![value],
         min_values: None,
@@ -195,12 +211,14 @@ fn check_entry<'a>(
     let min_values =
         least.and_then(|least| min_values::check_count(least, requirement, operator, scope, findings));
     let values = values::check(requirement, operator, scope, findings)?;
-    let (key, kind, is_known) = about?;
+    let (written, kind, is_known) = about?;
+    let key = canonical_label(written);
     let entry = Entry {
         index: requirement.index,
         label: None,
-        key: canonical_label(key),
+        key,
         kind,
+        part: scope.part(key),
         operator,
         values,
         min_values,
