@@ -132,6 +132,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::closed_set::REQUIREMENT_CLOSED_SET,
     &requirements::misspelt_values::REQUIREMENT_NO_VALUE,
     &requirements::misspelt_values::REQUIREMENT_VALUE_SLIP,
+    &requirements::unknown_values::REQUIREMENT_VALUE_UNKNOWN,
     &requirements::ranges::REQUIREMENT_BOUND,
     &requirements::units::REQUIREMENT_UNIT,
     &requirements::min_values::REQUIREMENT_MIN_VALUES,

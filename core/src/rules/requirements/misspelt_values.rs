@@ -112,6 +112,11 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     !is_dead
 }
 
+/// Whether [`check`] reports this value.
+pub fn is_slip(entry: &Entry<'_>, value: &str, scope: &Scope<'_>) -> bool {
+    slip(entry, value, scope).is_some()
+}
+
 /// Why no node has this value.
 fn slip(entry: &Entry<'_>, value: &str, scope: &Scope<'_>) -> Option<Slip> {
     let group = scope.group;

@@ -25,6 +25,7 @@ pub mod restricted;
 #[cfg(test)]
 pub mod testing;
 pub mod units;
+pub mod unknown_values;
 pub mod values;
 pub mod zone_region;
 
@@ -189,6 +190,7 @@ fn check_label<'a>(written: &'a str, value: &'a str, scope: &Scope<'a>, findings
         min_values: None,
     };
     units::check(&entry, scope, findings);
+    unknown_values::check(&entry, scope, findings);
     misspelt_values::check(&entry, scope, findings) && capacity_type::check(&entry, scope, findings)
 }
 
@@ -233,6 +235,7 @@ fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'
     }
     ignored_values::check(entry, scope, findings);
     units::check(entry, scope, findings);
+    unknown_values::check(entry, scope, findings);
     closed_set::check(entry, scope, findings)
         .unwrap_or_else(|| misspelt_values::check(entry, scope, findings))
         && does_not_exist::check(entry, scope, findings)

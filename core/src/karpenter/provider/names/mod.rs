@@ -7,6 +7,9 @@ mod azure;
 mod gcp;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::OnceLock;
 
 use super::Provider;
 use crate::karpenter::INSTANCE_TYPE_LABEL;
@@ -53,7 +56,15 @@ pub struct Naming {
     labels: &'static [(&'static str, Part)],
     /// Its function; first that of the newest release, then those of older ones that differ.
     cuts: &'static [Cut],
+    /// The values of [`LISTED`] that its instance types have.
+    known: [OnceLock<Known>; LISTED.len()],
 }
+
+/// The values of a part. No client chooses them, so the hash needs no secret.
+pub type Known = HashSet<&'static str, BuildHasherDefault<DefaultHasher>>;
+
+/// The parts of which a list of instance types shows all values. A new generation is none that is misspelt.
+const LISTED: [Part; 4] = [Part::Name, Part::Category, Part::Family, Part::Size];
 
 static AWS: Naming = Naming::new(aws::LABELS, &[aws::cut]);
 static EKS_AUTO_MODE: Naming = Naming::new(aws::DOCUMENTED_LABELS, &[aws::cut]);
@@ -63,7 +74,11 @@ static ALIBABA_CLOUD: Naming = Naming::new(alibaba::LABELS, &[alibaba::cut]);
 
 impl Naming {
     const fn new(labels: &'static [(&'static str, Part)], cuts: &'static [Cut]) -> Self {
-        Self { labels, cuts }
+        Self {
+            labels,
+            cuts,
+            known: [const { OnceLock::new() }; LISTED.len()],
+        }
     }
 
     /// That of a provider; `None` if its source is not known.
@@ -92,6 +107,28 @@ impl Naming {
     pub const fn cuts(&self) -> &'static [Cut] {
         self.cuts
     }
+
+    /// All values of a part that the provider's instance types have; `None` if there is no list of them.
+    pub fn known(&'static self, part: Part, provider: &'static Provider) -> Option<&'static Known> {
+        let types = Some(provider.instance_types).filter(|types| !types.is_empty())?;
+        let at = LISTED.iter().position(|listed| *listed == part)?;
+        let cut = self.cuts.first()?;
+        Some(self.known.get(at)?.get_or_init(|| {
+            let values = types.iter().map(|name| match part {
+                Part::Name => Some(Cow::Borrowed(*name)),
+                _ => cut(Named::Type(name), part),
+            });
+            values.filter_map(borrowed).collect()
+        }))
+    }
+}
+
+/// A value that is a part of a name as it is.
+fn borrowed(value: Option<Cow<'static, str>>) -> Option<&'static str> {
+    match value? {
+        Cow::Borrowed(value) => Some(value),
+        Cow::Owned(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -117,5 +154,33 @@ mod tests {
             assert_eq!(naming.part(INSTANCE_TYPE_LABEL, provider), Some(Part::Name));
             assert_eq!(naming.part("example.com/instance-family", provider), None);
         }
+    }
+
+    #[test]
+    fn what_a_list_of_instance_types_shows_is_known() {
+        let aws = Provider::of_group("karpenter.k8s.aws").expect("has data");
+        let has = |part, value| AWS.known(part, aws).expect("has a list").contains(value);
+        for (part, value) in [
+            (Part::Name, "m5.large"),
+            (Part::Family, "u7i-12tb"),
+            (Part::Family, "trn2"),
+            (Part::Category, "trn"),
+            (Part::Category, "u"),
+            (Part::Size, "metal-24xl"),
+        ] {
+            assert!(has(part, value), "{value}");
+        }
+        for (part, value) in [
+            (Part::Name, "m5"),
+            (Part::Family, "p4"),
+            (Part::Family, "inf3"),
+            (Part::Category, "gpu"),
+            (Part::Size, "16xl"),
+        ] {
+            assert!(!has(part, value), "{value}");
+        }
+        assert_eq!(AWS.known(Part::Generation, aws), None);
+        let azure = Provider::of_group("karpenter.azure.com").expect("has data");
+        assert_eq!(AZURE.known(Part::Family, azure), None);
     }
 }
