@@ -56,12 +56,12 @@ impl Provider {
     }
 
     /// The provider that a policy calls by this word.
-    pub fn of_id(id: &str) -> Option<&'static Self> {
+    pub(crate) fn of_id(id: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.id == id)
     }
 
     /// The settings of the provider whose node class has this group. Without data they are Karpenter's own.
-    pub fn settings_of(group: Option<&str>) -> &'static ProviderSettings {
+    pub(crate) fn settings_of(group: Option<&str>) -> &'static ProviderSettings {
         group
             .and_then(Self::of_group)
             .map_or(&ProviderSettings::KARPENTER, |provider| &provider.settings)
