@@ -118,9 +118,7 @@ impl LabelSets {
 
 fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<LabelKind<'static>> {
     let own = group.and_then(Provider::of_group);
-    let owner = PROVIDERS.iter().find(|provider| {
-        provider.owns(domain) || provider.label(key).is_some_and(|label| !label.is_shared)
-    })?;
+    let owner = PROVIDERS.iter().find(|provider| provider.is_owner(key, domain))?;
     match (own, group) {
         (Some(own), _) if own.group != owner.group => Some(LabelKind::Foreign(owner)),
         (None, Some(_)) => Some(LabelKind::Unlisted),

@@ -1,6 +1,6 @@
 //! The labels that Karpenter itself uses.
 
-use super::provider::NORMALIZED;
+use super::provider::normalized;
 
 /// The label that links NodeClaims and Nodes to their NodePool.
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
@@ -49,10 +49,6 @@ pub fn canonical_label(key: &str) -> &str {
         "beta.kubernetes.io/instance-type" => INSTANCE_TYPE_LABEL,
         "failure-domain.beta.kubernetes.io/zone" => ZONE_LABEL,
         "failure-domain.beta.kubernetes.io/region" => REGION_LABEL,
-        other => NORMALIZED
-            .binary_search_by(|(name, _)| (*name).cmp(other))
-            .ok()
-            .and_then(|at| NORMALIZED.get(at))
-            .map_or(other, |(_, label)| label),
+        other => normalized(other).unwrap_or(other),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use regex::Regex;
 use serde_json::Value;
 
-use super::table::{instance_types, providers, rows, text};
+use super::table::{instance_types, is_common, providers, rows, text};
 
 type Release = (u16, u16, u16);
 
@@ -94,17 +94,6 @@ fn with_records() -> Vec<(Value, Recorded)> {
     }
     assert!(modules.is_empty(), "a module is recorded, and no data names it");
     found
-}
-
-/// Labels of Kubernetes and Karpenter, which every provider has.
-fn is_common(key: &str) -> bool {
-    let domain = key.split('/').next().unwrap_or_default();
-    ["topology.kubernetes.io", "kubernetes.io", "karpenter.sh"].contains(&domain)
-        || [
-            "node.kubernetes.io/instance-type",
-            "node.kubernetes.io/windows-build",
-        ]
-        .contains(&key)
 }
 
 #[test]

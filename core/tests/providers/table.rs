@@ -1,6 +1,6 @@
 //! The table, generated from `core/providers`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,17 @@ pub fn rows<'a>(provider: &'a Value, list: &str) -> &'a [Value] {
 
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
+
+/// Labels of Kubernetes and Karpenter, which every provider has.
+pub fn is_common(key: &str) -> bool {
+    let domain = key.split('/').next().unwrap_or_default();
+    ["topology.kubernetes.io", "kubernetes.io", "karpenter.sh"].contains(&domain)
+        || [
+            "node.kubernetes.io/instance-type",
+            "node.kubernetes.io/windows-build",
+        ]
+        .contains(&key)
 }
 
 /// The names of all instance types, which the data has by family.
@@ -153,6 +164,17 @@ fn write_texts(texts: &[String], table: &mut String) {
     }
 }
 
+/// The domains outside the group's in which a provider has labels that are nobody else's.
+fn own_domains(provider: &Value) -> BTreeSet<&str> {
+    let group = text(&provider["group"]);
+    let alone = rows(provider, "labels")
+        .iter()
+        .filter(|row| row["shared"].is_null());
+    let keys = alone.map(|row| text(&row["key"])).filter(|key| !is_common(key));
+    let domains = keys.filter_map(|key| Some(key.split_once('/')?.0));
+    domains.filter(|domain| *domain != group).collect()
+}
+
 fn write_provider(provider: &Value, table: &mut String) {
     let _ = write!(
         table,
@@ -169,7 +191,11 @@ fn write_provider(provider: &Value, table: &mut String) {
     for row in labels {
         write_label(row, table);
     }
-    table.push_str("    ],\n");
+    let domains: Vec<_> = own_domains(provider)
+        .iter()
+        .map(|domain| format!("{domain:?}"))
+        .collect();
+    let _ = writeln!(table, "    ],\n    domains: &[{}],", domains.join(", "));
     match provider["zones"]["form"].as_str() {
         Some(form) => writeln!(table, "    zones: Some(ZoneForm::{form}),"),
         None => writeln!(table, "    zones: None,"),
@@ -206,21 +232,23 @@ fn table() -> String {
         }
     }
     table.push_str(
-        "];\n\n/// Other names of labels, with the name that Karpenter uses, sorted.\n\
-         pub(crate) static NORMALIZED: &[(&str, &str)] = &[\n",
+        "];\n\n/// The name that Karpenter uses for a label that has this other name.\n\
+         pub(crate) fn normalized(key: &str) -> Option<&'static str> {\n    Some(match key {\n",
     );
-    let mut names = BTreeMap::new();
+    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for provider in providers() {
         for row in rows(&provider, "normalized") {
-            let label = row["label"].to_string();
-            let before = names.insert(row["key"].to_string(), label.clone());
-            assert!(before.is_none_or(|before| before == label), "{row}");
+            names
+                .entry(row["label"].to_string())
+                .or_default()
+                .insert(row["key"].to_string());
         }
     }
-    for (key, label) in names {
-        let _ = writeln!(table, "    ({key}, {label}),");
+    for (label, others) in names {
+        let others: Vec<_> = others.into_iter().collect();
+        let _ = writeln!(table, "        {} => {label},", others.join("\n        | "));
     }
-    table.push_str("];\n");
+    table.push_str("        _ => return None,\n    })\n}\n");
     table
 }
 

@@ -18,7 +18,7 @@ pub(crate) use names::{Cut, Named, Naming, Part};
 pub use release::{NoRelease, ProviderVersion, Releases};
 pub use settings::ProviderSettings;
 pub use tables::PROVIDER_IDS;
-pub(crate) use tables::{NODE_CLASSES, NORMALIZED, PROVIDERS};
+pub(crate) use tables::{NODE_CLASSES, PROVIDERS, normalized};
 pub use zone_form::ZoneForm;
 
 use crate::value::label::{domain_of, is_within};
@@ -39,6 +39,8 @@ pub struct Provider {
     pub has_namesake: bool,
     /// Its labels in any domain, and those of Kubernetes about which it says more, sorted by key.
     pub labels: &'static [Label],
+    /// Other domains in which it has labels that are nobody else's.
+    pub domains: &'static [&'static str],
     /// How it writes zones; `None` if that is not known.
     pub zones: Option<ZoneForm>,
     /// What its users can set, and its own defaults.
@@ -56,12 +58,12 @@ impl Provider {
     }
 
     /// The provider that a policy calls by this word.
-    pub fn of_id(id: &str) -> Option<&'static Self> {
+    pub(crate) fn of_id(id: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.id == id)
     }
 
     /// The settings of the provider whose node class has this group. Without data they are Karpenter's own.
-    pub fn settings_of(group: Option<&str>) -> &'static ProviderSettings {
+    pub(crate) fn settings_of(group: Option<&str>) -> &'static ProviderSettings {
         group
             .and_then(Self::of_group)
             .map_or(&ProviderSettings::KARPENTER, |provider| &provider.settings)
@@ -72,11 +74,16 @@ impl Provider {
         is_within(domain, self.group)
     }
 
+    /// Whether a label in this domain is the provider's alone, if it has such a label.
+    pub(crate) fn is_owner(&self, key: &str, domain: &str) -> bool {
+        self.owns(domain)
+            || self.domains.contains(&domain) && self.label(key).is_some_and(|label| !label.is_shared)
+    }
+
     /// What the provider says of a label, by its current name; `None` if nothing.
     pub fn label(&self, key: &str) -> Option<&'static Label> {
-        let labels = self.labels;
-        let at = labels.binary_search_by(|label| label.key.cmp(key)).ok()?;
-        labels.get(at)
+        // Most keys differ in length, which is faster to see than their order.
+        self.labels.iter().find(|label| label.key == key)
     }
 
     /// Whether it is certain that every instance type of this provider carries the label. Without a release: in all

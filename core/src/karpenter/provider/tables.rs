@@ -50,6 +50,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.aws/zone-id", Text).since(0, 36, 3),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    domains: &["topology.k8s.aws"],
     zones: Some(ZoneForm::Aws),
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
@@ -334,6 +335,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.aws/zone-id", Text),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    domains: &["topology.k8s.aws"],
     zones: Some(ZoneForm::Aws),
     settings: ProviderSettings {
         runs_karpenter: false,
@@ -387,6 +389,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.kubernetes.io/region", Text).everywhere(),
         label("topology.kubernetes.io/zone", Text).everywhere().may_be_empty(),
     ],
+    domains: &["kubernetes.azure.com"],
     zones: Some(ZoneForm::Azure),
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
@@ -405,6 +408,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.kwok.sh/instance-memory", Any).everywhere(),
         label("karpenter.kwok.sh/instance-size", Any).everywhere(),
     ],
+    domains: &[],
     zones: None,
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
@@ -450,6 +454,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.gcp/zone-id", Text),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    domains: &["topology.k8s.gcp"],
     zones: Some(ZoneForm::Google),
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
@@ -478,6 +483,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.alicloud/zone-id", Text).until(0, 1, 0),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    domains: &["topology.k8s.alibabacloud", "topology.k8s.alicloud"],
     zones: None,
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
@@ -494,6 +500,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.hetzner.cloud/cpu-type", Text),
         label("karpenter.hetzner.cloud/server-family", Text),
     ],
+    domains: &[],
     zones: None,
     settings: ProviderSettings::KARPENTER,
     instance_types: &[
@@ -531,11 +538,14 @@ pub(crate) static NODE_CLASSES: &[NodeClassKind] = &[
     shared("karpenter.yandex.cloud", "YandexNodeClass"),
 ];
 
-/// Other names of labels, with the name that Karpenter uses, sorted.
-pub(crate) static NORMALIZED: &[(&str, &str)] = &[
-    ("csi.hetzner.cloud/location", "topology.kubernetes.io/zone"),
-    ("topology.disk.csi.azure.com/zone", "topology.kubernetes.io/zone"),
-    ("topology.diskplugin.csi.alibabacloud.com/zone", "topology.kubernetes.io/zone"),
-    ("topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone"),
-    ("topology.gke.io/zone", "topology.kubernetes.io/zone"),
-];
+/// The name that Karpenter uses for a label that has this other name.
+pub(crate) fn normalized(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "csi.hetzner.cloud/location"
+        | "topology.disk.csi.azure.com/zone"
+        | "topology.diskplugin.csi.alibabacloud.com/zone"
+        | "topology.ebs.csi.aws.com/zone"
+        | "topology.gke.io/zone" => "topology.kubernetes.io/zone",
+        _ => return None,
+    })
+}

@@ -14,7 +14,7 @@ pub enum ZoneForm {
 
 impl ZoneForm {
     /// The region of a zone; `None` if the text is not written as a zone.
-    pub fn region_of(self, zone: &str) -> Option<&str> {
+    pub(crate) fn region_of(self, zone: &str) -> Option<&str> {
         let (region, is_zone) = match self {
             Self::Aws => {
                 let (hyphen, _) = zone
@@ -38,7 +38,7 @@ impl ZoneForm {
     }
 
     /// Whether a text is written as a region.
-    pub fn is_region(self, text: &str) -> bool {
+    pub(crate) fn is_region(self, text: &str) -> bool {
         let is_word = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase());
         match self {
             Self::Aws => {
@@ -63,7 +63,7 @@ impl ZoneForm {
     }
 
     /// Whether a text is the id of a zone, such as `use1-az1`: a name of AWS that is the same in all accounts.
-    pub fn is_zone_id(self, text: &str) -> bool {
+    pub(crate) fn is_zone_id(self, text: &str) -> bool {
         let last = text.rsplit_once('-').map(|(_, last)| last);
         let number = last.and_then(|last| last.strip_prefix("az").or_else(|| last.strip_prefix("wlz")));
         self == Self::Aws && number.is_some_and(are_digits)
