@@ -30,7 +30,7 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     };
     if is_unsupported {
         let reason = format!(
-            "{} launches no machines of less than {fewest} CPUs, and none of the sizes {}, so the pool launches nothing",
+            "{} launches no machines with fewer than {fewest} CPUs, and none of the sizes {}, so the pool launches nothing",
             provider.name,
             settings.sizes_not_launched.join(", ")
         );

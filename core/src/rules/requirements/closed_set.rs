@@ -2,7 +2,7 @@
 //! (`WellKnownValuesForRequirements` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
 
 use super::{Entry, Scope, min_values, so_others};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Origin, Severity};
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, ClosedSet, EnumValues, KarpenterVersion, LabelValues, Operator, Provider,
     ProviderVersion,
@@ -44,9 +44,9 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     let is_short = |least| good > 0 && min_values::is_more_than(least, good);
     if let Some(least) = entry.min_values.filter(|least| is_short(*least)) {
         let reason = format!(
-            "{}only {good} of the listed values exist on {who} ({}), so the pool is not ready and launches nothing",
-            checked.since(who),
+            "only {good} of the listed values exist on {who} ({}), so the pool is not ready and launches nothing{}",
             set.values.join(", "),
+            checked.since(),
         );
         findings
             .report(
@@ -60,13 +60,14 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             .origin(by_runtime(scope.template.owner));
         return Some(!checked.is_certain());
     }
-    let reason = if good == 0 {
-        format!(
-            "{}{who} has no such value of this label{others}, so the pool is not ready and launches nothing",
-            checked.since(who)
-        )
-    } else {
-        format!("{who} has no such value of this label{others}, so only the others count")
+    let reason = match (good, checked) {
+        (0, Checked::Yes) => {
+            format!("{who} has no such value{others}, so the pool is not ready and launches nothing")
+        }
+        (0, Checked::From(release)) => format!(
+            "from release {release} on {who} rejects this value{others}, so the pool is not ready and launches nothing"
+        ),
+        _ => format!("{who} has no such value{others}, so only the others count"),
     };
     let finding = findings.unsupported(
         &REQUIREMENT_CLOSED_SET,
@@ -81,7 +82,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             .origin(by_runtime(scope.template.owner));
         return Some(!checked.is_certain());
     }
-    finding.severity(Severity::Info);
+    finding.severity(Severity::Info).origin(Origin::Silent);
     Some(true)
 }
 
@@ -124,11 +125,11 @@ impl Checked {
         }
     }
 
-    /// The condition, as the beginning of a clause; empty if there is none.
-    fn since(self, provider: &str) -> String {
+    /// The condition, as the end of a clause; empty if there is none.
+    fn since(self) -> String {
         match self {
             Self::Yes => String::new(),
-            Self::From(release) => format!("from the release {release} of the provider for {provider} on, "),
+            Self::From(release) => format!(" from release {release} on"),
         }
     }
 }
@@ -168,17 +169,17 @@ mod tests {
         let zone = json!(["zone"]);
         let denied = "spec.template.spec.requirements[0].values[0]: Unsupported value: \"zone\": supported values: \
                       \"regional\", \"zonal\": ";
-        let effect = "Azure has no such value of this label, so the pool is not ready and launches nothing";
+        let effect = ", so the pool is not ready and launches nothing";
         let checked = found(Some(ProviderVersion::new(1, 13, 1)), SCOPE, &zone, None);
         assert_eq!(checked.len(), 1);
         assert!(
-            checked[0].starts_with(&format!("{denied}{effect}")),
+            checked[0].starts_with(&format!("{denied}Azure has no such value{effect}")),
             "{checked:?}"
         );
         let unknown = found(None, SCOPE, &zone, None);
         assert!(
             unknown[0].starts_with(&format!(
-                "{denied}from the release 1.12.1 of the provider for Azure on, {effect}"
+                "{denied}from release 1.12.1 on Azure rejects this value{effect}"
             )),
             "{unknown:?}"
         );
