@@ -42,7 +42,12 @@ fn a_policys_defaults_hold_where_the_crd_was_patched_with_them_and_not_before() 
         json!({
             "budgets": [
                 {"nodes": "20%"},
-                {"nodes": "0", "schedule": "0 8 * * mon-fri", "duration": "10h"},
+                {
+                    "nodes": "0",
+                    "reasons": ["Underutilized", "Empty", "Drifted"],
+                    "schedule": "0 8 * * mon-fri",
+                    "duration": "10h",
+                },
             ],
             "consolidationPolicy": "WhenEmpty",
             "consolidateAfter": "5m",
