@@ -28,7 +28,7 @@ pub fn check(entries: &[Entry<'_>], labels: &[(&str, &str)], scope: &Scope<'_>, 
         return;
     }
     let mut pairs = zones().flat_map(|zones| regions().map(move |regions| (zones, regions)));
-    let apart = pairs.find(|(zones, regions)| are_apart(form, values(zones), values(regions)));
+    let apart = pairs.find(|(zones, regions)| are_apart(form, zones.values(), regions.values()));
     if let Some((zones, regions)) = apart {
         report(&zones, &regions, scope, findings);
     }
@@ -49,13 +49,6 @@ fn lists<'a>(
         (key == wanted).then_some(Source::Label { written, key, value })
     });
     entries.chain(labels)
-}
-
-fn values<'s, 'a>(source: &'s Source<'a>) -> &'s [&'a str] {
-    match source {
-        Source::Entry(entry) => &entry.values,
-        Source::Label { value, .. } => std::slice::from_ref(value),
-    }
 }
 
 /// Whether no zone is in any of the regions. It is not certain if one of them is written in another way.
