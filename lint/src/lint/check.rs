@@ -358,9 +358,14 @@ impl FileCheck<'_, '_> {
     ) -> Finding {
         let field = checked.path_of(&diagnostic.path);
         let span = source_range::span_at(document, &field, &diagnostic.error_type);
-        let related = diagnostic.related.iter();
-        let related = related.filter_map(|path| document.span_of(&checked.path_of(path)));
+        let related_fields: Vec<FieldPath> = diagnostic
+            .related
+            .iter()
+            .map(|path| checked.path_of(path))
+            .collect();
+        let related = related_fields.iter().filter_map(|path| document.span_of(path));
         let related = related.filter(|span| !span.is_empty());
+        let related = related.map(|span| self.located(span)).collect();
         let written = || as_written(self.manifest.text, document, &field);
         let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
         let (edit, left) = match verdict {
@@ -384,7 +389,8 @@ impl FileCheck<'_, '_> {
             suggestion: suggestion.as_deref().map(clean),
             edit,
             left,
-            related: related.map(|span| self.located(span)).collect(),
+            related,
+            related_fields,
             elsewhere: Vec::new(),
         }
     }

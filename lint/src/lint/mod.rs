@@ -38,7 +38,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
-use poolgate_core::diagnostic::Severity;
+use poolgate_core::diagnostic::{FieldPath, Severity};
 use serde_json::Value;
 
 pub use args::LintArgs;
@@ -51,6 +51,7 @@ use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
 use check::{Manifest, check};
 use finding::Finding;
+use fix::TextEdit;
 use format::{FileReport, Printer, RulePages};
 use output::Outputs;
 use policy_report::StoredPool;
@@ -314,7 +315,7 @@ impl LintRun<'_> {
 
     /// The text with every fix; `None` if there is none. The fixed text is checked again, because a report is
     /// bounded and there may be more to fix. A fix can depend on another one that a comment or the baseline
-    /// prevents: a text with a new error is not written.
+    /// prevents: a text in which the changes cause an error is not written.
     fn fixed(&self, input: &Input, first: &Reading) -> Option<Reading> {
         let mut fixed: Option<Reading> = None;
         for _ in 0..MAX_ROUNDS {
@@ -322,11 +323,12 @@ impl LintRun<'_> {
             let selected = |finding: &&Finding| self.args.selection.has(finding.rule);
             let findings = last.findings.iter().filter(selected);
             let edits = findings.filter_map(|finding| finding.edit.as_ref());
-            let Some((text, count)) = fix::apply(&last.text, edits) else {
+            let Some((text, count)) = fix::apply(&last.text, edits.clone()) else {
                 break;
             };
             let mut next = self.reading(input, text);
-            if next.has_error_beyond(last) {
+            let changed: Vec<FieldPath> = edits.map(TextEdit::changed).collect();
+            if next.has_error_beyond(last, &changed) {
                 break;
             }
             next.tally.fixed = last.tally.fixed + count;
@@ -376,15 +378,21 @@ impl Reading {
         format!("error: {} {message}", input.name)
     }
 
-    /// Whether there is an error that another reading did not have, shown or only counted.
-    fn has_error_beyond(&self, other: &Self) -> bool {
-        let errors = |reading: &'_ Self| -> HashSet<_> {
-            let findings = reading.findings.iter();
-            let errors = findings.filter(|finding| finding.severity == Severity::Error);
-            errors
-                .map(|error| (error.rule, error.field.clone(), error.object.clone()))
-                .collect()
-        };
-        errors(self).difference(&errors(other)).count() > other.tally.omitted
+    fn errors(&self) -> impl Iterator<Item = &Finding> {
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Whether there is an error that another reading did not have, shown or only counted, and that rests on one of the
+    /// fields that were changed since, or on none that is known.
+    fn has_error_beyond(&self, other: &Self, changed: &[FieldPath]) -> bool {
+        let id = |error: &Finding| (error.rule, error.field.clone(), error.object.clone());
+        let before: HashSet<_> = other.errors().map(id).collect();
+        let new = self.errors().filter(|error| !before.contains(&id(error)));
+        let caused = new.filter(|error| {
+            let field = error.field.as_ref();
+            field.is_none_or(|field| fix::rests_on(field, &error.related_fields, changed))
+        });
+        caused.count() > other.tally.omitted
     }
 }
