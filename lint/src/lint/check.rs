@@ -42,6 +42,8 @@ pub struct Manifest<'t> {
     pub is_json: bool,
     /// The policy of its folder.
     pub policy: &'t Policy,
+    /// The file of that policy; `None` for the built-in one.
+    pub policy_file: Option<&'t str>,
     /// The Karpenter that the cluster runs.
     pub karpenter: &'t TargetKarpenter,
     /// Findings on its objects that depend on other objects.
@@ -278,6 +280,7 @@ impl FileCheck<'_, '_> {
             review(&request, self.manifest.policy, karpenter).report
         };
         let report = reviewed(checked.value);
+        self.tally.pools.add(self.manifest.policy_file, checked, &report);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
             self.omit(severity, report.omitted(severity));
         }

@@ -14,6 +14,7 @@ mod fix;
 mod format;
 mod from_cluster;
 mod json;
+mod misnamed;
 mod note;
 mod notes;
 mod output;
@@ -189,10 +190,10 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     if outputs.has_summary() {
         files::remark(&tally.to_string());
-        tally
-            .rejected_by_older()
-            .iter()
-            .for_each(|line| files::remark(line));
+        let cautions = work.policies.cautions(&work.settings.karpenter).into_iter();
+        let misnamed = tally.pools.misnamed(&work.policies, work.settings.at);
+        let lines = cautions.chain(tally.rejected_by_older()).chain(misnamed);
+        lines.for_each(|line| files::remark(&line));
     }
     let gone = expected(&work.baseline, &files).saturating_sub(tally.known);
     if gone > 0 && args.write_baseline.is_none() {
@@ -343,6 +344,7 @@ impl LintRun<'_> {
         let found = self.policies.for_folder(input.folder());
         let manifest = Manifest {
             policy: &found.policy,
+            policy_file: found.file.as_deref(),
             karpenter: found.karpenter(&self.settings.karpenter),
             across: self.together.findings_in(&input.name),
             text: &text,
