@@ -108,7 +108,7 @@ fn help_says_that_0_is_the_exit_code_without_an_error() {
     let warned = run_in(
         root(),
         &["--format=concise", "-"],
-        &SOUND.replace("\"100\"", "100"),
+        &SOUND.replace("\"100\"", "\"0\""),
     );
     assert_eq!(warned.status.code(), Some(0), "{warned:?}");
     assert!(warned.stdout.contains(" warning["), "{warned:?}");

@@ -35,7 +35,7 @@ impl KarpenterVersion {
     }
 
     /// The release whose rules it is checked by: itself, or the newest that is known if its line came after that.
-    pub fn known(self) -> Self {
+    pub(crate) fn known(self) -> Self {
         if self.line() > Self::NEWEST.line() {
             Self::NEWEST
         } else {
