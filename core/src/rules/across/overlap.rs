@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::AcrossFinding;
 use crate::diagnostic::{ErrorType, FieldPath, Severity, quoted};
-use crate::karpenter::{LabelSets, NodePool, Operator, Selection, Template, canonical_label};
+use crate::karpenter::{LabelSets, NodePool, Operator, Provider, Selection, Template, canonical_label};
 use crate::rules::limits::switches_off;
 use crate::rules::rule::Rule;
 
@@ -132,9 +132,11 @@ type Selections<'a> = BTreeMap<&'a str, Selection<'a>>;
 /// What requirements and labels allow, first for the labels that instance types surely have, then for all others.
 /// `None` if something cannot be read, or if no machine is left.
 fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections<'a>)> {
+    let group = template.node_class_group();
+    let provider = group.and_then(Provider::of_group);
     let mut all: Selections<'a> = BTreeMap::new();
     let mut add = |key: &'a str, selection: Selection<'a>| {
-        let of_key = all.entry(canonical_label(key)).or_default();
+        let of_key = all.entry(canonical_label(key, provider)).or_default();
         *of_key = std::mem::take(of_key).and(selection);
     };
     if let Some(labels) = template.labels.present() {
@@ -146,7 +148,6 @@ fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections
     for requirement in template.requirements.as_ref().present()? {
         add(requirement.key.present()?, requirement.selection()?);
     }
-    let group = template.node_class_group();
     let (machines, labels): (Selections<'a>, Selections<'a>) = all
         .into_iter()
         .partition(|(key, _)| LabelSets::BUILT_IN.kind_of(key, group).is_well_known());
