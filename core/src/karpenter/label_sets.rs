@@ -53,6 +53,7 @@ impl LabelKind<'_> {
 
 impl LabelSets {
     /// The built-in lists alone.
+    #[cfg(test)]
     pub(crate) const BUILT_IN: &'static Self = &Self {
         well_known: BTreeMap::new(),
         restricted_domains: Vec::new(),
