@@ -177,13 +177,8 @@ impl<'a> Severities<'a> {
         if let Some(until) = exemption.until {
             let _ = write!(diagnostic.reason, " until {until}");
         }
-        match exemption.days_left(at) {
-            Some(0) => diagnostic.reason.push_str(", the end of today"),
-            Some(1) => diagnostic.reason.push_str(", the end of tomorrow"),
-            Some(days) => {
-                let _ = write!(diagnostic.reason, ", in {days} days");
-            }
-            None => {}
+        if let Some(end) = exemption.near_end(at) {
+            let _ = write!(diagnostic.reason, ", {end}");
         }
         if let Some(reason) = &exemption.reason {
             diagnostic.reason.push_str(": ");

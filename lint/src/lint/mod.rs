@@ -138,11 +138,15 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if let Some(cluster) = cluster.as_deref() {
         (files, stored) = from_cluster::all(cluster);
         let objects = Objects::collect(&files, &settings, &patches);
-        together = Together::among(&objects, &from_cluster::classes(cluster, &objects.class_kinds()));
+        together = Together::among(
+            &objects,
+            &from_cluster::classes(cluster, &objects.class_kinds()),
+            &policies,
+        );
     } else if args.together {
         files = files.into_iter().map(Input::held).collect();
         let objects = Objects::collect(&files, &settings, &patches);
-        together = Together::among(&objects, &objects.classes());
+        together = Together::among(&objects, &objects.classes(), &policies);
     }
     let work = LintRun {
         settings,

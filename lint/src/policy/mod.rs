@@ -143,9 +143,9 @@ fn ends(path: &Path, policy: &Policy, at: Timestamp, output: &mut String) {
         let (Some(until), Some(ends)) = (exemption.until, exemption.ends()) else {
             continue;
         };
-        let what = match exemption.days_left(at) {
+        let what = match exemption.near_end(at) {
             _ if ends <= at => format!("this exemption ended after {until} and has no effect: remove it"),
-            Some(days) => format!("this exemption ends after {until}, in {days} days"),
+            Some(end) => format!("this exemption ends after {until}, {end}"),
             None => continue,
         };
         let _ = writeln!(output, "{}: note: exemptions[{number}]: {what}", path.display());
