@@ -81,18 +81,11 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     if request.old.is_some_and(|old| is_being_deleted(old.outline())) {
         return Review::default();
     }
-    let context = Context {
-        claims: request.claims,
-        at: request.at,
-        policy,
-        karpenter,
-        release: karpenter.release(),
-        shape: match request.subject {
-            Subject::NodePool(version) => nodepool(version),
-            Subject::NodeClaim(version) => nodeclaim(version),
-        },
-        labels: &policy.labels,
+    let shape = match request.subject {
+        Subject::NodePool(version) => nodepool(version),
+        Subject::NodeClaim(version) => nodeclaim(version),
     };
+    let context = Context::new(shape, request.claims, request.at, policy, karpenter);
     match request.subject {
         Subject::NodePool(version) => {
             let pool = NodePool::view(version, request.object);
@@ -119,7 +112,8 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     }
 }
 
-fn is_being_deleted(stored: &Json<'_>) -> bool {
+/// Whether a stored object is being deleted.
+pub(crate) fn is_being_deleted(stored: &Json<'_>) -> bool {
     FieldPath::of(&["metadata", "deletionTimestamp"])
         .find(stored)
         .is_some()
