@@ -175,7 +175,7 @@ fn object(pool: &Pool) -> Option<Value> {
     }
     // The verdict on a scale request depends on the policy, too: on its exemptions, and on the gates of the provider.
     if replicas.is_some() {
-        metadata.insert("name".into(), (*pool.metadata.name).into());
+        metadata.insert("name".into(), (&*pool.metadata.name).into());
         metadata.extend(labels.is_object().then(|| ("labels".into(), labels.clone())));
         let deleted = pool.metadata.deletion_timestamp.as_deref();
         metadata.extend(deleted.map(|at| ("deletionTimestamp".into(), at.into())));
@@ -190,7 +190,7 @@ fn object(pool: &Pool) -> Option<Value> {
     }
     let parts = [("metadata", metadata), ("spec", spec)];
     let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
-    Some(parts.map(|(name, part)| (name.to_owned(), part.into())).collect())
+    Some(parts.map(|(name, part)| (name, Value::Object(part))).collect())
 }
 
 /// Whether the labels of a pool are worth the memory.

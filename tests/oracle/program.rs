@@ -92,18 +92,15 @@ fn definition_behind() -> NamedTempFile {
         "/core/tests/data/karpenter-crds.jsonl"
     );
     let record = std::fs::read_to_string(record).expect("the record can be read");
-    let lines = record
+    let mut lines = record
         .lines()
-        .map(|line| serde_json::from_str(line).expect("the record is JSON"));
+        .map(|line| serde_json::from_str::<Value>(line).expect("the record is JSON"));
     let is_meant = |line: &Value| {
         let releases = line["releases"].as_array();
         line["crd"]["spec"]["names"]["kind"] == "NodePool"
             && releases.is_some_and(|releases| releases.iter().any(|release| release == "1.14.3"))
     };
-    let found = lines
-        .into_iter()
-        .find(is_meant)
-        .expect("the record has the release");
+    let found = lines.find(is_meant).expect("the record has the release");
     let mut file = NamedTempFile::new().expect("a file");
     file.write_all(found["crd"].to_string().as_bytes())
         .expect("a definition can be written");
