@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::ratchet::{Ratchet, forgiven};
+use super::ratchet::{Ratchet, forgive};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Report, Severity, Suggestion, quoted};
 use crate::json::Json;
 use crate::karpenter::Stored;
@@ -145,8 +145,8 @@ impl<'a> Severities<'a> {
             diagnostic.reason.push_str(DENIED_LOWERED);
         }
         self.spare(&mut diagnostic);
-        if diagnostic.severity == Severity::Error && self.ratchet.is_untouched(&diagnostic) {
-            diagnostic = forgiven(diagnostic);
+        if diagnostic.severity == Severity::Error && self.ratchet.forgives(&diagnostic) {
+            forgive(&mut diagnostic);
         }
         if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
             diagnostic.severity = Severity::Warning;
