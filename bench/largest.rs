@@ -10,11 +10,11 @@ pub(crate) struct Largest {
     pub(crate) taints: Vec<Value>,
 }
 
-/// The most requirements, labels, budgets and taints that the definition accepts, all of them long, with this many
-/// values in each requirement.
-pub(crate) fn largest(values: usize) -> Largest {
+/// As many labels, budgets and taints as the definition accepts, all of them long, and this many requirements of this many
+/// values.
+pub(crate) fn largest(requirements: usize, values: usize) -> Largest {
     let text = |letter: &str| letter.repeat(63);
-    let requirements: Vec<Value> = (0..60)
+    let requirements: Vec<Value> = (0..requirements)
         .map(|number| {
             let values: Vec<String> = (0..values)
                 .map(|value| format!("{}{value:02}", "v".repeat(61)))

@@ -125,7 +125,7 @@ fn legal() -> Vec<(&'static str, Value)> {
         labels,
         budgets,
         taints,
-    } = largest(50);
+    } = largest(60, 50);
     let whole = pool(
         json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}}),
         json!({"metadata": {"labels": labels}, "spec": {"requirements": requirements, "taints": taints}}),

@@ -28,6 +28,14 @@ pub(crate) fn usual() -> Result<Vec<Case>> {
     if let Some(spec) = changed.pointer_mut("/spec").and_then(Value::as_object_mut) {
         spec.insert("weight".into(), json!(7));
     }
+    let mut four_budgets = small.clone();
+    let budgets = json!([
+        {"nodes": "20%"},
+        {"nodes": "5", "reasons": ["Drifted"]},
+        {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h", "reasons": ["Underutilized", "Drifted"]},
+        {"nodes": "10%", "schedule": "0 22 * * *", "duration": "6h"},
+    ]);
+    put(&mut four_budgets, "/spec/disruption/budgets", budgets);
     let (nothing, stored) = (Value::Null, stored(&medium));
     let cases = [
         (
@@ -39,6 +47,13 @@ pub(crate) fn usual() -> Result<Vec<Case>> {
         ),
         ("small, created: validate", "/validate", &small, None, true),
         ("small, created: mutate", "/mutate", &bare, None, true),
+        (
+            "four budgets, two with schedules: validate",
+            "/validate",
+            &four_budgets,
+            None,
+            true,
+        ),
         ("medium, created: validate", "/validate", &medium, None, true),
         (
             "medium, updated: validate",
@@ -49,7 +64,7 @@ pub(crate) fn usual() -> Result<Vec<Case>> {
         ),
         ("five mistakes: validate", "/validate", &mistaken(), None, false),
         (
-            "largest legal: validate",
+            "largest legal, 50 budgets with schedules: validate",
             "/validate",
             &largest_legal(),
             None,
@@ -221,7 +236,7 @@ fn mistaken() -> Value {
 
 /// About the largest that the definition accepts, as kubectl creates it.
 fn largest_legal() -> Value {
-    let largest = largest(30);
+    let largest = largest(100, 20);
     let mut pool = pool(0, 0);
     for (pointer, value) in [
         ("/spec/template/spec/requirements", json!(largest.requirements)),
@@ -229,9 +244,13 @@ fn largest_legal() -> Value {
         ("/spec/disruption/budgets", json!(largest.budgets)),
         ("/spec/template/spec/taints", json!(largest.taints)),
     ] {
-        if let Some(field) = pool.pointer_mut(pointer) {
-            *field = value;
-        }
+        put(&mut pool, pointer, value);
     }
     pool
+}
+
+fn put(pool: &mut Value, pointer: &str, value: Value) {
+    if let Some(field) = pool.pointer_mut(pointer) {
+        *field = value;
+    }
 }

@@ -7,11 +7,15 @@ use poolgate_core::json::read;
 use poolgate_core::karpenter::{ApiVersion, STORED_OUTLINE, Stored, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{REVIEWED, Request, Subject, review};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What the review of `bench/review.json` took when this was last changed: allocations, and KiB in all of them. Then the
 /// same with an error, for which all of the stored object is read. If you change them on purpose, write the new figures.
 const RECORDED: [(u64, u64); 2] = [(300, 43), (386, 59)];
+
+/// Most allocations, and KiB in all of them, of a review of 50 budgets with a schedule each: the minutes of a budget's week
+/// are computed once, its fire times never.
+const MOST_WITH_SCHEDULES: (u64, u64) = (1200, 250);
 
 /// How far a figure may be from the recorded one, in percent.
 const TOLERANCE: u64 = 10;
@@ -33,6 +37,23 @@ fn a_review_allocates_what_it_did_when_this_was_recorded() {
         );
         request["object"]["spec"]["weight"] = Value::from(1000);
     }
+}
+
+#[test]
+fn a_review_computes_the_week_of_a_budget_once() {
+    let body: Value = serde_json::from_str(include_str!("../../bench/review.json")).expect("a review");
+    let mut request = body["request"].clone();
+    let budget = |number: u32| {
+        let schedule = format!("{number} {} * * {}", number % 24, number % 7);
+        json!({"nodes": format!("{number}%"), "schedule": schedule, "duration": "30m", "reasons": ["Empty", "Drifted"]})
+    };
+    request["object"]["spec"]["disruption"]["budgets"] = (0..50).map(budget).collect();
+    let (count, kib) = taken_by(&request);
+    let (most, most_kib) = MOST_WITH_SCHEDULES;
+    assert!(
+        count <= most && kib <= most_kib,
+        "a review takes {count} allocations of {kib} KiB in all; at most {most} of {most_kib} KiB"
+    );
 }
 
 /// The allocations of a review, and KiB in all of them.

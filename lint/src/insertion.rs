@@ -6,6 +6,8 @@ use poolgate_core::diagnostic::{FieldPath, Segment};
 use poolgate_core::manifest::{Document, NodeKind, NodeRef, Style};
 use serde_json::Value;
 
+use crate::files::yaml;
+
 /// Text to insert at the offset `at`; the text from `at` until `until` is removed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Insertion {
@@ -91,29 +93,38 @@ fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inse
     Some(Insertion::new(at, separator + &lines))
 }
 
-/// After the last entry: on a new line if that entry has its own line, else in the same line; its key in quotes if
-/// that entry's key is.
+/// After the last entry: on a new line if that entry has its own line, else in the same line; as JSON if that entry's
+/// key is in quotes.
 fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
-    let quoted = Value::from(entry.key).to_string();
+    let quoted = Value::from(entry.key);
     let Some((last, value)) = mapping.entries().last() else {
         let at = mapping.span().start() + 1;
-        return Some(Insertion::new(at, format!("{quoted}:{}", entry.value)));
+        let new = if mapping.is_in_json() {
+            format!("{quoted}:{}", entry.value)
+        } else {
+            yaml::flow_entry(entry.key, entry.value)
+        };
+        return Some(Insertion::new(at, new));
     };
-    let is_plain = !last.span().slice(text).starts_with(['"', '\'']);
-    let key = if is_plain { entry.key } else { &quoted };
     let before = line_before(text, last.span().start());
-    let between = text.get(last.span().end()..value.span().start())?;
-    let text = if before.trim().is_empty() {
-        let separator = format!("{}{before}", newline(text));
+    let has_own_line = before.trim().is_empty();
+    let is_compact = text.get(last.span().end()..value.span().start())? == ":";
+    let separator = if has_own_line {
+        format!("{}{before}", newline(text))
+    } else {
+        let space = if is_compact { "" } else { " " };
+        space.to_owned()
+    };
+    let new = if !last.span().slice(text).starts_with(['"', '\'']) {
+        yaml::flow_entry(entry.key, entry.value)
+    } else if has_own_line {
         let pretty = serde_json::to_string_pretty(entry.value).ok()?;
         let lines: Vec<&str> = pretty.lines().collect();
-        format!(",{separator}{key}: {}", lines.join(&separator))
-    } else if between == ":" {
-        format!(",{key}:{}", entry.value)
+        format!("{quoted}: {}", lines.join(&separator))
     } else {
-        format!(", {key}: {}", entry.value)
+        format!("{quoted}:{separator}{}", entry.value)
     };
-    Some(Insertion::new(value.span().end(), text))
+    Some(Insertion::new(value.span().end(), format!(",{separator}{new}")))
 }
 
 /// The insertion of a value after a key that has none.
@@ -121,47 +132,22 @@ pub fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &Value) -> Option<Ins
     let end = key.span().end();
     let colon = text.get(end..)?.find(':')?;
     let is_next = text.get(end..end + colon)?.trim().is_empty();
-    is_next.then(|| Insertion::new(end + colon + 1, format!(" {value}")))
+    is_next.then(|| Insertion::new(end + colon + 1, format!(" {}", yaml::flow(value))))
 }
 
 /// The replacement of a value. A block stays a block. `None` for an alias: other fields share its value.
 pub fn in_place_of(text: &str, node: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
     let new = match node.kind() {
         NodeKind::Alias => return None,
+        _ if node.is_in_json() => value.to_string(),
         NodeKind::Sequence(Style::Block) => {
-            let elements = value.as_array()?.iter();
-            let lines: Vec<String> = elements.flat_map(element).collect();
-            lines.join(&separator(text, node.span().start()))
+            yaml::items(value.as_array()?).join(&separator(text, node.span().start()))
         }
-        NodeKind::Scalar => scalar(node.span().slice(text), value),
-        NodeKind::Mapping(_) | NodeKind::Sequence(Style::Flow) => value.to_string(),
+        NodeKind::Scalar => yaml::in_quotes_of(node.span().slice(text), value),
+        NodeKind::Mapping(_) | NodeKind::Sequence(Style::Flow) => yaml::flow(value),
     };
     let (at, until) = (node.span().start(), node.span().end());
     Some(Insertion { at, until, text: new })
-}
-
-/// An element of a block sequence, as lines.
-fn element(value: &Value) -> Vec<String> {
-    let Some(map) = value.as_object() else {
-        return vec![format!("- {value}")];
-    };
-    let marks = std::iter::once("- ").chain(std::iter::repeat("  "));
-    let entries = marks.zip(map);
-    entries
-        .map(|(mark, (key, value))| format!("{mark}{key}: {value}"))
-        .collect()
-}
-
-/// A scalar in the style of its predecessor: in quotes, or without if none are needed.
-fn scalar(before: &str, value: &Value) -> String {
-    let is_word = |text: &str| {
-        text.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            && text.ends_with(|c: char| c.is_ascii_alphabetic())
-    };
-    match value.as_str() {
-        Some(word) if is_word(word) && !before.starts_with(['"', '\'']) => word.to_owned(),
-        _ => value.to_string(),
-    }
 }
 
 /// What is between two lines of which the second begins at the column of an offset.

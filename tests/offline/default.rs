@@ -94,7 +94,7 @@ fn the_release_decides_what_karpenter_writes_itself() {
         json(&["--karpenter-version", "0.33", "-"]),
         beta.replace(
             "[]}}}",
-            "[]}}, disruption: {\"consolidationPolicy\":\"WhenUnderutilized\",\"expireAfter\":\"720h\"}}"
+            "[]}}, disruption: {consolidationPolicy: WhenUnderutilized, expireAfter: 720h}}"
         ),
         "no budgets before 0.34"
     );
@@ -127,6 +127,48 @@ fn every_layout_is_completed_in_its_own_style() {
         if text.starts_with('{') {
             let _: Value = serde_json::from_str(&once).expect("still JSON");
         }
+    }
+}
+
+#[test]
+fn defaults_in_flow_style_are_written_without_the_quotes_of_json() {
+    let pool = |disruption: &str| {
+        format!(
+            "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec:\n  disruption:{disruption}\n  template: {{spec: \
+             {{nodeClassRef: {{name: a}}, requirements: [], expireAfter: 1h}}}}\n"
+        )
+    };
+    let both = "budgets: [{nodes: \"10%\"}], consolidationPolicy: WhenEmptyOrUnderutilized";
+    let all =
+        "{budgets: [{nodes: \"10%\"}], consolidateAfter: 0s, consolidationPolicy: WhenEmptyOrUnderutilized}";
+    for (before, after) in [
+        (
+            " {consolidateAfter: 5m}",
+            format!(" {{consolidateAfter: 5m, {both}}}"),
+        ),
+        (
+            " {\n    consolidateAfter: 5m,\n  }",
+            format!(
+                " {{\n    consolidateAfter: 5m,\n    {},\n  }}",
+                both.replace("], ", "],\n    ")
+            ),
+        ),
+        (
+            " {budgets: ~, consolidateAfter: 5m, consolidationPolicy: WhenEmpty}",
+            " {budgets: [{nodes: \"10%\"}], consolidateAfter: 5m, consolidationPolicy: WhenEmpty}".to_owned(),
+        ),
+        (" {}", format!(" {all}")),
+        (" ~", format!(" {all}")),
+        ("", format!(" {all}")),
+        // Where the keys are in quotes, so are the new ones.
+        (
+            " {\"consolidateAfter\": \"5m\", \"consolidationPolicy\": \"WhenEmpty\"}",
+            " {\"consolidateAfter\": \"5m\", \"consolidationPolicy\": \"WhenEmpty\", \"budgets\": \
+             [{\"nodes\":\"10%\"}]}"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(completed(&pool(before), &["-"]), pool(&after), "{before}");
     }
 }
 
@@ -204,7 +246,7 @@ fn a_pool_is_completed_with_another_one_that_takes_its_values_by_an_alias() {
     let outcome = default_in(Path::new("."), &["-"], &list("&a {consolidateAfter: 1m}"));
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     let completed = list(
-        "&a {consolidateAfter: 1m, budgets: [{\"nodes\":\"10%\"}], consolidationPolicy: \"WhenEmptyOrUnderutilized\"}",
+        "&a {consolidateAfter: 1m, budgets: [{nodes: \"10%\"}], consolidationPolicy: WhenEmptyOrUnderutilized}",
     );
     assert_eq!(outcome.stdout, completed);
     assert_eq!(outcome.stderr, "", "the other one has them with it");

@@ -97,7 +97,7 @@ impl Budgets {
                 Timing::Windows(windows) if open.peek().is_some() => {
                     let week = windows.week();
                     for coverage in open {
-                        match &week {
+                        match week {
                             Some(week) => {
                                 coverage.covered.add(week);
                                 coverage.weekly += 1;

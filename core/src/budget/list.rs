@@ -1,5 +1,7 @@
 //! All budgets of a NodePool, parsed for computing.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::parsed::{DEFAULT_NODES, ParsedBudget, TextError};
@@ -40,7 +42,7 @@ pub enum Timing {
     /// each check.
     Never,
     /// For its duration after each fire of its schedule.
-    Windows(Windows),
+    Windows(Arc<Windows>),
     /// Unknown: the CRD accepts the schedule, but Karpenter cannot read it.
     Broken(ScheduleError),
 }
@@ -148,7 +150,10 @@ impl Entry {
             (Some(schedule), Some(duration)) => {
                 let duration = read(&duration.value, path("duration"))?.as_duration();
                 match schedule.value.as_ref().map_err(AsRef::as_ref) {
-                    Ok(schedule) => timing(Window::new(*schedule, duration)),
+                    Ok(schedule) => {
+                        let window = budget.window.clone();
+                        timing(window.unwrap_or_else(|| Window::new(*schedule, duration)))
+                    }
                     Err(TextError::Wrong(error)) => Timing::Broken(error.clone()),
                     Err(error) => return Err(unreadable(view.path("schedule"), error)),
                 }
@@ -167,11 +172,8 @@ impl Entry {
 fn timing(window: Window) -> Timing {
     match window {
         Window::Always => Timing::Always,
-        // Karpenter starts an interval again at each check.
-        Window::Sometimes { schedule, duration } if duration.is_zero() || schedule.every().is_some() => {
-            Timing::Never
-        }
-        Window::Sometimes { schedule, duration } => Timing::Windows(Windows::new(&schedule, duration)),
+        Window::Sometimes(windows) if windows.never_open() => Timing::Never,
+        Window::Sometimes(windows) => Timing::Windows(windows),
     }
 }
 

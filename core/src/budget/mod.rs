@@ -35,4 +35,4 @@ pub(crate) use never_allows::never_allows_drift;
 pub(crate) use parsed::{Parsed, ParsedBudget, TextError};
 pub use reasons::{Reason, Reasons};
 pub use week::{HOURS, Spread};
-pub use window::{Window, Windows, is_supported};
+pub use window::{Windows, is_supported};

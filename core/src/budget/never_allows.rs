@@ -35,7 +35,7 @@ impl Budgets {
                 Timing::Always if is_zero => return true,
                 Timing::Windows(windows) if is_zero => {
                     if let Some(week) = windows.week() {
-                        closed.add(&week);
+                        closed.add(week);
                     }
                 }
                 Timing::Always | Timing::Windows(_) | Timing::Never => {}

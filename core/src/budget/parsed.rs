@@ -4,7 +4,7 @@
 //! [`Budgets`]: super::Budgets
 
 use super::reasons::{Reason, Reasons};
-use super::window::Window;
+use super::window::{Window, Windows};
 use crate::karpenter::{Budget, Field, NodePool};
 use crate::value::Mistake;
 use crate::value::cron::{Schedule, ScheduleError};
@@ -131,14 +131,15 @@ impl<'a> ParsedBudget<'a> {
 
     /// Whether it always holds.
     pub fn is_always_active(&self) -> bool {
-        self.window == Some(Window::Always)
+        matches!(self.window, Some(Window::Always))
     }
 
-    /// Its schedule and duration, if both can be read.
-    pub fn times(&self) -> Option<(Schedule, BudgetDuration)> {
-        let schedule = self.schedule.as_ref().present()?.value()?;
-        let duration = self.duration.as_ref().present()?.value()?;
-        Some((schedule, duration))
+    /// Its windows, if it does not always hold.
+    pub fn windows(&self) -> Option<&Windows> {
+        match self.window.as_ref()? {
+            Window::Always => None,
+            Window::Sometimes(windows) => Some(windows.as_ref()),
+        }
     }
 }
 

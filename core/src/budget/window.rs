@@ -1,5 +1,7 @@
 //! When a budget applies.
 
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -16,17 +18,12 @@ pub fn is_supported(at: Timestamp) -> bool {
 }
 
 /// When a budget applies, by its `schedule` and `duration`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Window {
     /// At any time, because there is no schedule, or because the windows leave no gap.
     Always,
     /// For some time after each fire, but not always.
-    Sometimes {
-        /// When the window opens.
-        schedule: Schedule,
-        /// How long it stays open.
-        duration: Duration,
-    },
+    Sometimes(Arc<Windows>),
 }
 
 impl Window {
@@ -36,17 +33,20 @@ impl Window {
         if schedule.longest_gap().is_none_or(|gap| duration >= gap) {
             Self::Always
         } else {
-            Self::Sometimes { schedule, duration }
+            Self::Sometimes(Arc::new(Windows::new(schedule, duration)))
         }
     }
 }
 
 /// Windows `[fire, fire + duration)`, as Karpenter computes them; windows that overlap or touch are one.
-#[derive(Debug, Clone)]
+///
+/// A review needs no fire times, and most need no week: each is computed when it is first asked for, and then kept.
+#[derive(Debug)]
 pub struct Windows {
     schedule: Schedule,
-    fires: FireTimes,
     duration: Duration,
+    fires: OnceLock<FireTimes>,
+    week: OnceLock<Option<Box<WeekMinutes>>>,
 }
 
 /// How long something stays as it is.
@@ -85,22 +85,56 @@ impl WindowState {
 }
 
 impl Windows {
-    pub(crate) fn new(schedule: &Schedule, duration: Duration) -> Self {
+    pub(crate) const fn new(schedule: Schedule, duration: Duration) -> Self {
         Self {
-            schedule: *schedule,
-            fires: schedule.fire_times(),
+            schedule,
             duration,
+            fires: OnceLock::new(),
+            week: OnceLock::new(),
         }
     }
 
     /// The minutes of the week in which one is open, if it is the same every week.
-    pub(crate) fn week(&self) -> Option<WeekMinutes> {
-        self.schedule.week(self.duration)
+    pub(crate) fn week(&self) -> Option<&WeekMinutes> {
+        self.week
+            .get_or_init(|| self.schedule.week(self.duration))
+            .as_deref()
     }
 
     /// The minutes of the week at which one begins, if they are the same every week.
-    pub(crate) fn fires(&self) -> Option<WeekMinutes> {
+    pub(crate) fn fires(&self) -> Option<Box<WeekMinutes>> {
         self.schedule.week(Duration::from_mins(1))
+    }
+
+    /// Whether they are never open: Karpenter starts an interval again at each check.
+    pub(crate) fn never_open(&self) -> bool {
+        self.duration.is_zero() || self.schedule.every().is_some()
+    }
+
+    /// Whether one of these is open whenever one of the others is. Only what is certain.
+    pub(crate) fn cover(&self, others: &Self) -> bool {
+        let opens_with_each = self.duration >= others.duration && self.schedule.covers(&others.schedule);
+        opens_with_each || Self::cover_together(std::iter::once(self), others)
+    }
+
+    /// Whether some window of several budgets is open whenever one of the others is, as far as both are the same every
+    /// week.
+    pub(crate) fn cover_together<'w>(windows: impl Iterator<Item = &'w Self> + Clone, others: &Self) -> bool {
+        // Most do not even cover the first minute.
+        let first = others.schedule.first_of_week();
+        let mut weeks = windows.filter_map(Self::week);
+        let is_open = |minute| weeks.clone().any(|week| week.has(minute));
+        if !first.is_some_and(is_open) {
+            return false;
+        }
+        let (Some(wanted), Some(first)) = (others.week(), weeks.next()) else {
+            return false;
+        };
+        let mut covered = Cow::Borrowed(first);
+        for week in weeks {
+            covered.to_mut().add(week);
+        }
+        covered.has_all_of(wanted)
     }
 
     /// How long each of them is; whole minutes.
@@ -132,7 +166,13 @@ impl Windows {
 
     /// The first fire whose window ends after this instant. It may be in the future.
     fn first_fire(&self, at: Timestamp) -> Option<Timestamp> {
-        self.fires.next_after(at.checked_sub(self.duration).ok()?)
+        self.next_fire(at.checked_sub(self.duration).ok()?)
+    }
+
+    fn next_fire(&self, after: Timestamp) -> Option<Timestamp> {
+        self.fires
+            .get_or_init(|| self.schedule.fire_times())
+            .next_after(after)
     }
 
     /// The end of the window that this fire opens, together with those that follow without a gap.
@@ -145,7 +185,7 @@ impl Windows {
                 return StateEnd::AtLeast(end);
             }
             reach.fires -= 1;
-            match self.fires.next_after(fire) {
+            match self.next_fire(fire) {
                 Some(next) if next <= end => fire = next,
                 _ => return StateEnd::At(end),
             }

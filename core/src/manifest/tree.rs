@@ -198,6 +198,24 @@ impl<'d, 't> NodeRef<'d, 't> {
             .map(|(_, value)| value)
     }
 
+    /// Whether its document is written like JSON: in brackets, the first key in quotes.
+    pub fn is_in_json(self) -> bool {
+        let root = self.at(0);
+        let first = root.entries().next().map(|(key, _)| key);
+        let is_quoted = |key: Self| {
+            let node = key.tree.get(key.id);
+            let content = node.map(|node| &node.content);
+            matches!(
+                content,
+                Some(Content::Scalar {
+                    notation: Notation::Quoted,
+                    ..
+                })
+            )
+        };
+        root.kind() == NodeKind::Mapping(Style::Flow) && first.is_some_and(is_quoted)
+    }
+
     fn at(self, id: NodeId) -> Self {
         Self { tree: self.tree, id }
     }

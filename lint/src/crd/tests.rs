@@ -282,7 +282,7 @@ fn a_policys_defaults_take_the_place_of_the_definitions_and_nothing_else_changes
     let after = super::patched(V1, Some(&defaults)).unwrap();
     let budgets = "                      default:
                         - nodes: \"20%\"
-                        - duration: \"10h\"
+                        - duration: 10h
                           nodes: \"0\"
                           schedule: \"0 8 * * mon-fri\"
                       description:";

@@ -1,4 +1,4 @@
-//! Values as YAML in block style. Texts are quoted unless they are plain words.
+//! Values as YAML, in block or in flow style. Texts are quoted unless they are plain words.
 
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,43 @@ pub fn entry(key: &str, value: &Value) -> String {
 pub fn object(fields: &Map<String, Value>) -> String {
     let entries = fields.iter().map(|(key, value)| entry(key, value) + "\n");
     entries.collect()
+}
+
+/// The elements of a list, as lines.
+pub fn items(list: &[Value]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for item in list {
+        push_item(&mut lines, "", item);
+    }
+    lines
+}
+
+/// A value in flow style, on one line.
+pub fn flow(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let entries = fields.iter().map(|(key, value)| flow_entry(key, value));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        scalar => shown(scalar),
+    }
+}
+
+/// A key with its value in flow style, on one line.
+pub fn flow_entry(key: &str, value: &Value) -> String {
+    format!("{}: {}", text(key), flow(value))
+}
+
+/// A value in place of a scalar: a text has the quotes of the old one.
+pub fn in_quotes_of(old: &str, value: &Value) -> String {
+    match (old.bytes().next(), value.as_str()) {
+        (Some(b'\''), Some(text)) if !text.contains(|c: char| c == '\'' || c.is_control()) => {
+            format!("'{text}'")
+        }
+        (Some(b'"' | b'\''), Some(text)) => json!(text).to_string(),
+        _ => flow(value),
+    }
 }
 
 fn push_entry(lines: &mut Vec<String>, indent: &str, key: &str, value: &Value) {
@@ -105,9 +142,40 @@ mod tests {
             for (text, read) in [
                 (entry("key", &value), json!({"key": value})),
                 (super::object(fields), object.clone()),
+                (flow(&object), object.clone()),
+                (
+                    items(&[object.clone(), value.clone()]).join("\n"),
+                    json!([object, value]),
+                ),
             ] {
                 assert_eq!(written::values(&text).next(), Some(read), "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_list_in_flow_style_is_written_as_people_write_it() {
+        let budgets =
+            json!([{"nodes": "10%"}, {"nodes": "0", "reasons": ["Empty", "Drifted"], "duration": "8h"}]);
+        assert_eq!(
+            flow_entry("budgets", &budgets),
+            "budgets: [{nodes: \"10%\"}, {duration: 8h, nodes: \"0\", reasons: [Empty, Drifted]}]"
+        );
+    }
+
+    #[test]
+    fn a_value_has_the_quotes_of_the_old_one() {
+        for (old, new, written) in [
+            ("1d", json!("24h"), "24h"),
+            ("'1d'", json!("24h"), "'24h'"),
+            ("\"1d\"", json!("24h"), "\"24h\""),
+            ("'1d'", json!("it's"), "\"it's\""),
+            // Without quotes it would be a number again.
+            ("5", json!("5"), "\"5\""),
+            ("0 9 * * 7", json!("0 9 * * 0"), "\"0 9 * * 0\""),
+            ("\"7\"", json!(7), "7"),
+        ] {
+            assert_eq!(in_quotes_of(old, &new), written, "{old}");
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::source_range;
 use super::source_range::SourceRange;
+use crate::files::yaml;
 use crate::written;
 use poolgate_core::manifest::{self, Document, Form, Lines, Span};
 
@@ -183,34 +184,20 @@ fn rewritten(
     value: Span,
     text: &str,
 ) -> Option<(Span, String)> {
-    let new_value = |new: &Value| scalar(new, value.slice(text)).filter(|_| !value.is_empty());
-    let new_key = |key: Span, name: &str| scalar(&Value::String(name.to_owned()), key.slice(text));
+    let new_value = |new: &Value| {
+        let is_scalar = !(value.is_empty() || new.is_array() || new.is_object());
+        is_scalar.then(|| yaml::in_quotes_of(value.slice(text), new))
+    };
+    let new_key = |key: Span, name: &str| yaml::in_quotes_of(key.slice(text), &name.into());
     match (rename, write) {
         (None, Some(new)) => Some((value, new_value(new)?)),
-        (Some(name), None) => Some((key?, new_key(key?, name)?)),
+        (Some(name), None) => Some((key?, new_key(key?, name))),
         (Some(name), Some(new)) => {
             let between = text.get(key?.end()..value.start())?;
-            let text = [&new_key(key?, name)?, between, &new_value(new)?].concat();
+            let text = [&new_key(key?, name), between, &new_value(new)?].concat();
             Some((Span::new(key?.start(), value.end()), text))
         }
         (None, None) => None,
-    }
-}
-
-/// A value in the notation of the old one.
-fn scalar(value: &Value, old: &str) -> Option<String> {
-    let Value::String(text) = value else {
-        return (!value.is_array() && !value.is_object()).then(|| value.to_string());
-    };
-    let is_word = |text: &str| {
-        text.bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
-    };
-    match old.bytes().next()? {
-        b'\'' if !text.contains('\'') => Some(format!("'{text}'")),
-        b'"' | b'\'' => Some(value.to_string()),
-        _ if is_word(text) && manifest::is_text(text) => Some(text.clone()),
-        _ => Some(value.to_string()),
     }
 }
 
@@ -252,29 +239,4 @@ fn says_what_is_meant(text: &str, changed: &str, edits: &[&TextEdit]) -> bool {
         let mut here = edits.iter().filter(|edit| edit.document == number);
         here.all(|edit| edit.change.make(&mut meant, &edit.field).is_some()) && *after == meant
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_value_is_written_as_the_old_one_was() {
-        let text = |text: &str| Value::String(text.into());
-        assert_eq!(scalar(&text("24h"), "1d").as_deref(), Some("24h"));
-        assert_eq!(scalar(&text("24h"), "'1d'").as_deref(), Some("'24h'"));
-        assert_eq!(scalar(&text("24h"), "\"1d\"").as_deref(), Some("\"24h\""));
-        assert_eq!(
-            scalar(&text("5"), "5").as_deref(),
-            Some("\"5\""),
-            "or it is a number again"
-        );
-        assert_eq!(
-            scalar(&text("0 9 * * 0"), "0 9 * * 7").as_deref(),
-            Some("\"0 9 * * 0\"")
-        );
-        assert_eq!(scalar(&json!(7), "\"7\"").as_deref(), Some("7"));
-    }
 }

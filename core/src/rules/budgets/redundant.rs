@@ -1,10 +1,9 @@
 //! Budgets that change nothing, because others that allow no more hold whenever they do.
 
-use crate::budget::{ParsedBudget, Reason, Reasons, Window};
+use crate::budget::{ParsedBudget, Reason, Reasons, Windows};
 use crate::karpenter::KarpenterVersion;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-use crate::value::cron::WeekMinutes;
 use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, [Silent], Shown);
@@ -39,10 +38,16 @@ fn lower_for_all_reasons<'r>(
     budgets: &[&'r ParsedBudget<'r>],
     known: Reasons,
 ) -> Option<Vec<&'r ParsedBudget<'r>>> {
+    let reasons = of.reasons().and(known);
+    // Compared once, whatever the number of reasons.
+    let overruling: Vec<_> = budgets
+        .iter()
+        .copied()
+        .filter(|other| other.reasons().has_any(reasons) && overrules(other, of))
+        .collect();
     let mut found: Vec<&ParsedBudget<'_>> = Vec::new();
-    for reason in of.reasons().and(known).iter() {
-        let mut others = budgets.iter().copied();
-        match others.find(|other| other.has(reason) && overrules(other, of)) {
+    for reason in reasons.iter() {
+        match overruling.iter().find(|other| other.has(reason)) {
             Some(lower) => found.push(lower),
             None => found.extend(lower_together(of, reason, budgets)?),
         }
@@ -58,37 +63,28 @@ fn lower_together<'r>(
     reason: Reason,
     budgets: &[&'r ParsedBudget<'r>],
 ) -> Option<Vec<&'r ParsedBudget<'r>>> {
-    let lower = budgets.iter().copied().filter(|other| {
-        let is_window = matches!(other.window, Some(Window::Sometimes { .. }));
-        is_window && other.has(reason) && is_never_above(other, of)
-    });
-    if lower.clone().count() < 2 {
+    let window = of.windows()?;
+    let lower = budgets
+        .iter()
+        .copied()
+        .filter(|other| other.windows().is_some() && other.has(reason) && is_never_above(other, of));
+    if lower.clone().count() < 2
+        || !Windows::cover_together(lower.clone().filter_map(ParsedBudget::windows), window)
+    {
         return None;
     }
-    let window = week(of)?;
-    let mut covered = WeekMinutes::NONE;
-    let mut together = Vec::new();
-    for other in lower {
-        if let Some(week) = week(other).filter(|week| week.has_any_of(&window)) {
-            covered.add(&week);
-            together.push(other);
-        }
-    }
-    covered.has_all_of(&window).then_some(together)
+    let week = window.week()?;
+    let does_so_in_part = |other: &&ParsedBudget<'_>| {
+        let windows = other.windows().and_then(Windows::week);
+        windows.is_some_and(|open| open.has_any_of(week))
+    };
+    Some(lower.filter(does_so_in_part).collect())
 }
 
 /// Whether the first budget is another one, and never above the second.
 fn is_never_above(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
     let numbers = one.nodes().zip(other.nodes());
     one.view.index != other.view.index && numbers.is_some_and(|(lower, higher)| never_above(lower, higher))
-}
-
-/// The minutes of the week at which a budget is active, if it is the same every week.
-fn week(budget: &ParsedBudget<'_>) -> Option<WeekMinutes> {
-    match budget.window? {
-        Window::Sometimes { schedule, duration } => schedule.week(duration),
-        Window::Always => None,
-    }
 }
 
 /// Whether the first budget is never above the second, and active whenever that is.
@@ -98,22 +94,11 @@ fn overrules(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
 
 /// Whether the first budget is active whenever the second is.
 fn holds_whenever(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
-    let (
-        Some(Window::Sometimes { schedule, duration }),
-        Some(Window::Sometimes {
-            schedule: others_schedule,
-            duration: others_duration,
-        }),
-    ) = (one.window, other.window)
-    else {
+    match (one.windows(), other.windows()) {
+        (Some(windows), Some(others)) => windows.cover(others),
         // Another rule reports a window that makes a budget always active: it may not stay so.
-        return one.has_no_window();
-    };
-    if duration >= others_duration && schedule.covers(&others_schedule) {
-        return true;
+        _ => one.has_no_window(),
     }
-    let weeks = week(one).zip(week(other));
-    weeks.is_some_and(|(week, others)| week.has_all_of(&others))
 }
 
 /// Whether the first number never allows more nodes than the second, whatever the size of the pool. A percentage

@@ -1,13 +1,11 @@
 //! The times at which the policy forbids all disruption.
 
-use crate::budget::{ParsedBudget, Reasons};
+use crate::budget::{ParsedBudget, Reasons, Windows};
 use crate::diagnostic::ErrorType;
 use crate::karpenter::{ApiVersion, Disruption, NodePool};
 use crate::policy::FreezeWindow;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-use crate::value::cron::{Schedule, WeekMinutes};
-use crate::value::duration::BudgetDuration;
 
 pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, [Poolgate]);
 
@@ -21,11 +19,17 @@ pub fn check(
         return;
     }
     for window in windows {
+        let wanted = Windows::new(window.schedule.value, window.duration.value.as_duration());
         let is_frozen = |reason| {
-            let freezes = budgets
+            let mut freezes = budgets
                 .iter()
                 .filter(|budget| budget.is_zero() && budget.has(reason));
-            freezes.clone().any(|freeze| covers(freeze, window)) || cover_together(freezes, window)
+            let covers = |freeze: &ParsedBudget<'_>| match freeze.windows() {
+                Some(windows) => windows.cover(&wanted),
+                None => freeze.is_always_active(),
+            };
+            let together = freezes.clone().filter_map(ParsedBudget::windows);
+            freezes.any(covers) || Windows::cover_together(together, &wanted)
         };
         // The repair of a broken node may go on.
         if Reasons::ALL_BUT_REPAIR.iter().all(is_frozen) {
@@ -53,31 +57,6 @@ pub fn check(
     }
 }
 
-/// Whether a budget holds at least as long as a window, each time.
-fn covers(freeze: &ParsedBudget<'_>, window: &FreezeWindow) -> bool {
-    let is_as_long = |(schedule, duration): (Schedule, BudgetDuration)| {
-        duration >= window.duration.value && schedule.covers(&window.schedule.value)
-    };
-    freeze.has_no_window() || freeze.times().is_some_and(is_as_long)
-}
-
-/// Whether every minute of a window is one of these. Only for windows that are the same every week.
-fn cover_together<'b>(freezes: impl Iterator<Item = &'b ParsedBudget<'b>>, window: &FreezeWindow) -> bool {
-    let week = |schedule: Schedule, duration: BudgetDuration| schedule.week(duration.as_duration());
-    let Some(wanted) = week(window.schedule.value, window.duration.value) else {
-        return false;
-    };
-    let mut closed = WeekMinutes::NONE;
-    for freeze in freezes {
-        if let Some((schedule, duration)) = freeze.times()
-            && let Some(minutes) = week(schedule, duration)
-        {
-            closed.add(&minutes);
-        }
-    }
-    closed.has_all_of(&wanted)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -85,6 +64,8 @@ mod tests {
     use super::*;
     use crate::policy::{Bounds, BudgetBounds, Written};
     use crate::rules::policy::testing::{errors, with_budgets};
+    use crate::value::cron::Schedule;
+    use crate::value::duration::BudgetDuration;
 
     fn denied(budgets: &Value) -> Vec<String> {
         let window = FreezeWindow {
@@ -116,6 +97,7 @@ mod tests {
             json!({"nodes": "0", "schedule": "0 8,20 * * *", "duration": "11h"}),
             json!({"nodes": "0"}),
             json!({"nodes": "0", "reasons": ["Underutilized", "Empty", "Drifted"]}),
+            json!({"nodes": "0", "schedule": "@monthly", "duration": "744h"}),
         ] {
             assert_eq!(denied(&json!([{"nodes": "10%"}, budget])), [""; 0], "{budget}");
         }

@@ -55,10 +55,9 @@ impl BitOr for Set {
 
 /// The values in a set of bits, in ascending order.
 pub fn values(bits: u64) -> impl Iterator<Item = u8> {
-    (0..64)
-        .skip(bits.trailing_zeros() as usize)
-        .take_while(move |value| bits >> value != 0)
-        .filter(move |value| bits >> value & 1 == 1)
+    let rest = |bits: u64| (bits != 0).then_some(bits);
+    std::iter::successors(rest(bits), move |bits| rest(bits & (bits - 1)))
+        .filter_map(|bits| u8::try_from(bits.trailing_zeros()).ok())
 }
 
 /// The ends of a set of bits, and the longest distance between two neighbours in it: 0 for a single value.

@@ -13,6 +13,7 @@ const MINUTES: usize = 7 * 24 * 60;
 /// A week is exactly 315 words of this many bits.
 const BITS: usize = 32;
 const WORDS: usize = MINUTES / BITS;
+const WORDS_OF_DAY: usize = WORDS / 7;
 const ALL_WEEKDAYS: u64 = 0b111_1111;
 
 /// A set of minutes of the week, from Sunday 00:00 UTC on.
@@ -25,7 +26,7 @@ impl WeekMinutes {
 
     /// Adds the minutes of another set.
     pub fn add(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             *mine |= theirs;
         }
     }
@@ -44,7 +45,7 @@ impl WeekMinutes {
     pub(crate) fn has_all_of(&self, other: &Self) -> bool {
         self.0
             .iter()
-            .zip(other.0)
+            .zip(&other.0)
             .all(|(mine, theirs)| theirs & !mine == 0)
     }
 
@@ -58,7 +59,7 @@ impl WeekMinutes {
     pub(crate) fn has_any_of(&self, other: &Self) -> bool {
         self.0
             .iter()
-            .zip(other.0)
+            .zip(&other.0)
             .any(|(mine, theirs)| theirs & mine != 0)
     }
 
@@ -67,65 +68,100 @@ impl WeekMinutes {
         self.0 == [u32::MAX; WORDS]
     }
 
-    fn set(&mut self, minute: usize) {
-        if let Some(word) = self.0.get_mut(minute / BITS) {
-            *word |= 1 << (minute % BITS);
-        }
+    /// The last minute that it holds.
+    fn last(&self) -> Option<usize> {
+        let number = self.0.iter().rposition(|word| *word != 0)?;
+        let word = self.0.get(number)?;
+        Some((number + 1) * BITS - 1 - word.leading_zeros() as usize)
     }
 
-    /// The set shifted by some minutes, wrapping from the end of the week to its beginning.
-    fn moved(&self, minutes: usize) -> Self {
-        let mut moved = self.clone();
-        moved.0.rotate_right(minutes / BITS % WORDS);
-        let bits = minutes % BITS;
-        let mut before = moved.0.last().copied().unwrap_or_default();
-        for word in &mut moved.0 {
-            // To the right in two steps, because a shift by a whole word would overflow.
-            let shifted = *word << bits | before >> 1 >> (BITS - 1 - bits);
-            before = std::mem::replace(word, shifted);
+    /// Makes each of its minutes a window of this many minutes. A window over the end of the week continues at its
+    /// beginning.
+    fn widen(&mut self, length: usize) {
+        let Some(last) = self.last() else { return };
+        // Where the last of the windows so far ends.
+        let mut end = (last + length).saturating_sub(MINUTES);
+        for (word, first) in self.0.iter_mut().zip((0..).step_by(BITS)) {
+            let begun = *word;
+            if begun != 0 {
+                let mut width = 1;
+                while width < length.min(BITS) {
+                    let step = width.min(length - width);
+                    *word |= *word << step;
+                    width += step;
+                }
+            }
+            *word |= lowest(end.saturating_sub(first));
+            if begun != 0 {
+                end = first + BITS - 1 - begun.leading_zeros() as usize + length;
+            }
         }
-        moved
     }
+}
+
+/// A word with this many of its lowest bits set.
+fn lowest(bits: usize) -> u32 {
+    let rest = u32::try_from(bits)
+        .ok()
+        .and_then(|bits| u32::MAX.checked_shl(bits));
+    !rest.unwrap_or_default()
 }
 
 impl Schedule {
     /// The minutes of the week inside windows of this length, in whole minutes; `None` if the schedule is not the
-    /// same every week. Takes some microseconds for any schedule.
-    pub fn week(&self, length: Duration) -> Option<WeekMinutes> {
-        let Kind::Calendar(fields) = self.0 else {
+    /// same every week. Takes about a microsecond: keep it if you need it again.
+    pub fn week(&self, length: Duration) -> Option<Box<WeekMinutes>> {
+        let (fields, weekdays) = self.weekly()?;
+        let mut week = beginnings(fields, weekdays);
+        let length = usize::try_from(length.as_secs() / 60).map_or(MINUTES, |length| length.min(MINUTES));
+        week.widen(length.max(1));
+        Some(week)
+    }
+
+    /// The first minute of the week at which it fires, if it is the same every week.
+    pub(crate) fn first_of_week(&self) -> Option<usize> {
+        let (fields, weekdays) = self.weekly()?;
+        let [day, hour, minute] =
+            [weekdays, fields.hours, fields.minutes].map(|bits| bits.trailing_zeros() as usize);
+        (!self.never_fires()).then_some((day * 24 + hour) * 60 + minute)
+    }
+
+    /// The fields of a schedule that is the same every week, and its days of the week.
+    fn weekly(&self) -> Option<(&Fields, u64)> {
+        let Kind::Calendar(fields) = &self.0 else {
             return None;
         };
-        let mut covered = beginnings(&fields)?;
-        let length = usize::try_from(length.as_secs() / 60).map_or(MINUTES, |length| length.min(MINUTES));
-        // A window of one minute, then widened repeatedly: each step at most doubles it.
-        let mut width = 1;
-        while width < length {
-            let step = width.min(length - width);
-            let moved = covered.moved(step);
-            covered.add(&moved);
-            width += step;
-        }
-        Some(covered)
+        let weekdays = match fields.days {
+            _ if fields.months != ALL_MONTHS => return None,
+            Days::Every => ALL_WEEKDAYS,
+            Days::Weekdays(weekdays) => weekdays,
+            Days::Dates(_) | Days::Either { .. } => return None,
+        };
+        Some((fields, weekdays))
     }
 }
 
-/// The minutes of the week at which a schedule fires.
-fn beginnings(fields: &Fields) -> Option<WeekMinutes> {
-    let weekdays = match fields.days {
-        _ if fields.months != ALL_MONTHS => return None,
-        Days::Every => ALL_WEEKDAYS,
-        Days::Weekdays(weekdays) => weekdays,
-        Days::Dates(_) | Days::Either { .. } => return None,
-    };
-    let mut beginnings = WeekMinutes::NONE;
-    for day in values(weekdays).map(usize::from) {
-        for hour in values(fields.hours).map(usize::from) {
-            for minute in values(fields.minutes).map(usize::from) {
-                beginnings.set((day * 24 + hour) * 60 + minute);
-            }
+/// The minutes of the week at which a schedule fires, on these days of the week.
+fn beginnings(fields: &Fields, weekdays: u64) -> Box<WeekMinutes> {
+    let mut day = [0; WORDS_OF_DAY];
+    for hour in values(fields.hours).map(usize::from) {
+        for minute in values(fields.minutes).map(usize::from) {
+            set(&mut day, hour * 60 + minute);
         }
     }
-    Some(beginnings)
+    let mut beginnings = Box::new(WeekMinutes::NONE);
+    for (number, words) in beginnings.0.chunks_exact_mut(WORDS_OF_DAY).enumerate() {
+        if weekdays >> number & 1 == 1 {
+            words.copy_from_slice(&day);
+        }
+    }
+    beginnings
+}
+
+fn set(words: &mut [u32], minute: usize) {
+    if let Some(word) = words.get_mut(minute / BITS) {
+        *word |= 1 << (minute % BITS);
+    }
 }
 
 #[cfg(test)]
@@ -134,19 +170,19 @@ mod tests {
 
     use super::*;
 
-    fn week(schedule: &str, minutes: u64) -> Option<WeekMinutes> {
+    fn week(schedule: &str, minutes: u64) -> Option<Box<WeekMinutes>> {
         Schedule::parse(schedule)
             .unwrap()
             .week(Duration::from_secs(minutes * 60))
     }
 
     /// The minutes computed one by one, in the simplest way.
-    fn slowly(schedule: &str, minutes: usize) -> WeekMinutes {
+    fn slowly(schedule: &str, minutes: usize) -> Box<WeekMinutes> {
         let starts = week(schedule, 1).unwrap();
-        let mut covered = WeekMinutes::NONE;
+        let mut covered = Box::new(WeekMinutes::NONE);
         for start in (0..MINUTES).filter(|minute| starts.0[minute / BITS] >> (minute % BITS) & 1 == 1) {
             for minute in start..start + minutes {
-                covered.set(minute % MINUTES);
+                set(&mut covered.0, minute % MINUTES);
             }
         }
         covered
