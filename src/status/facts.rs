@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Taint};
 use serde::Deserialize;
 
+use super::deployments::DeploymentObject;
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::objects::{Conditions, Metadata, Object, PoolLabel, PoolObject, Texts};
@@ -84,6 +85,8 @@ pub struct Facts {
     /// The namespace that poolgate is in.
     pub namespace: String,
     pub webhooks: Read<Vec<Webhook>>,
+    /// Those of poolgate's Deployments that exist.
+    pub deployments: Read<Vec<DeploymentObject>>,
     /// The answer about a NodePool; `None` if no webhook was to be asked.
     pub asked: Option<Read<Asked>>,
     /// The answers about a NodeClaim of each pool, and of a pool that does not exist.

@@ -21,6 +21,7 @@ pub fn from_report(report: &Report) -> Value {
         "namespace": report.namespace,
         "probed": report.probed,
         "webhooks": webhooks,
+        "deployments": report.deployments,
         "policy": of_policy(&report.policy),
         "reconciler": reconciler,
         "nodePools": report.pools,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use futures_util::future::try_join_all;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
 use hyper::{Request, header};
@@ -13,9 +14,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::ListParams;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
+use super::deployments::{DEPLOYMENTS, DeploymentObject};
 use super::facts::{Asked, Facts, Read, SelfReport};
 use super::reconciler::Reconciler;
 use crate::admission::inquiry;
@@ -69,7 +71,10 @@ impl Look<'_> {
         let of_ledgers = ListParams::default().labels(LEDGER_LABEL);
         let of_events = ListParams::default().fields("involvedObject.kind=NodePool");
         let (own, ledgers) = (ledgers_path(&namespace), ledgers_path(ledgers));
-        let (policy, reconciler, pools, claims, nodes, stored, events) = tokio::join!(
+        let deployments = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
+        let deployments = DEPLOYMENTS.map(|(name, _)| self.get::<DeploymentObject>(&deployments, name));
+        let (deployments, policy, reconciler, pools, claims, nodes, stored, events) = tokio::join!(
+            try_join_all(deployments),
             self.get::<ConfigMap>(&own, "poolgate-policy"),
             Reconciler::look(|| self.get::<Lease>(&leases, "poolgate-reconciler")),
             self.list(NODE_POOLS, ListParams::default()),
@@ -82,6 +87,7 @@ impl Look<'_> {
             now: Timestamp::now(),
             namespace,
             webhooks,
+            deployments: deployments.map(|found| found.into_iter().flatten().collect()),
             asked: None,
             asked_of_claims: BTreeMap::new(),
             policy: policy.map(|map| map?.data?.remove("policy.yaml")),
@@ -125,6 +131,12 @@ impl Look<'_> {
         let object = collection.get_opt(name).within(ANSWER).await?;
         let object = object.map(serde_json::from_value).transpose();
         object.map_err(|error| format!("{name}: {error}"))
+    }
+
+    /// Whether there is an object of this name, by the right to list them.
+    pub async fn is_there(&self, path: &str, name: &str) -> Read<bool> {
+        let named = ListParams::default().fields(&format!("metadata.name={name}"));
+        Ok(!self.list::<IgnoredAny>(path, named).await?.is_empty())
     }
 
     /// All objects of a collection that these parameters select.

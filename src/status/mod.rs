@@ -2,6 +2,8 @@
 //! NodePools.
 
 mod declared;
+mod deployments;
+mod events;
 mod facts;
 mod json;
 mod look;

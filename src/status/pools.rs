@@ -1,6 +1,5 @@
 //! The report on each NodePool: how many nodes it has and may have, and what is waiting.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -8,15 +7,12 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NODEPOOL_LABEL, NodeLimitMode, NodePool};
 use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL};
 use poolgate_core::nodelimit::{ClaimCounts, NodeLimit};
-use poolgate_core::policy::{AtLimit, OverLimit, Policy};
+use poolgate_core::policy::{AtLimit, FeatureGate, GateState, OverLimit, Policy};
 use serde::Serialize;
 
 use super::facts::{Asked, ClaimObject, Facts, NodeObject};
 use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::objects::PoolObject;
-
-/// The component whose events are reported.
-const COMPONENT: &str = "poolgate";
 
 /// The report on a NodePool. A number is `None` if something that it is made of could not be read.
 #[derive(Debug, Serialize)]
@@ -48,6 +44,9 @@ pub struct LimitReport {
     /// How many count.
     pub taken: Option<usize>,
     pub free: Option<usize>,
+    /// How many are too many, without those that are going already.
+    pub excess: Option<usize>,
+    /// What happens to those: `report` or `terminate`.
     pub over_limit: Option<&'static str>,
 }
 
@@ -87,7 +86,7 @@ fn claims_of<'f>(facts: &'f Facts, pool: &str) -> Option<Vec<&'f ClaimObject>> {
 pub struct KnownLimit {
     pub nodes: u32,
     pub mode: Option<NodeLimitMode>,
-    over_limit: Option<OverLimit>,
+    pub over_limit: Option<OverLimit>,
     pub at_limit: Option<AtLimit>,
     /// Whether it is left to poolgate.
     pub is_annotated: bool,
@@ -117,11 +116,22 @@ impl KnownLimit {
     }
 }
 
+/// What the policy, or the provider of the pool's machines, says of the gate without which Karpenter repairs nothing.
+fn repair_gate(object: &PoolObject, policy: Option<&Policy>) -> GateState {
+    let object = object.kept();
+    let object = Json::from(&object);
+    let view = NodePool::view(ApiVersion::V1, &object);
+    let declared = policy.map(|policy| policy.cluster.clone()).unwrap_or_default();
+    declared.gate(FeatureGate::NodeRepair, view.template.node_class_group())
+}
+
 /// What was seen of a pool.
 pub struct PoolFacts<'f> {
-    facts: &'f Facts,
+    pub facts: &'f Facts,
     pub object: &'f PoolObject,
     pub limit: Option<KnownLimit>,
+    /// What is known of Karpenter's gate `NodeRepair` where the pool is.
+    pub repair: GateState,
     /// Its NodeClaims, if they could be read.
     pub claims: Option<Vec<&'f ClaimObject>>,
     /// All nodes by name, if they could be read.
@@ -140,6 +150,7 @@ impl<'f> PoolFacts<'f> {
             facts,
             object,
             limit: KnownLimit::from_object(object, policy),
+            repair: repair_gate(object, policy),
             claims: claims_of(facts, &object.metadata.name),
             nodes,
         }
@@ -147,7 +158,7 @@ impl<'f> PoolFacts<'f> {
 
     fn report(&self, has_gate: Option<bool>) -> PoolReport {
         let name = &*self.object.metadata.name;
-        let mut notes: Vec<String> = self.drains().into_iter().collect();
+        let mut notes: Vec<String> = self.above().into_iter().chain(self.drains()).collect();
         if let Some(outstanding @ 1..) = self.outstanding() {
             notes.push(format!("{outstanding} admitted and not created yet"));
         }
@@ -180,25 +191,26 @@ impl<'f> PoolFacts<'f> {
     }
 
     pub fn limit_report(&self, limit: KnownLimit) -> LimitReport {
-        let counted = limit.mode.and_then(|mode| self.counted(mode));
+        let counted = limit.mode.and_then(|mode| Some(self.counts(mode)?.counted(mode)));
         let taken = counted.and_then(|counted| Some(counted + self.outstanding()?));
         LimitReport {
             nodes: limit.nodes,
             mode: limit.mode.map(NodeLimitMode::as_str),
             taken,
             free: taken.map(|taken| (limit.nodes as usize).saturating_sub(taken)),
+            excess: limit.mode.and_then(|mode| self.excess(limit.nodes, mode)),
             over_limit: limit.over_limit.map(OverLimit::as_str),
         }
     }
 
     /// Whether it is known that no reconciler leads.
-    fn has_no_leader(&self) -> bool {
+    pub fn has_no_leader(&self) -> bool {
         let reconciler = self.facts.reconciler.as_ref();
         reconciler.is_ok_and(|reconciler| reconciler.as_ref().is_none_or(|reconciler| !reconciler.leads))
     }
 
     /// How many of its nodes poolgate holds.
-    fn held(&self) -> Option<usize> {
+    pub fn held(&self) -> Option<usize> {
         let held = self.nodes?.values().filter(|node| {
             let label = |key| node.metadata.label(key);
             label(HELD_LABEL).is_some() && label(NODEPOOL_LABEL) == Some(&*self.object.metadata.name)
@@ -206,8 +218,8 @@ impl<'f> PoolFacts<'f> {
         Some(held.count())
     }
 
-    /// How many existing NodeClaims a limit of this mode counts.
-    fn counted(&self, mode: NodeLimitMode) -> Option<usize> {
+    /// The NodeClaims, as far as a limit of this mode counts them.
+    fn counts(&self, mode: NodeLimitMode) -> Option<ClaimCounts> {
         let claims = self.claims.as_ref()?;
         // Only their nodes tell which of them Karpenter is disrupting.
         if mode == NodeLimitMode::Soft && self.nodes.is_none() {
@@ -217,12 +229,30 @@ impl<'f> PoolFacts<'f> {
             let claims = claims.iter();
             claims.filter(|claim| claim.metadata.deletion_timestamp.is_none())
         };
-        let counts = ClaimCounts {
+        Some(ClaimCounts {
             existing: claims.len(),
             undeleted: undeleted().count(),
             staying: undeleted().filter(|claim| !self.is_disrupted(claim)).count(),
+        })
+    }
+
+    /// How many NodeClaims are above a limit. Those of a surge are not.
+    fn excess(&self, limit: u32, mode: NodeLimitMode) -> Option<usize> {
+        let excess = self.counts(mode)?.excess(limit, mode);
+        if excess == 0 || mode == NodeLimitMode::Soft {
+            return Some(excess);
+        }
+        let ledger = self.ledger().ok()?;
+        let surged = ledger.map_or(&[][..], |stored| stored.ledger.surged());
+        let staying = self.claims.as_ref()?.iter();
+        let staying = staying.filter(|claim| claim.metadata.deletion_timestamp.is_none());
+        let is_surged = |claim: &&&ClaimObject| surged.iter().any(|uid| uid.as_str() == &*claim.metadata.uid);
+        let is_replaced = |claim: &&&ClaimObject| {
+            let is_true = |kind| claim.status.conditions.is_true(kind);
+            is_true("Initialized") && is_true("DisruptionReason") && !is_true("Rebooting")
         };
-        Some(counts.counted(mode))
+        let surged = staying.clone().filter(is_surged).count();
+        Some(excess.saturating_sub(surged.min(staying.filter(is_replaced).count())))
     }
 
     fn is_disrupted(&self, claim: &ClaimObject) -> bool {
@@ -247,7 +277,7 @@ impl<'f> PoolFacts<'f> {
     }
 
     /// How many were admitted and do not exist yet.
-    fn outstanding(&self) -> Option<usize> {
+    pub fn outstanding(&self) -> Option<usize> {
         let known = self.uids()?;
         let Some(stored) = self.ledger().ok()? else {
             return Some(0);
@@ -301,30 +331,6 @@ impl<'f> PoolFacts<'f> {
             says.push(format!("{} above the limit are being terminated", left.count()));
         }
         says
-    }
-
-    /// The latest event for each reason.
-    fn events(&self) -> Vec<String> {
-        let events = self.facts.events.iter().flatten();
-        let mut events: Vec<_> = events
-            .filter(|event| {
-                event.involved_object.uid.as_deref() == Some(&*self.object.metadata.uid)
-                    && event.reporting_component.as_deref() == Some(COMPONENT)
-            })
-            .map(|event| (event.last_timestamp.as_ref().map(|at| at.0), event))
-            .collect();
-        events.sort_by_key(|(at, _)| Reverse(*at));
-        let mut seen = BTreeSet::new();
-        events
-            .into_iter()
-            .filter(|(_, event)| seen.insert(&event.reason))
-            .map(|(at, event)| {
-                let at = at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
-                let (reason, message) = (event.reason.as_deref(), event.message.as_deref());
-                let (reason, message) = (reason.unwrap_or_default(), message.unwrap_or_default());
-                format!("{reason}{at}: {message}")
-            })
-            .collect()
     }
 
     fn denied(&self) -> Option<DenialReport> {

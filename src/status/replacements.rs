@@ -1,10 +1,10 @@
-//! Which nodes of a pool at its limit wait for what to be replaced, and what to type.
+//! Which nodes of a pool at or above its limit wait for what, and what to type.
 
 use jiff::Timestamp;
 use poolgate_core::karpenter::{NODE_LIMIT_ANNOTATION, NODEPOOL_LABEL, NodeLimitMode};
 use poolgate_core::nodelimit::ledger::{Replacement, Stopped};
-use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, HELD_ANNOTATION, HeldFor};
-use poolgate_core::policy::{AT_LIMIT_ANNOTATION, AtLimit};
+use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, HELD_ANNOTATION, HeldFor, above_limit};
+use poolgate_core::policy::{AT_LIMIT_ANNOTATION, AtLimit, GateState, OVER_LIMIT_ANNOTATION, OverLimit};
 
 use super::facts::ClaimObject;
 use super::pools::{KnownLimit, PoolFacts};
@@ -24,7 +24,33 @@ impl PoolFacts<'_> {
                  replaces when that one is gone"
             )
         });
-        [replaced, surge, self.barred()].into_iter().flatten().collect()
+        [replaced, surge, self.barred(), self.broken()]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// That there are more nodes than the limit allows, and what to type.
+    pub fn above(&self) -> Option<String> {
+        let limit = self.limit?;
+        let excess = self.limit_report(limit).excess.filter(|&excess| excess > 0)?;
+        let then = match limit.over_limit {
+            Some(OverLimit::Report) => ", and they stay (over-limit is report)",
+            Some(OverLimit::Terminate) => ", and are to be terminated (over-limit is terminate)",
+            None => "",
+        };
+        let keep = self.with_limit(limit, (limit.nodes as usize).saturating_add(excess));
+        let delete = if limit.over_limit == Some(OverLimit::Terminate) {
+            String::new()
+        } else {
+            format!(
+                ". To have them terminated, which also needs the right (Helm: reconciler.terminate=true): kubectl annotate \
+                 nodepool {} --overwrite {OVER_LIMIT_ANNOTATION}=Terminate",
+                self.object.metadata.name
+            )
+        };
+        let above = above_limit(excess, limit.nodes);
+        Some(format!("{above}{then}. To raise the limit: {keep}{delete}"))
     }
 
     /// That nothing more is replaced, and what ends that.
@@ -90,9 +116,41 @@ impl PoolFacts<'_> {
         (count > 0).then(|| {
             format!(
                 "to be repaired, and kept from it while there is no place for a replacement: {}. {ways_on}",
-                listed(names)
+                listed_names(names)
             )
         })
+    }
+
+    /// Nodes of a full pool that are not ready, which Karpenter may never replace.
+    fn broken(&self) -> Option<String> {
+        let limit = self.limit?;
+        let nodes = self.nodes?;
+        if self.limit_report(limit).free != Some(0) {
+            return None;
+        }
+        let listed = self.ledger().ok().flatten();
+        let replaced = listed.and_then(|stored| Some(&stored.ledger.replacement()?.uid));
+        let mut broken: Vec<(&str, &ClaimObject)> = Vec::new();
+        for &claim in self.claims.iter().flatten() {
+            let node = claim.status.node_name.as_deref().and_then(|name| nodes.get(name));
+            let Some(node) = node.filter(|node| !node.status.conditions.is_true("Ready")) else {
+                continue;
+            };
+            let held_for = node.metadata.annotation(HELD_ANNOTATION).map(HeldFor::parse);
+            let is_told = held_for.is_some_and(|held_for| held_for.repair)
+                || replaced.is_some_and(|uid| uid.as_str() == &*claim.metadata.uid);
+            let stays = claim.metadata.deletion_timestamp.is_none();
+            if stays && !is_told && claim.status.conditions.is_true("Initialized") {
+                broken.push((&node.metadata.name, claim));
+            }
+        }
+        broken.sort_by_key(|(name, _)| *name);
+        let (_, first) = broken.first()?;
+        let (delete, repair) = (to_replace_now(first), repaired_if(self.repair));
+        let names = listed_names(broken.iter().map(|(name, _)| *name).collect());
+        Some(format!(
+            "not ready, and the pool is full, so nothing takes the place of: {names}. {repair}. {delete}"
+        ))
     }
 
     /// What becomes of nodes that wait for repair, and what to type.
@@ -120,23 +178,48 @@ impl PoolFacts<'_> {
 
     /// The command that gives the pool room for one node more.
     pub fn with_room(&self, limit: KnownLimit) -> String {
-        let (name, nodes) = (
-            &*self.object.metadata.name,
-            self.claims.as_ref().map_or(0, Vec::len),
-        );
+        let nodes = self.claims.as_ref().map_or(0, Vec::len);
         let enough = nodes.max(limit.nodes as usize).saturating_add(1);
+        self.with_limit(limit, enough)
+    }
+
+    /// The command that sets the limit.
+    fn with_limit(&self, limit: KnownLimit, nodes: usize) -> String {
+        let name = &self.object.metadata.name;
         if limit.is_annotated {
-            format!("kubectl annotate nodepool {name} --overwrite {NODE_LIMIT_ANNOTATION}={enough}")
+            format!("kubectl annotate nodepool {name} --overwrite {NODE_LIMIT_ANNOTATION}={nodes}")
         } else {
             format!(
-                r#"kubectl patch nodepool {name} --type=merge --patch='{{"spec":{{"limits":{{"nodes":"{enough}"}}}}}}'"#
+                r#"kubectl patch nodepool {name} --type=merge --patch='{{"spec":{{"limits":{{"nodes":"{nodes}"}}}}}}'"#
             )
         }
     }
 }
 
+/// What replaces a node whatever Karpenter wants.
+pub fn to_replace_now(claim: &ClaimObject) -> String {
+    format!(
+        "To replace it now: kubectl delete nodeclaim {} --wait=false",
+        claim.metadata.name
+    )
+}
+
+/// Whether Karpenter repairs nodes that are not ready.
+pub const fn repaired_if(gate: GateState) -> &'static str {
+    match gate {
+        GateState::On => {
+            "Karpenter repairs such a node only when the toleration of its provider for the condition is over"
+        }
+        GateState::Off => "Karpenter repairs no nodes here: the policy says that its gate NodeRepair is off",
+        GateState::Unknown => {
+            "Karpenter repairs nodes only with its gate NodeRepair, which is off by default"
+        }
+        GateState::Fixed => "It is not known whether this provider repairs nodes",
+    }
+}
+
 /// The first of these names, and how many there are besides.
-fn listed(mut names: Vec<&str>) -> String {
+pub fn listed_names(mut names: Vec<&str>) -> String {
     let more = names.len().saturating_sub(MOST_NAMES);
     names.truncate(MOST_NAMES);
     let listed = names.join(", ");

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::policy::Policy;
 
+use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};
 use super::facts::{Asked, Facts, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::certs::read_certificates;
 use crate::cluster::webhooks::Webhook;
-use crate::registration::{Served, compare, host_and_path};
+use crate::registration::{Problem, Served, compare, host_and_path};
 use poolgate_core::sha256::sha256;
 
 /// How long before its end a certificate is a problem.
@@ -24,6 +25,7 @@ pub struct Report {
     /// Whether the webhooks were asked.
     pub probed: bool,
     pub webhooks: Option<Vec<WebhookReport>>,
+    pub deployments: Option<Vec<DeploymentReport>>,
     pub policy: PolicyReport,
     pub reconciler: Read<Option<Reconciler>>,
     pub pools: Option<Vec<PoolReport>>,
@@ -95,12 +97,18 @@ impl Report {
                     .map(|webhook| of_webhook(webhook, facts))
                     .collect()
             }),
+            deployments: of_deployments(facts),
             policy: PolicyReport::default(),
             reconciler: facts.reconciler.clone(),
             pools: None,
-            problems: registration_problems(facts, has_gate),
+            problems: Vec::new(),
             unread: unread(facts),
         };
+        // What is not running is the cause of most of the rest.
+        if let Some(found) = &report.deployments {
+            report.problems.extend(deployments::problems(facts, found));
+        }
+        report.problems.extend(registration_problems(facts, has_gate));
         for webhook in report.webhooks.iter().flatten() {
             report.problems.extend(webhook.problems(facts.now));
         }
@@ -160,7 +168,15 @@ fn registration_problems(facts: &Facts, has_gate: Option<bool>) -> Vec<String> {
         now: facts.now.as_second(),
     };
     let compared = compare(&webhooks.iter().collect::<Vec<_>>(), &served);
-    compared.problems.into_iter().map(|(_, text)| text).collect()
+    let mut found = facts.deployments.iter().flatten();
+    let is_filled = found.any(|deployment| &*deployment.metadata.name == ISSUER);
+    let told = |(problem, text): (Problem, String)| match text.split_once("; ") {
+        Some((begin, _)) if problem == Problem::NoCaBundle && is_filled => {
+            format!("{begin}; Deployment {ISSUER} fills it when a pod of it is ready")
+        }
+        _ => text,
+    };
+    compared.problems.into_iter().map(told).collect()
 }
 
 impl WebhookReport {
@@ -258,6 +274,7 @@ fn unread(facts: &Facts) -> Vec<String> {
     let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
     let parts = [
         part("webhook configurations", facts.webhooks.as_ref().err()),
+        part("Deployments", facts.deployments.as_ref().err()),
         part("policy", facts.policy.as_ref().err()),
         part("reconcilers' Lease", facts.reconciler.as_ref().err()),
         part("NodePools", facts.pools.as_ref().err()),

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::deployments::DeploymentReport;
 use super::pools::PoolReport;
 use super::reconciler::Reconciler;
 use super::report::{Answers, PolicyReport, Report, StoredPolicy, WebhookReport};
@@ -21,14 +22,16 @@ const WEBHOOKS: [&str; 4] = ["WEBHOOK", "PATH", "FAILURE POLICY", "CA UNTIL"];
 /// Only the webhooks themselves say this.
 const ANSWERS: [&str; 2] = ["ANSWERS", "CERTIFICATE UNTIL"];
 
+const DEPLOYMENTS: [&str; 2] = ["DEPLOYMENT", "READY"];
+
 const POOLS: [&str; 7] = [
     "NODEPOOL",
     "LIMIT",
     "MODE",
     "NODECLAIMS",
     "FREE",
+    "EXCESS",
     "HELD",
-    "OVER LIMIT",
 ];
 
 /// Only the gate says this.
@@ -51,6 +54,11 @@ pub fn render(report: &Report, width: usize) -> String {
                 page.line("Whether they answer is not known: --probe asks them.");
             }
         }
+    }
+    if let Some(deployments @ [_, ..]) = report.deployments.as_deref() {
+        let ready = |one: &DeploymentReport| vec![one.name.clone(), format!("{}/{}", one.ready, one.wanted)];
+        page.line("");
+        page.table(&DEPLOYMENTS, deployments.iter().map(ready));
     }
     let reconciler = match &report.reconciler {
         Err(_) => "not read".into(),
@@ -164,8 +172,8 @@ fn pool(pool: &PoolReport, probed: bool) -> Vec<String> {
         shown(limit.and_then(|limit| limit.mode)),
         shown(pool.node_claims),
         shown(limit.and_then(|limit| limit.free)),
+        shown(limit.and_then(|limit| limit.excess)),
         shown(pool.held_nodes),
-        shown(limit.and_then(|limit| limit.over_limit)),
     ];
     if probed {
         let unknown = limit.map(|_| UNKNOWN);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::client::Client;
 use super::control_plane::ControlPlane;
@@ -56,6 +56,9 @@ impl Pod {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let mut running = Running::start(directory, &arguments);
         running.wait_until_ready();
+        // What a controller would report.
+        let ready = json!({"status": {"replicas": 1, "readyReplicas": 1}});
+        Client::of(plane).merge(&format!("{path}/status"), &ready);
         Self {
             running,
             volumes,

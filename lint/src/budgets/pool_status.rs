@@ -23,8 +23,11 @@ fn above_limit(object: &Value, pool: &NodePool<'_>) -> Option<String> {
     let limit = pool.node_limit()?;
     (limit < Quantity::from(i64::from(nodes))).then(|| {
         format!(
-            "The status counts {nodes} nodes, more than limits.nodes allows. Karpenter checks the limit before it \
-             launches a batch of nodes, not during it, and removes none because of it: it launches no more until enough nodes are gone for other reasons, and replaces none until it is gone. poolgate's gate prevents this."
+            "The status counts {nodes} nodes, more than limits.nodes allows. The limit was lowered, or Karpenter launched \
+             several nodes together: it checks the limit before that, not during it. Karpenter removes none because of the \
+             limit: it launches no more until enough nodes are gone for other reasons, and replaces none until it is gone. \
+             poolgate's gate prevents the second cause, not the first; its reconciler deletes what is above the limit if \
+             the pool has the annotation poolgate.dev/over-limit: Terminate."
         )
     })
 }
@@ -48,4 +51,26 @@ fn not_ready(object: &Value) -> Option<String> {
          found\". {}. What its validation rejects, `poolgate lint` shows at its line.",
         causes.collect::<Vec<_>>().join("; ")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::json::Json;
+    use poolgate_core::karpenter::ApiVersion;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pool_above_its_limit_is_not_blamed_on_a_batch_alone() {
+        let object = json!({"spec": {"limits": {"nodes": "3"}}, "status": {"nodes": 5}});
+        let read = Json::from(&object);
+        let notes = notes(&object, &NodePool::view(ApiVersion::V1, &read));
+        let [note] = notes.as_slice() else {
+            panic!("{notes:?}")
+        };
+        for said in ["The limit was lowered, or", "poolgate.dev/over-limit: Terminate"] {
+            assert!(note.contains(said), "{note}");
+        }
+    }
 }

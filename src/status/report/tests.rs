@@ -9,6 +9,8 @@ use super::*;
 use crate::certs::Authority;
 use crate::status::{json as as_json, table};
 
+mod deployments;
+mod events;
 mod hostile;
 mod probes;
 mod replacements;
@@ -74,6 +76,7 @@ fn well() -> Facts {
             webhook("/validate", "Fail", &bundle),
             webhook("/gate", "Ignore", &bundle),
         ]),
+        deployments: Ok(vec![deployment("poolgate", 2, 2)]),
         asked: Some(answered(&["/mutate", "/validate"])),
         asked_of_claims: BTreeMap::from([("poolgate-status".into(), answered(&["/gate"]))]),
         policy: Ok(None),
@@ -88,6 +91,14 @@ fn well() -> Facts {
         ledgers: Ok(Vec::new()),
         events: Ok(Vec::new()),
     }
+}
+
+fn deployment(name: &str, ready: u32, wanted: u32) -> super::super::deployments::DeploymentObject {
+    read(json!({
+        "metadata": {"name": name, "namespace": "gates"},
+        "spec": {"replicas": wanted},
+        "status": {"readyReplicas": ready},
+    }))
 }
 
 fn pool(limit: &str, annotations: &Value) -> crate::cluster::objects::PoolObject {
@@ -244,7 +255,7 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
         let mut facts = well();
         let annotations =
             json!({"poolgate.dev/node-limit-mode": mode, "poolgate.dev/over-limit": "Terminate"});
-        facts.pools = Ok(vec![pool("5", &annotations)]);
+        facts.pools = Ok(vec![pool("3", &annotations)]);
         facts.claims = Ok(vec![
             claim("a", None),
             claim("b", Some("2026-11-23T11:00:00Z")),
@@ -257,8 +268,8 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
         ]);
         let event = |reason: &str, at: &str, by: &str| {
             read(
-                json!({"involvedObject": {"uid": "u-pool"}, "reason": reason, "message": at, "lastTimestamp": at,
-                "reportingComponent": by}),
+                json!({"involvedObject": {"uid": "u-pool"}, "reason": reason, "lastTimestamp": at,
+                "message": format!("of 3 nodes (mode {mode})"), "reportingComponent": by}),
             )
         };
         facts.events = Ok(vec![
@@ -277,23 +288,28 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
         let json = as_json::from_report(&report);
         assert_eq!(
             json["nodePools"][0]["limit"],
-            json!({"nodes": 5, "mode": mode, "taken": taken, "free": 5 - taken, "overLimit": "terminate"})
+            json!({
+                "nodes": 3, "mode": mode, "taken": taken, "free": 3 - taken, "excess": 0, "overLimit": "terminate",
+            })
         );
         let pool = &report.pools.expect("pools")[0];
         assert_eq!(
             (pool.node_claims, pool.held_nodes, pool.next.as_deref()),
             (Some(3), Some(1), Some("admitted"))
         );
-        assert_eq!(pool.notes.len(), 2, "{:?}", pool.notes);
+        let is_hard = mode == "Hard";
+        assert_eq!(pool.notes.len(), if is_hard { 2 } else { 1 }, "{:?}", pool.notes);
         let drain = "1 on the way out, the first, node-b, since 2026-11-23T11:00:00Z";
         assert_eq!(
             pool.notes[0].strip_prefix(drain).map(|rest| !rest.is_empty()),
-            Some(mode == "Hard")
+            Some(is_hard)
         );
-        assert_eq!(
-            pool.notes[1],
-            "NodeLimitReached at 2026-11-23T11:00:00Z: 2026-11-23T11:00:00Z"
-        );
+        if is_hard {
+            assert_eq!(
+                pool.notes[1],
+                "NodeLimitReached at 2026-11-23T11:00:00Z: of 3 nodes (mode Hard)"
+            );
+        }
     }
 }
 

@@ -51,6 +51,8 @@ pub enum Kind {
     InstanceTerminating,
     /// Karpenter should have begun.
     KarpenterSilent,
+    /// Karpenter has not tried to repair it, and may never.
+    NotRepaired,
 }
 
 /// One thing that keeps a node.
@@ -64,16 +66,28 @@ pub struct Cause {
     pub until: Option<Timestamp>,
     /// What to change, or the command that does it.
     pub change: Option<String>,
+    /// What is the same in the text about other nodes, by which they are told together.
+    #[serde(skip)]
+    pub shared: String,
 }
 
 impl Cause {
     pub fn new(kind: Kind, text: impl Into<String>) -> Self {
+        let text = text.into();
         Self {
             kind,
-            text: text.into(),
+            shared: text.clone(),
+            text,
             until: None,
             change: None,
         }
+    }
+
+    /// Adds what is true of this node alone.
+    #[must_use]
+    pub fn here(mut self, text: &str) -> Self {
+        self.text += text;
+        self
     }
 
     #[must_use]

@@ -2,11 +2,13 @@
 
 use poolgate_core::budget::Reason;
 use poolgate_core::nodelimit::plan::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION, HELD_LABEL};
+use poolgate_core::policy::GateState;
 
 use super::cause::{Cause, Kind};
 use super::seen::Seen;
 use super::wanted::{Goal, Wanted};
-use super::{budgets, consolidation, drain, full, pods, ready};
+use super::{budgets, consolidation, drain, full, pods, ready, wanted};
+use crate::status::replacements::{repaired_if, to_replace_now};
 
 /// What keeps a node for which this is wanted, the nearest first. If nothing is wanted, what keeps it from consolidation.
 pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
@@ -28,6 +30,9 @@ pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
         reasons.push(Reason::Underutilized);
     }
     let mut causes = Vec::new();
+    if reasons.contains(&Reason::Unhealthy) {
+        causes.extend(unrepaired(seen));
+    }
     if !seen.is_initialized() {
         causes.push(Cause::new(
             Kind::NotInitialized,
@@ -50,6 +55,16 @@ fn silent() -> Cause {
         "Karpenter deletes expired nodes at once, whatever budgets and annotations say, and has not deleted this one",
     )
     .change("Look whether Karpenter runs, and into its log")
+}
+
+/// That Karpenter has not tried to repair a node that is not ready: nothing else may keep it, and it stays all the same.
+fn unrepaired(seen: &Seen<'_>) -> Option<Cause> {
+    if wanted::is_known_to_be_broken(seen) || !seen.is_initialized() {
+        return None;
+    }
+    let gate = seen.pool.map_or(GateState::Unknown, |pool| pool.repair);
+    let text = format!("Karpenter has not tried to repair it. {}", repaired_if(gate));
+    Some(Cause::new(Kind::NotRepaired, text).change(to_replace_now(seen.claim)))
 }
 
 /// The annotations of the node: a user's, or poolgate's.

@@ -9,19 +9,51 @@ use super::cause::{Cause, Kind};
 use super::seen::Seen;
 use crate::status::pools::{KnownLimit, PoolFacts};
 
-/// That poolgate holds the node, and whose turn it is.
+/// The label or annotation by which a user keeps poolgate from letting a node go.
+const KEEP: &str = "poolgate.dev/keep";
+
+/// That poolgate holds the node, and until when.
 pub fn held(seen: &Seen<'_>) -> Cause {
-    let begin = "poolgate holds it (label poolgate.dev/held), because there is no place for a replacement";
+    let holds = "poolgate holds it (label poolgate.dev/held)";
+    let cause = |text: String| Cause::new(Kind::HeldByPoolgate, text);
     let Some((pool, limit)) = seen.pool.and_then(|pool| Some((pool, pool.limit?))) else {
-        let text =
-            format!("{begin}; its NodePool is not known to have a limit, so the reconciler should let it go");
-        return Cause::new(Kind::HeldByPoolgate, text);
+        return cause(format!(
+            "{holds}; its NodePool is not known to have a limit, so the reconciler should let it go"
+        ));
     };
-    Cause::new(
-        Kind::HeldByPoolgate,
-        format!("{begin}: {}{}", described(pool, limit), turn(pool)),
-    )
-    .change(to_give_room(pool, limit))
+    let described = described(pool, limit);
+    match pool.limit_report(limit).free {
+        Some(0) => cause(format!(
+            "{holds}, because there is no place for a replacement: {described}{}",
+            turn(pool)
+        ))
+        .change(to_give_room(pool, limit)),
+        None => cause(format!(
+            "{holds}; how many places are free is not known: {described}"
+        )),
+        Some(_) if is_kept(seen) => cause(format!(
+            "{holds} although there is room, because somebody has set {KEEP} on it: {described}"
+        ))
+        .change(format!("To let it go, remove {KEEP} from the node")),
+        Some(_) if pool.has_no_leader() => cause(format!(
+            "{holds} although there is room, and no reconciler is the leader to let it go: {described}"
+        ))
+        .change("To let all nodes go: poolgate reconcile --unhold-all"),
+        Some(free) => cause(format!(
+            "{holds} although there is room: {described}. No more nodes may go at once than there are free places \
+             ({free}), none while a pod waits for the pool, and all when there has been room enough for two minutes"
+        )),
+    }
+}
+
+fn is_kept(seen: &Seen<'_>) -> bool {
+    let metadata = seen.node.map(|node| &node.metadata);
+    metadata.is_some_and(|metadata| {
+        metadata
+            .label(KEEP)
+            .or_else(|| metadata.annotation(KEEP))
+            .is_some()
+    })
 }
 
 /// That a replacement has no place, if one is needed and the node is not held for that.
@@ -54,12 +86,15 @@ fn described(pool: &PoolFacts<'_>, limit: KnownLimit) -> String {
         .claims
         .as_ref()
         .map(|claims| format!(", {}", counted(claims.len(), "NodeClaim")));
+    let more = pool.outstanding().filter(|&more| more > 0);
+    let more = more.map(|more| format!(" and {more} admitted and not created yet"));
     format!(
-        "limits.nodes of NodePool {} is {}{}{}",
+        "limits.nodes of NodePool {} is {}{}{}{}",
         pool.object.metadata.name,
         limit.nodes,
         mode.unwrap_or_default(),
-        claims.unwrap_or_default()
+        claims.unwrap_or_default(),
+        more.unwrap_or_default()
     )
 }
 

@@ -22,8 +22,9 @@ mod wanted;
 use anyhow::bail;
 use poolgate_core::policy::Policy;
 
-use super::facts::{ClaimObject, Facts};
+use super::facts::{ClaimObject, Facts, Read};
 use super::look::Look;
+use crate::cluster::objects::NODES;
 pub use report::Whys;
 
 /// Which nodes are asked about.
@@ -40,6 +41,16 @@ impl Question<'_> {
     pub async fn answer(self, look: &Look<'_>) -> anyhow::Result<Whys> {
         let facts = look.once().await;
         let claims = self.claims(&facts)?;
+        if claims.is_empty() {
+            let found = match self {
+                Self::Node(name) => look.is_there(NODES, name).await,
+                Self::Pool(name) => {
+                    let pools = facts.pools.as_ref().map_err(Clone::clone);
+                    pools.map(|pools| pools.iter().any(|pool| &*pool.metadata.name == name))
+                }
+            };
+            bail!(self.without_claims(&found));
+        }
         let one = match (self, &*claims) {
             (Self::Node(_), [claim]) => {
                 let node = claim.status.node_name.as_deref().unwrap_or_default();
@@ -68,7 +79,7 @@ impl Question<'_> {
             Ok(claims) => claims.iter(),
             Err(error) => bail!("NodeClaims could not be read: {error}"),
         };
-        let found: Vec<&ClaimObject> = match self {
+        Ok(match self {
             Self::Node(name) => all
                 .filter(|claim| {
                     claim.status.node_name.as_deref() == Some(name) || &*claim.metadata.name == name
@@ -78,13 +89,23 @@ impl Question<'_> {
             Self::Pool(name) => all
                 .filter(|claim| claim.metadata.labels.pool.as_deref() == Some(name))
                 .collect(),
-        };
-        match (self, &*found) {
-            (Self::Node(name), []) => {
-                bail!("no NodeClaim of a NodePool is or has node {name:?}: Karpenter does not manage it")
+        })
+    }
+
+    /// What to answer if there is no NodeClaim, but the node or the NodePool may be there.
+    fn without_claims(self, is_there: &Read<bool>) -> String {
+        match (self, is_there) {
+            (Self::Node(name), Ok(true)) => {
+                format!("node {name:?} belongs to no NodeClaim of a NodePool: Karpenter does not manage it")
             }
-            (Self::Pool(name), []) => bail!("NodePool {name:?} has no NodeClaims"),
-            _ => Ok(found),
+            (Self::Node(name), Ok(false)) => format!("there is no node and no NodeClaim {name:?} (any more)"),
+            (Self::Node(name), Err(error)) => {
+                format!(
+                    "no NodeClaim of a NodePool is or has node {name:?}, and Nodes could not be read: {error}"
+                )
+            }
+            (Self::Pool(name), Ok(false)) => format!("there is no NodePool {name:?}"),
+            (Self::Pool(name), _) => format!("NodePool {name:?} has no NodeClaims"),
         }
     }
 }

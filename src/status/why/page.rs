@@ -1,6 +1,7 @@
 //! The answers for people.
 
 use super::report::{Why, Whys};
+use crate::status::replacements::listed_names;
 use crate::status::table::Page;
 
 impl Whys {
@@ -16,6 +17,14 @@ impl Whys {
         if self.nodes.is_empty() {
             page.line("No node of this NodePool is drifted, expired, unhealthy, empty or being deleted.");
         }
+        let others = self.others.iter();
+        page.list(
+            "What keeps other nodes from consolidation",
+            others.map(|keeps| {
+                let names = keeps.nodes.iter().map(String::as_str).collect();
+                format!("{}: {}", listed_names(names), keeps.cause.line())
+            }),
+        );
         page.list("Not read", self.unread.iter().cloned());
         page.into_text()
     }

@@ -74,13 +74,13 @@ fn forbidden(budget: &PodBudget, pods: &[&PodObject]) -> Cause {
     Cause::new(
         Kind::PodDisruptionBudget,
         format!(
-            "PodDisruptionBudget {} allows 0 evictions (currentHealthy {}, desiredHealthy {}), and covers {}",
+            "PodDisruptionBudget {} allows 0 evictions (currentHealthy {}, desiredHealthy {})",
             budget.path(),
             status.current_healthy,
             status.desired_healthy,
-            named(pods)
         ),
     )
+    .here(&format!(", and covers {}", named(pods)))
     .change(
         "Give its workload another healthy pod, or change the budget's minAvailable or maxUnavailable so that it allows an \
          eviction",

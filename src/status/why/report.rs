@@ -23,8 +23,21 @@ use crate::status::pools::{PoolFacts, nodes_by_name};
 pub struct Whys {
     pub at: Timestamp,
     pub nodes: Vec<Why>,
+    /// What keeps the other nodes of the pool from consolidation, if all of them are asked about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Keeps>,
     /// What could not be read, and why.
     pub unread: Vec<String>,
+}
+
+/// What keeps several nodes.
+#[derive(Debug, Serialize)]
+pub struct Keeps {
+    /// Their names.
+    pub nodes: Vec<String>,
+    /// As it is of the first of them.
+    #[serde(flatten)]
+    pub cause: Cause,
 }
 
 /// Why a node stays.
@@ -58,12 +71,12 @@ impl Whys {
             })
             .collect();
         let pods = more.pods.as_ref().ok().map(|pods| by_node(pods));
-        let events: Vec<Event> = [&more.events, &facts.events]
-            .into_iter()
-            .flatten()
-            .flatten()
-            .cloned()
-            .collect();
+        let is_so = |event: &&Event| {
+            let pool = pools.get(event.involved_object.name.as_deref().unwrap_or_default());
+            !pool.is_some_and(|pool| pool.contradicts(event))
+        };
+        let of_pools = facts.events.iter().flatten().filter(is_so);
+        let events: Vec<Event> = more.events.iter().flatten().chain(of_pools).cloned().collect();
         let whys = claims.iter().map(|&claim| {
             let name = claim.status.node_name.as_deref().unwrap_or_default();
             let objects = objects(claim);
@@ -88,13 +101,35 @@ impl Whys {
         Self {
             at: facts.now,
             nodes: whys,
+            others: Vec::new(),
             unread: unread(facts, more),
         }
     }
 
-    /// Leaves out nodes that nobody wants to go.
+    /// Of nodes that nobody wants to go, leaves only what keeps them, the same once.
     pub fn keep_those_that_should_go(&mut self) {
-        self.nodes.retain(|why| !why.wanted.is_empty());
+        let (wanted, others) = std::mem::take(&mut self.nodes)
+            .into_iter()
+            .partition(|why| !why.wanted.is_empty());
+        self.nodes = wanted;
+        let others: Vec<Why> = others;
+        for why in others {
+            let name = why.node.unwrap_or(why.node_claim);
+            for cause in why.causes {
+                let mut known = self.others.iter_mut();
+                match known.find(|keeps| keeps.cause.shared == cause.shared) {
+                    Some(keeps) => {
+                        keeps.nodes.push(name.clone());
+                        let until = keeps.cause.until.filter(|_| keeps.cause.until == cause.until);
+                        keeps.cause.until = until;
+                    }
+                    None => self.others.push(Keeps {
+                        nodes: vec![name.clone()],
+                        cause,
+                    }),
+                }
+            }
+        }
     }
 }
 

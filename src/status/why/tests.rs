@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use super::look::More;
 use super::report::Whys;
 use crate::status::facts::Facts;
+use crate::status::reconciler::Reconciler;
 use poolgate_core::policy::Policy;
 
 mod draining;
 mod hostile;
+mod present;
 
 /// A pool `general` with one node `node-a`, whose NodeClaim is `a`.
 struct Cluster {
@@ -22,6 +24,10 @@ struct Cluster {
     pods: Vec<Value>,
     budgets: Vec<Value>,
     events: Vec<Value>,
+    /// Those that poolgate has written about its pool.
+    of_pools: Vec<Value>,
+    /// Whether a reconciler leads.
+    leads: bool,
 }
 
 fn read<T: DeserializeOwned>(value: Value) -> T {
@@ -59,6 +65,8 @@ impl Cluster {
             pods: vec![pod("web", &json!({}))],
             budgets: Vec::new(),
             events: Vec::new(),
+            of_pools: Vec::new(),
+            leads: true,
         }
     }
 
@@ -78,15 +86,20 @@ impl Cluster {
             now: now(),
             namespace: "gates".into(),
             webhooks: Ok(Vec::new()),
+            deployments: Ok(Vec::new()),
             asked: None,
             asked_of_claims: BTreeMap::new(),
             policy: Ok(None),
-            reconciler: Ok(None),
+            reconciler: Ok(self.leads.then(|| Reconciler {
+                holder: "one".into(),
+                renewed: None,
+                leads: true,
+            })),
             pools: Ok(vec![read(self.pool.clone())]),
             claims: Ok(vec![read(self.claim.clone())]),
             nodes: Ok(vec![read(self.node.clone())]),
             ledgers: Ok(Vec::new()),
-            events: Ok(Vec::new()),
+            events: Ok(self.of_pools.iter().cloned().map(read).collect()),
         };
         let more = More {
             pods: Ok(self.pods.iter().cloned().map(read).collect()),
@@ -221,6 +234,8 @@ fn a_budget_that_is_closed_says_until_when() {
     used.node["status"]["conditions"][0]["status"] = json!("False");
     used.node["status"]["conditions"][0]["reason"] = json!("KubeletDown");
     used.expect(&[
+        "Karpenter has not tried to repair it. Karpenter repairs nodes only with its gate NodeRepair, which is off by \
+         default. To replace it now: kubectl delete nodeclaim a --wait=false",
         "spec.disruption.budgets[0] of NodePool general allows 1 of 1 nodes at once for Drifted, and 1 are on their way out or not ready",
     ]);
     let (wanted, _) = used.said();

@@ -110,12 +110,7 @@ pub fn expires(seen: &Seen<'_>) -> Option<Timestamp> {
 /// Which conditions make a node broken is the provider's matter. It is known to be if Karpenter has tried to repair it or
 /// says why it does not, and likely if it is not ready.
 fn unhealthy(seen: &Seen<'_>) -> Option<Wanted> {
-    let wanted = seen.claim.status.conditions.get("DisruptionReason");
-    let is_tried = wanted.is_some_and(|one| &*one.status == "True" && &*one.reason == "Unhealthy");
-    let held = seen
-        .node
-        .and_then(|node| node.metadata.annotation(HELD_ANNOTATION));
-    if is_tried || seen.is_called_broken || held.is_some_and(|held| HeldFor::parse(held).repair) {
+    if is_known_to_be_broken(seen) {
         return Some(Wanted::new(Goal::Unhealthy, None, None));
     }
     let ready = seen.node?.status.conditions.get("Ready")?;
@@ -123,4 +118,14 @@ fn unhealthy(seen: &Seen<'_>) -> Option<Wanted> {
         let details = format!("Ready is {}: {}", ready.status, ready.reason);
         Wanted::new(Goal::Unhealthy, None, Some(details))
     })
+}
+
+/// Whether Karpenter has tried to repair it, or has said why it does not.
+pub fn is_known_to_be_broken(seen: &Seen<'_>) -> bool {
+    let wanted = seen.claim.status.conditions.get("DisruptionReason");
+    let is_tried = wanted.is_some_and(|one| &*one.status == "True" && &*one.reason == "Unhealthy");
+    let held = seen
+        .node
+        .and_then(|node| node.metadata.annotation(HELD_ANNOTATION));
+    is_tried || seen.is_called_broken || held.is_some_and(|held| HeldFor::parse(held).repair)
 }

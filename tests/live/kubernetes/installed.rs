@@ -117,6 +117,14 @@ fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, enforce
     wait_for("NodePools to come in", || {
         create(plane, "late").status.success().then_some(())
     });
+    if let Some(plain) = enforce.strip_suffix(" --force-conflicts") {
+        // Whoever does not know of the flag is told by the release.
+        let stopped = shell(clone.path(), Some(plane.kubeconfig()), plain);
+        assert!(stopped.stderr.contains("kubectl-patch"), "{stopped:?}");
+        let notes = format!("helm get notes poolgate --namespace {NAMESPACE}");
+        let notes = shell(clone.path(), Some(plane.kubeconfig()), &notes).success();
+        assert!(notes.contains("--force-conflicts"), "{notes}");
+    }
     shell(clone.path(), Some(plane.kubeconfig()), enforce).success();
     assert_eq!(failure_policy(plane), "Fail");
 }

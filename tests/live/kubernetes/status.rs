@@ -24,6 +24,7 @@ use crate::support::shell::shell;
 use crate::support::wait::wait_for;
 
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/poolgate-system/deployments";
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 const OPERATIONS: &str = include_str!("../../../docs/operations.md");
 const POLICY: &str = "/api/v1/namespaces/poolgate-system/configmaps/poolgate-policy";
@@ -96,6 +97,7 @@ impl Served {
         ];
         let relays = [Relay::start(), Relay::start()];
         installed.call(&relays);
+        set_ready(&installed, 1);
         Self {
             servers,
             relays,
@@ -113,6 +115,17 @@ impl Served {
         wait_for("all to answer", || {
             (answers(&report(&self.installed, &["--probe"]).1) == all(Some(true))).then_some(())
         });
+    }
+}
+
+/// What a controller reports of the pods of all Deployments.
+fn set_ready(installed: &Installed, ready: u32) {
+    let status = json!({"status": {"replicas": 2, "readyReplicas": ready}});
+    for deployment in installed.client.list(DEPLOYMENTS) {
+        let name = deployment["metadata"]["name"].as_str().expect("a name");
+        installed
+            .client
+            .merge(&format!("{DEPLOYMENTS}/{name}/status"), &status);
     }
 }
 
@@ -164,11 +177,18 @@ fn status_reports_which_webhooks_answer_by_asking_them() {
         (answers(&report) == all(Some(false))).then_some((code, report))
     });
     assert_eq!(code, Some(1), "{ignored:#}");
+    // Without a probe nothing is known of answers, but of pods that are not ready.
+    set_ready(installed, 0);
     let (code, unasked) = report(installed, &[]);
     assert_eq!(
         (code, answers(&unasked)),
-        (Some(0), all(None).to_vec()),
+        (Some(1), all(None).to_vec()),
         "{unasked:#}"
+    );
+    let problems = unasked["problems"].to_string();
+    assert!(
+        problems.contains("Deployment poolgate: 0 of 2 pods"),
+        "{problems}"
     );
 }
 
@@ -219,7 +239,7 @@ fn status_reports_how_full_a_pool_is_and_why() {
     let general = pool(&full, "general");
     assert_eq!(
         general["limit"],
-        json!({"nodes": 2, "mode": "Hard", "taken": 2, "free": 0, "overLimit": "terminate"})
+        json!({"nodes": 2, "mode": "Hard", "taken": 2, "free": 0, "excess": 0, "overLimit": "terminate"})
     );
     assert_eq!(
         (&general["nodeClaims"], &general["heldNodes"], &general["next"]),
@@ -240,10 +260,7 @@ fn status_reports_how_full_a_pool_is_and_why() {
         .expect("a row")
         .split_whitespace()
         .collect();
-    assert_eq!(
-        row,
-        ["general", "2", "Hard", "2", "0", "1", "terminate", "denied"]
-    );
+    assert_eq!(row, ["general", "2", "Hard", "2", "0", "0", "1", "denied"]);
     let reported = |what: &str| table.lines().any(|line| line.starts_with(what));
     assert!(
         reported("  general: 1 on the way out, the first, node-b, since 20"),
@@ -309,6 +326,12 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     let (code, why) = report_by(&viewer, &["--node=node-a"]);
     assert_eq!((code, &why["unread"]), (Some(0), &json!([])), "{why:#}");
     assert_eq!(why["nodes"][0]["wanted"][0]["reason"], "Drifted", "{why:#}");
+
+    let gone = status_by(&viewer, &["--node=node-x"]);
+    assert!(
+        gone.stderr.contains("there is no node and no NodeClaim"),
+        "{gone:?}"
+    );
 
     let probed = status_by(&viewer, &["--probe"]);
     assert_eq!(probed.status.code(), Some(2), "{probed:?}");

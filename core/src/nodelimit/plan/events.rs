@@ -9,6 +9,8 @@ use super::outcome::{Event, EventReason};
 use super::replacement::Replacements;
 use super::situation::Situation;
 use crate::budget::Reason;
+use crate::diagnostic::counted;
+use crate::karpenter::NodeLimitMode;
 
 mod replaced;
 
@@ -63,6 +65,16 @@ impl News {
     }
 }
 
+/// How the event about too many nodes begins, up to a semicolon.
+pub fn above_limit(excess: usize, limit: u32) -> String {
+    format!("{} above the limit of {limit}", counted(excess, "node"))
+}
+
+/// How the event about a limit that is reached names the limit.
+pub fn of_limit(limit: u32, mode: NodeLimitMode) -> String {
+    format!("of {limit} nodes (mode {})", mode.as_str())
+}
+
 fn blocked(situation: &Situation<'_>, holds: &Holds<'_>, reason: Reason) -> Option<News> {
     let has_no_place =
         situation.is_governed() && situation.counts.remaining_replacements(situation.pool) == Some(0);
@@ -82,15 +94,17 @@ fn reached(situation: &Situation<'_>) -> Option<News> {
     let is_missed = situation.is_awaited && !situation.is_growing;
     (is_full && (was_denied || is_missed)).then_some(())?;
     let mode = limit.mode.as_str();
+    // Those that were admitted take places, too, before they exist.
+    let counts = &situation.counts;
+    let taken = counts.claims.counted(limit.mode).saturating_add(counts.unseen);
     let drain = situation
         .pool
         .is_hard()
         .then(|| oldest_drain(situation))
         .flatten();
     let message = format!(
-        "Node limit reached: {} of {} nodes (mode {mode}); pods that need another node wait{}",
-        situation.counts.claims.counted(limit.mode),
-        limit.nodes,
+        "Node limit reached: {taken} {}; pods that need another node wait{}",
+        of_limit(limit.nodes, limit.mode),
         drain
             .map(|(drain, others)| draining(drain, others))
             .unwrap_or_default(),
@@ -132,8 +146,7 @@ fn exceeded(situation: &Situation<'_>, termination: &Termination<'_>) -> Option<
     let limit = situation.pool.limit.filter(|_| situation.is_acted_upon())?;
     let excess = situation.excess();
     (excess > 0).then_some(())?;
-    let nodes = if excess == 1 { "node" } else { "nodes" };
-    let above = format!("{excess} {nodes} above the limit of {}", limit.nodes);
+    let above = above_limit(excess, limit.nodes);
     let (then, what) = if !is_termination_wanted(situation) {
         let what = format!("{excess} {}", limit.nodes);
         ("none is terminated (over-limit: report)".to_owned(), what)

@@ -42,6 +42,7 @@ use situation::Situation;
 
 pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption};
 pub use drain::{DrainObstacle, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget, PodOnNode};
+pub use events::{above_limit, of_limit};
 pub use held_for::HeldFor;
 pub use memory::Memory;
 pub use node::{DISRUPTED_TAINT, DO_NOT_REPAIR_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, Marks, Node};

@@ -15,7 +15,7 @@ fn what_others_wrote_neither_moves_the_cursor_nor_forges_a_line() {
     assert_eq!(text.lines().count(), plain.lines().count(), "{text}");
     assert!(!text.contains("\nWrong:"), "{text}");
     for said in [
-        "general: NodeLimitReached: ",
+        "general: ReplacementDropped: ",
         "one",
         "forbidden",
         "gates",
@@ -33,7 +33,7 @@ fn written_by_others(text: &str) -> Facts {
         error: Some(format!("denied{text}")),
     };
     let event = json!({
-        "involvedObject": {"uid": "u-pool"}, "reason": "NodeLimitReached", "message": text,
+        "involvedObject": {"uid": "u-pool"}, "reason": "ReplacementDropped", "message": text,
         "reportingComponent": "poolgate",
     });
     let mut facts = Facts {

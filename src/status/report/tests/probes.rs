@@ -32,7 +32,7 @@ fn without_probes_all_is_well_and_nothing_is_said_of_answers() {
         text.contains("\nWhether they answer is not known: --probe asks them.\n"),
         "{text}"
     );
-    assert!(text.contains("HELD  OVER LIMIT\n"), "{text}");
+    assert!(text.contains("FREE  EXCESS  HELD\n"), "{text}");
     assert!(text.contains("Policy      built-in\n"), "{text}");
     let json = as_json::from_report(&report);
     assert_eq!(json["probed"], json!(false));

@@ -143,7 +143,7 @@ fn nodes_that_wait_for_repair_are_named_with_what_to_type() {
     let expect = |facts: &Facts, expected: &str| {
         let begin =
             "to be repaired, and kept from it while there is no place for a replacement: node-a, node-b. ";
-        assert_eq!(notes(facts), [format!("{begin}{expected}")]);
+        assert_eq!(notes(facts).last(), Some(&format!("{begin}{expected}")));
     };
     let patch = r#"To give the pool room: kubectl patch nodepool general --type=merge --patch='{"spec":{"limits":{"nodes":"3"}}}'"#;
     let turn = "In its turn, each is terminated first; if not, the event ReplacementBlocked says why";
@@ -189,4 +189,59 @@ fn of_many_nodes_that_wait_some_are_named() {
         said.contains(": node-a, node-b, node-c, node-d, node-e and 2 more. "),
         "{said}"
     );
+}
+
+#[test]
+fn a_node_of_a_full_pool_that_is_not_ready_is_named_with_what_replaces_it() {
+    let broken = |limit: &str, policy: &str| {
+        let mut facts = full(&json!({}), &json!({}));
+        facts.pools = Ok(vec![pool(limit, &json!({}))]);
+        facts.policy = Ok(Some(format!(
+            "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{policy}"
+        )));
+        let initialized = json!([{"type": "Initialized", "status": "True"}]);
+        for claim in facts.claims.as_mut().expect("claims") {
+            claim.status.conditions = read(initialized.clone());
+        }
+        for (node, ready) in facts
+            .nodes
+            .as_mut()
+            .expect("nodes")
+            .iter_mut()
+            .zip(["True", "Unknown"])
+        {
+            node.status.conditions = read(json!([{"type": "Ready", "status": ready}]));
+        }
+        facts
+    };
+    let begin = "not ready, and the pool is full, so nothing takes the place of: node-b.";
+    let delete = "To replace it now: kubectl delete nodeclaim b --wait=false";
+    for (policy, repair) in [
+        (
+            "",
+            "Karpenter repairs nodes only with its gate NodeRepair, which is off by default",
+        ),
+        (
+            "cluster: {featureGates: {NodeRepair: false}}\n",
+            "Karpenter repairs no nodes here: the policy says that its gate NodeRepair is off",
+        ),
+        (
+            "cluster: {featureGates: {NodeRepair: true}}\n",
+            "Karpenter repairs such a node only when the toleration of its provider for the condition is over",
+        ),
+    ] {
+        assert_eq!(
+            notes(&broken("2", policy)),
+            [format!("{begin} {repair}. {delete}")]
+        );
+    }
+    assert_eq!(notes(&broken("3", "")), [""; 0], "there is room");
+    let mut barred = broken("2", "");
+    bar(&mut barred, "repair");
+    assert!(notes(&barred).iter().all(|note| !note.starts_with("not ready")));
+    let mut starting = broken("2", "");
+    for claim in starting.claims.as_mut().expect("claims") {
+        claim.status.conditions = read(json!([]));
+    }
+    assert_eq!(notes(&starting), [""; 0], "they are starting");
 }

@@ -61,7 +61,7 @@ fn shown(facts: &Facts) -> (Value, String) {
 fn where_all_is_read_all_numbers_are_there() {
     let (json, row) = shown(&used(&hard()));
     assert_eq!(json, json!([2, 1, "Hard", 3, 2, "report"]));
-    assert_eq!(row, "general 5 Hard 2 2 1 report ?");
+    assert_eq!(row, "general 5 Hard 2 2 0 1 ?");
     let (json, _) = shown(&used(&json!({})));
     assert_eq!(json, json!([2, 1, "Soft", 2, 3, "terminate"]));
 }
@@ -75,7 +75,7 @@ fn without_node_claims_neither_they_nor_free_places_are_known() {
     )]);
     let (json, row) = shown(&facts);
     assert_eq!(json, json!([null, 1, "Hard", null, null, "report"]));
-    assert_eq!(row, "general 5 Hard - - 1 report ?");
+    assert_eq!(row, "general 5 Hard - - - 1 ?");
     let text = table::render(&Report::of(&facts), WIDE);
     assert!(!text.contains("admitted and not created"), "{text}");
     assert!(!text.contains("being terminated"), "{text}");
@@ -90,10 +90,10 @@ fn without_nodes_those_held_are_not_known_nor_in_mode_soft_free_places() {
     };
     let (json, row) = unread(&hard());
     assert_eq!(json, json!([2, null, "Hard", 3, 2, "report"]));
-    assert_eq!(row, "general 5 Hard 2 2 - report ?");
+    assert_eq!(row, "general 5 Hard 2 2 0 - ?");
     let (json, row) = unread(&json!({}));
     assert_eq!(json, json!([2, null, "Soft", null, null, "terminate"]));
-    assert_eq!(row, "general 5 Soft 2 - - terminate ?");
+    assert_eq!(row, "general 5 Soft 2 - - - ?");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn without_its_ledger_the_free_places_of_a_pool_are_not_known() {
         facts.ledgers = ledgers;
         let (json, row) = shown(&facts);
         assert_eq!(json, json!([2, 1, "Hard", null, null, "report"]));
-        assert_eq!(row, "general 5 Hard 2 - 1 report ?");
+        assert_eq!(row, "general 5 Hard 2 - 0 1 ?");
     }
 }
 
@@ -127,10 +127,10 @@ fn without_a_policy_only_what_the_pool_says_itself_is_known() {
         };
         let (json, row) = shown(&facts(&hard()));
         assert_eq!(json, json!([2, 1, "Hard", 3, 2, "report"]));
-        assert_eq!(row, "general 5 Hard 2 2 1 report ?");
+        assert_eq!(row, "general 5 Hard 2 2 0 1 ?");
         let (json, row) = shown(&facts(&json!({})));
         assert_eq!(json, json!([2, 1, null, null, null, null]));
-        assert_eq!(row, "general 5 - 2 - 1 - ?");
+        assert_eq!(row, "general 5 - 2 - - 1 ?");
         let report = Report::of(&facts(&hard()));
         let text = table::render(&report, WIDE);
         assert!(text.contains(line), "{text}");

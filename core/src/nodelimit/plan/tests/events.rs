@@ -87,6 +87,20 @@ fn pods_that_wait_for_a_node_of_a_full_pool_are_reported_once() {
 }
 
 #[test]
+fn nodes_that_were_admitted_and_do_not_exist_yet_count_among_those_that_reach_the_limit() {
+    let mut world = World::new(3).with_full_nodes(2);
+    world.pool.consolidates_underutilized = false;
+    world.ledger.reservations.push("admitted".into());
+    world.pending.push(needs("1"));
+    world.denied(noon());
+    let reported = reported_at(&mut world, 1);
+    assert!(
+        reported[0].contains("Node limit reached: 3 of 3 nodes"),
+        "{reported:?}"
+    );
+}
+
+#[test]
 fn a_denied_replacement_is_not_a_denied_pod() {
     let mut world = World::new(2).with_full_nodes(1);
     world.pool.consolidates_underutilized = false;

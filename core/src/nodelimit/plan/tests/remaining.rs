@@ -34,6 +34,28 @@ fn budgets_that_allow_no_more_than_the_places_left_hold_nothing() {
 }
 
 #[test]
+fn a_pool_with_room_for_fewer_nodes_than_its_budgets_let_go_at_once_holds_the_others() {
+    let mut world = World::new(10).with_full_nodes(6);
+    world.step(noon());
+    assert_eq!(world.open().len(), 4, "as many as there are free places");
+}
+
+#[test]
+fn nodes_that_become_not_ready_again_and_again_do_not_keep_those_of_a_pool_with_room_held() {
+    let mut world = World::with_mode(6, "Hard", &json!([{"nodes": "10%"}])).with_full_nodes(6);
+    world.step(noon());
+    assert_eq!(world.open(), [""; 0]);
+    world.pool.limit.as_mut().unwrap().nodes = 10;
+    for second in (10..=130).step_by(10) {
+        for (index, machine) in (0..).zip(&mut world.claims) {
+            machine.node.as_mut().unwrap().is_ready = (second / 10 + index) % 3 != 0;
+        }
+        world.step(noon() + SignedDuration::from_secs(second));
+    }
+    assert_eq!(world.open().len(), 6);
+}
+
+#[test]
 fn a_budget_in_a_window_is_looked_at_each_minute() {
     let budgets = json!([{"nodes": "1", "schedule": "0 12 * * *", "duration": "1h"}]);
     let world = World::with_mode(6, "Hard", &budgets).with_full_nodes(5);

@@ -1,0 +1,77 @@
+//! The Deployments of the manifests: how many of their pods are ready.
+
+use serde::{Deserialize, Serialize};
+
+use super::facts::Facts;
+use crate::cluster::objects::{Metadata, Object};
+
+/// What issues certificates and fills `caBundle`, unless something else does.
+pub const ISSUER: &str = "poolgate-certificates";
+
+/// The Deployments, each with what does not happen while none of its pods is ready.
+pub const DEPLOYMENTS: [(&str, &str); 4] = [
+    ("poolgate", "no NodePool is checked"),
+    (ISSUER, "nothing fills caBundle and renews certificates"),
+    ("poolgate-gate", "no NodeClaim is counted"),
+    (
+        "poolgate-reconciler",
+        "no node is held, let go, terminated or replaced",
+    ),
+];
+
+/// A Deployment.
+pub type DeploymentObject = Object<Metadata, DeploymentSpec, DeploymentStatus>;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct DeploymentSpec {
+    replicas: u32,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeploymentStatus {
+    ready_replicas: u32,
+}
+
+/// How many pods of a Deployment are ready.
+#[derive(Debug, Serialize)]
+pub struct DeploymentReport {
+    pub name: String,
+    pub ready: u32,
+    pub wanted: u32,
+}
+
+/// The reports on all that exist; `None` if they could not be read.
+pub fn of_deployments(facts: &Facts) -> Option<Vec<DeploymentReport>> {
+    let found = facts.deployments.as_ref().ok()?.iter();
+    let reports = found.map(|found| DeploymentReport {
+        name: found.metadata.name.to_string(),
+        ready: found.status.ready_replicas,
+        wanted: found.spec.replicas,
+    });
+    Some(reports.collect())
+}
+
+/// Which of them have no ready pod, and which are missing although webhooks call their pods.
+pub fn problems(facts: &Facts, reports: &[DeploymentReport]) -> Vec<String> {
+    let namespace = &facts.namespace;
+    let called = |name: &str| {
+        let services = facts.webhooks.iter().flatten();
+        let mut services = services.filter_map(|webhook| webhook.client_config.service.as_ref());
+        services.any(|service| service.name == name && service.namespace == *namespace)
+    };
+    let problem = |(name, then): (&str, &str)| {
+        let report = reports.iter().find(|report| report.name == name);
+        match report {
+            Some(DeploymentReport { ready: 0, wanted, .. }) => Some(format!(
+                "Deployment {name}: 0 of {wanted} pods are ready, so {then}: kubectl get pods --namespace={namespace}"
+            )),
+            None if called(name) => Some(format!(
+                "Deployment {name} is not there in namespace {namespace}, and webhooks call its pods: {then}"
+            )),
+            _ => None,
+        }
+    };
+    DEPLOYMENTS.into_iter().filter_map(problem).collect()
+}
