@@ -78,14 +78,14 @@ pub const OURS: &str = "docs/lint-report.schema.json";
 #[track_caller]
 pub fn assert_valid(schema: &str, report: &Value) {
     let schema = fs::read_to_string(root().join(schema)).expect("a schema");
+    // SARIF's pattern of a language has a bracket too many, which is not a valid pattern.
+    let schema = schema.replace("{2}]?$", "{2}$");
     let schema = serde_json::from_str(&schema).expect("JSON");
-    let schema = jsonschema::JSONSchema::compile(&schema).expect("a schema");
-    let errors: Vec<String> = match schema.validate(report) {
-        Ok(()) => Vec::new(),
-        Err(errors) => errors
-            .map(|error| format!("{}: {error}", error.instance_path))
-            .collect(),
-    };
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let errors = schema.iter_errors(report);
+    let errors: Vec<String> = errors
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
     assert_eq!(errors, [""; 0]);
 }
 
