@@ -1,5 +1,5 @@
-//! The NodePools of the corpus, most of them written by real users: starting points for mutation in addition to the generated
-//! ones.
+//! The NodePools of the corpus, most of them written by real users: starting points for mutation in addition to the
+//! generated ones.
 
 use std::fs;
 use std::path::PathBuf;
