@@ -123,6 +123,13 @@ fn every_published_definition_is_recognised() {
 }
 
 #[test]
+fn the_newest_known_release_is_the_last_published_one() {
+    let published = published();
+    let last = published.last().and_then(|published| published.releases.last());
+    assert_eq!(last, Some(&KarpenterVersion::NEWEST));
+}
+
+#[test]
 fn the_ranges_of_neighbours_do_not_overlap() {
     let ranges: Vec<_> = published()
         .iter()
@@ -316,7 +323,7 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
     let read = TargetKarpenter::default().with_definition(Arc::clone(&installed));
     assert_eq!(
         (read.release(), read.source()),
-        (KarpenterVersion::new(1, 15, 0), ReleaseSource::Definition)
+        (KarpenterVersion::NEWEST, ReleaseSource::Definition)
     );
     assert_eq!(policy(&read, "WhenCheaper"), Availability::Yes);
     assert_eq!(

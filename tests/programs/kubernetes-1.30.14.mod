@@ -2,7 +2,7 @@
 // builds it. All that it needs is as in that release, and Go behaves as for it.
 module poolgate.dev/tests/programs
 
-go 1.26.9
+go 1.26.10
 
 godebug default=go1.22
 

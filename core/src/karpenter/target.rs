@@ -7,7 +7,7 @@ use super::{ApiVersion, Availability, EnumValues, Installed, InstalledVersion, K
 /// The source of the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReleaseSource {
-    /// Unknown: the newest release that the rules were checked against is assumed.
+    /// Unknown: the newest known release is assumed.
     Newest,
     /// The user. NodePools are checked for that release alone, whatever is installed.
     User,

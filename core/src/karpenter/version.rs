@@ -21,8 +21,9 @@ pub struct UnknownRelease(String);
 impl KarpenterVersion {
     /// The first release with NodePools.
     pub(crate) const OLDEST: Self = Self::new(0, 32, 0);
-    /// The newest release that the rules were checked against.
-    pub const NEWEST: Self = Self::new(1, 15, 0);
+    /// The newest known release. The rules were compared with the code of 1.15.0: the module of 1.15.1 cannot be
+    /// downloaded everywhere, and its definitions are the same.
+    pub const NEWEST: Self = Self::new(1, 15, 1);
 
     /// A release by its three numbers.
     pub const fn new(major: u16, minor: u16, patch: u16) -> Self {

@@ -42,7 +42,7 @@ fn verdicts_follow_the_definition_that_is_installed() {
     let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Server), &[]);
     assert_metric(
         &poolgate,
-        "poolgate_karpenter_release_info{release=\"1.15.0\",source=\"newest\"} 1",
+        "poolgate_karpenter_release_info{release=\"1.15.1\",source=\"newest\"} 1",
     );
     plane.install_karpenter_crds(V1_AND_V1BETA1);
     poolgate
@@ -55,11 +55,13 @@ fn verdicts_follow_the_definition_that_is_installed() {
     );
 
     plane.install_karpenter_crds(V1);
-    poolgate.wait_until_reported("rules for: Karpenter 1.15.0; installed is the definition of 1.15.0\n");
+    poolgate.wait_until_reported(
+        "rules for: Karpenter 1.15.1; installed is the definition of 1.15.0 to 1.15.1\n",
+    );
     dry_run(&plane, &balanced()).success();
     assert_metric(
         &poolgate,
-        "poolgate_karpenter_release_info{release=\"1.15.0\",source=\"definition\"} 1",
+        "poolgate_karpenter_release_info{release=\"1.15.1\",source=\"definition\"} 1",
     );
     let (_, metrics) = poolgate.probe("/metrics");
     assert_eq!(
@@ -76,7 +78,8 @@ fn a_release_that_the_user_names_holds_whatever_is_installed() {
         &plane.kubeconfig_by(Account::Server),
         &["--karpenter-version", "1.9"],
     );
-    poolgate.wait_until_reported("rules for: Karpenter 1.9.0; installed is the definition of 1.15.0\n");
+    poolgate
+        .wait_until_reported("rules for: Karpenter 1.9.0; installed is the definition of 1.15.0 to 1.15.1\n");
     poolgate.wait_until_reported("static NodePools: watching\n");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::lint_in;
+use super::{NEWEST, lint_in};
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program::root;
@@ -78,14 +78,14 @@ pub const OURS: &str = "docs/lint-report.schema.json";
 #[track_caller]
 pub fn assert_valid(schema: &str, report: &Value) {
     let schema = fs::read_to_string(root().join(schema)).expect("a schema");
+    // SARIF's pattern of a language has a bracket too many, which is not a valid pattern.
+    let schema = schema.replace("{2}]?$", "{2}$");
     let schema = serde_json::from_str(&schema).expect("JSON");
-    let schema = jsonschema::JSONSchema::compile(&schema).expect("a schema");
-    let errors: Vec<String> = match schema.validate(report) {
-        Ok(()) => Vec::new(),
-        Err(errors) => errors
-            .map(|error| format!("{}: {error}", error.instance_path))
-            .collect(),
-    };
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let errors = schema.iter_errors(report);
+    let errors: Vec<String> = errors
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
     assert_eq!(errors, [""; 0]);
 }
 
@@ -169,13 +169,15 @@ fn the_release_that_is_checked_for_is_named() {
     let run = |arguments: &[&str]| lint_in(directory.path(), arguments, "");
     let human = run(&["--exit-zero", "a.yaml", "b.yaml"]);
     assert!(
-        human.stderr.contains("checked for Karpenter 1.0.8 and 1.15.0"),
+        human
+            .stderr
+            .contains(&format!("checked for Karpenter 1.0.8 and {NEWEST}")),
         "{human:?}"
     );
     let sarif: Value = serde_json::from_str(&run(&["--format=sarif", "a.yaml"]).stdout).expect("JSON");
     assert_eq!(
         sarif["runs"][0]["properties"]["karpenterVersions"],
-        serde_json::json!(["1.15.0"])
+        serde_json::json!([NEWEST.to_string()])
     );
     let json = run(&["--format=json", "--karpenter-version=1.9", "a.yaml"]);
     let json: Value = serde_json::from_str(&json.stdout).expect("JSON");

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::lint_in;
+use super::{NEWEST, lint_in};
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program::poolgate;
@@ -32,7 +32,7 @@ fn a_sound_file_is_one_line_on_the_other_stream() {
     assert_eq!(outcome.stdout, "");
     assert_eq!(
         outcome.stderr,
-        "1 NodePool or NodeClaim in 1 file, checked for Karpenter 1.15.0: nothing found\n"
+        format!("1 NodePool or NodeClaim in 1 file, checked for Karpenter {NEWEST}: nothing found\n")
     );
 }
 
@@ -69,7 +69,10 @@ fn directories_are_gone_through_in_the_order_of_names() {
     assert_eq!(outcome.status.code(), Some(1));
     assert_eq!(
         outcome.stderr,
-        "4 NodePools or NodeClaims in 6 files, checked for Karpenter 1.15.0: 4 errors, 1 warning; 1 Helm template folder skipped\n"
+        format!(
+            "4 NodePools or NodeClaims in 6 files, checked for Karpenter {NEWEST}: 4 errors, 1 warning; 1 Helm template \
+             folder skipped\n"
+        )
     );
     let again = lint_in(
         directory.path(),

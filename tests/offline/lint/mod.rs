@@ -19,9 +19,14 @@ mod variables;
 
 use std::path::Path;
 
+use poolgate_core::karpenter::KarpenterVersion;
+
 use crate::support::files::directory;
 use crate::support::process::Outcome;
 use crate::support::program;
+
+/// The release that manifests are checked for if nothing names another one.
+const NEWEST: KarpenterVersion = KarpenterVersion::NEWEST;
 
 /// Runs `poolgate lint` in `directory`.
 fn lint_in(directory: &Path, arguments: &[&str], stdin: &str) -> Outcome {

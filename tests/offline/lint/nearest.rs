@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::lint_in;
+use super::{NEWEST, lint_in};
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program;
@@ -89,12 +89,12 @@ fn the_run_says_which_policies_checked() {
     let says = |arguments: &[&str]| lint_in(directory.path(), arguments, "").stderr;
     assert_eq!(
         says(&["pool.yaml"]),
-        "1 NodePool or NodeClaim in 1 file, checked for Karpenter 1.15.0 by .poolgate.yaml: 1 error\n"
+        format!(
+            "1 NodePool or NodeClaim in 1 file, checked for Karpenter {NEWEST} by .poolgate.yaml: 1 error\n"
+        )
     );
     assert!(
-        says(&["lax", "vendored"]).contains(
-            "checked for Karpenter 1.15.0 by the built-in policy and lax/.poolgate.yaml: nothing found"
-        ),
+        says(&["lax", "vendored"]).contains("by the built-in policy and lax/.poolgate.yaml: nothing found"),
         "{}",
         says(&["lax", "vendored"])
     );

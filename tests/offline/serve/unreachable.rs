@@ -1,5 +1,7 @@
 //! A cluster that does not answer: poolgate starts and checks objects all the same, and logs it once.
 
+use poolgate_core::karpenter::KarpenterVersion;
+
 use super::super::no_cluster::{kubeconfig, port, refusing, silent};
 use super::client::{Connection, bad_review, good_review};
 use crate::support::poolgate::Poolgate;
@@ -42,7 +44,10 @@ fn a_cluster_that_does_not_answer_is_reported_once_and_counted() {
     let (status, reported) = server.probe("/readyz");
     assert_eq!(status, 200);
     assert!(
-        reported.starts_with("ok\nrules for: Karpenter 1.15.0; no NodePool definition is known\n"),
+        reported.starts_with(&format!(
+            "ok\nrules for: Karpenter {}; no NodePool definition is known\n",
+            KarpenterVersion::NEWEST
+        )),
         "{reported}"
     );
     assert!(

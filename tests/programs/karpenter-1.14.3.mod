@@ -1,13 +1,13 @@
-// Karpenter 1.14.1, for the long repetitions: the go.mod with which ./build builds it. What it needs is otherwise as in
+// Karpenter 1.14.3, for the long repetitions: the go.mod with which ./build builds it. What it needs is otherwise as in
 // go.mod, newer than it asks for, so that little has to be compiled for it.
 module poolgate.dev/tests/programs
 
-go 1.26.9
+go 1.26.10
 
 tool sigs.k8s.io/karpenter/kwok
 
 require (
-	sigs.k8s.io/karpenter v1.14.1 // indirect
+	sigs.k8s.io/karpenter v1.14.3 // indirect
 )
 
 // What that needs.
@@ -65,7 +65,7 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.28.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
-	go.yaml.in/yaml/v3 v3.0.4 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
@@ -77,7 +77,7 @@ require (
 	gomodules.xyz/jsonpatch/v2 v2.5.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
-	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	k8s.io/api v0.37.2 // indirect
