@@ -140,8 +140,11 @@ fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -
         .iter()
         .map(|pool| NodePool::view(ApiVersion::V1, pool))
         .collect();
+    let policy = Policy::default();
+    let labels = vec![&policy.labels; views.len()];
     let found = across::check(Together {
         pools: &views,
+        labels: &labels,
         classes: &known,
         is_complete: true,
     });

@@ -19,7 +19,7 @@ mod week;
 mod windows;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
@@ -190,16 +190,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     let output = written(args, &subjects, at, &clock)?;
     if let Some(path) = &args.svg {
-        let picture = FileIdentity::of(path);
-        let is_overwritten = |input: &&PathBuf| picture.is_some() && FileIdentity::of(input) == picture;
-        if let Some(input) = args.paths.iter().find(is_overwritten) {
-            bail!(
-                "{} is both read and overwritten with the picture: give that another file",
-                input.display()
-            );
-        }
-        fs::write(path, svg::picture(&subjects, at, &clock))
-            .with_context(|| format!("{} cannot be written", path.display()))?;
+        draw(path, &args.paths, || svg::picture(&subjects, at, &clock))?;
     }
     for complaint in &complaints {
         files::remark(complaint);
@@ -207,6 +198,19 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     files::print(output)?;
     Ok(code.into())
+}
+
+/// Writes the picture, unless it would replace one of the files that are read.
+fn draw(path: &Path, inputs: &[PathBuf], picture: impl FnOnce() -> String) -> anyhow::Result<()> {
+    let file = FileIdentity::of(path);
+    let is_overwritten = |input: &&PathBuf| file.is_some() && FileIdentity::of(input) == file;
+    if let Some(input) = inputs.iter().find(is_overwritten) {
+        bail!(
+            "{} is both read and overwritten with the picture: give that another file",
+            input.display()
+        );
+    }
+    fs::write(path, picture()).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// The output in the chosen format.
