@@ -86,15 +86,15 @@ fn described(pool: &PoolFacts<'_>, limit: KnownLimit) -> String {
         .claims
         .as_ref()
         .map(|claims| format!(", {}", counted(claims.len(), "NodeClaim")));
-    let more = pool.outstanding().filter(|&more| more > 0);
-    let more = more.map(|more| format!(" and {more} admitted and not created yet"));
+    let admitted = pool.outstanding().filter(|&count| count > 0);
+    let admitted = admitted.map(|count| format!(" and {count} admitted and not created yet"));
     format!(
         "limits.nodes of NodePool {} is {}{}{}{}",
         pool.object.metadata.name,
         limit.nodes,
         mode.unwrap_or_default(),
         claims.unwrap_or_default(),
-        more.unwrap_or_default()
+        admitted.unwrap_or_default()
     )
 }
 
