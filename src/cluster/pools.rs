@@ -25,6 +25,9 @@ const MOST_POOLS: usize = 10_000;
 /// The longest word of a NodePool that is kept, in bytes: no number is longer.
 const LONGEST_WORD: usize = MAX_LENGTH;
 
+/// What is kept in place of a limit that is no word and no number, or too long to be kept.
+const UNREADABLE: &str = "unreadable";
+
 /// The fields of a NodePool's spec that are needed, of any type, so that no pool stops the watch.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -145,7 +148,7 @@ pub fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
 /// As much of a pool as scale requests and node limits need; none if the pool is not static and has no limit.
 fn object(pool: &Pool) -> Option<Value> {
     let replicas = Some(&pool.spec.replicas).filter(|replicas| is_short(replicas));
-    let nodes = short(&pool.spec.limits, "nodes");
+    let nodes = readable_or_not(&pool.spec.limits, "nodes");
     let is_annotated = pool.metadata.annotations.get(NODE_LIMIT_ANNOTATION).is_some();
     if replicas.is_none() && nodes.is_none() && !is_annotated {
         return None;
@@ -155,8 +158,7 @@ fn object(pool: &Pool) -> Option<Value> {
     spec.extend(replicas.map(|replicas| ("replicas".into(), replicas.clone())));
     spec.extend(nodes.map(|nodes| ("limits".into(), json!({"nodes": nodes}))));
     spec.extend(mode.map(|mode| ("disruption".into(), json!({"nodeLimitMode": mode}))));
-    let annotations: Map<String, Value> = [
-        NODE_LIMIT_ANNOTATION,
+    let mut annotations: Map<String, Value> = [
         NODE_LIMIT_MODE_ANNOTATION,
         OVER_LIMIT_ANNOTATION,
         SURGE_ANNOTATION,
@@ -164,6 +166,8 @@ fn object(pool: &Pool) -> Option<Value> {
     .into_iter()
     .filter_map(|key| Some((key.into(), short(&pool.metadata.annotations, key)?.clone())))
     .collect();
+    let limit = readable_or_not(&pool.metadata.annotations, NODE_LIMIT_ANNOTATION);
+    annotations.extend(limit.map(|limit| (NODE_LIMIT_ANNOTATION.into(), limit)));
     let mut object = Map::from_iter([("spec".into(), spec.into())]);
     if !annotations.is_empty() {
         object.insert("metadata".into(), json!({"annotations": annotations}));
@@ -174,6 +178,16 @@ fn object(pool: &Pool) -> Option<Value> {
 /// A field of an object, if it is worth the memory.
 fn short<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
     object.get(field).filter(|value| is_short(value))
+}
+
+/// The same of a limit. One that is too long to be kept must not look as if there were none.
+fn readable_or_not(object: &Value, field: &str) -> Option<Value> {
+    let value = object.get(field).filter(|value| !value.is_null())?;
+    Some(if is_short(value) {
+        value.clone()
+    } else {
+        UNREADABLE.into()
+    })
 }
 
 /// Whether a value can be a meaningful word or number, so that it is worth the memory.
@@ -264,7 +278,7 @@ mod tests {
         );
         let object = |name| follower.view.pool(name).map(|pool| pool.object.is_some());
         let kept = ["limited", "left", "free", "huge", "unknown"].map(object);
-        assert_eq!(kept, [Some(true), Some(true), Some(false), Some(false), None]);
+        assert_eq!(kept, [Some(true), Some(true), Some(false), Some(true), None]);
         let left_to_poolgate = follower.view.pool("left").and_then(|pool| pool.object);
         assert_eq!(
             left_to_poolgate

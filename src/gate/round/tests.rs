@@ -38,12 +38,13 @@ fn written_by_another() -> Client {
 fn write(over: Option<u64>) -> LedgerWrite {
     LedgerWrite {
         pool: "general".into(),
-        uid: "a".into(),
+        owner: "a".into(),
         ledger: Ledger::default(),
         over,
         denials: 0,
         expired: 0,
         surged: 0,
+        closes: false,
     }
 }
 
@@ -89,6 +90,7 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             deadline: Instant::now(),
             on_error: OnError::Deny,
             dry_run: false,
+            observed: false,
             reply: oneshot::channel().0,
             is_admitted: Arc::default(),
         };
@@ -100,7 +102,7 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             surge,
             pool_version: 5,
         };
-        match round.decide(Observed::read(limit, now, now), None) {
+        match round.decide(Observed::read(Some(limit), now, now), None) {
             Step::Decided(_) => true,
             Step::Read(needs) => {
                 assert_eq!(needs, CLAIMS);
