@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use poolgate_core::nodelimit::ledger::Ledger;
+use poolgate_core::nodelimit::ledger::{Ledger, Uid};
 use tokio::task::spawn_local;
 
 use super::context::{ApiConnection, GateContext};
@@ -22,8 +22,8 @@ pub struct LedgerWrite {
     pub over: Option<u64>,
     /// How many denials it records in addition.
     pub denials: u64,
-    /// How many reservations it removes although their claims were never seen.
-    pub expired: usize,
+    /// The reservations that it removes although their claims were never seen.
+    pub expired: Vec<Uid>,
     /// How many claims it admits above the limit.
     pub surged: usize,
     /// Whether the ledger before was open, or missing.
@@ -49,7 +49,8 @@ impl LedgerWrite {
         match &written {
             Ok(_) => {
                 metrics.ledgers.writes.inc("stored");
-                metrics.ledgers.expired(&self.pool, self.expired);
+                metrics.ledgers.expired(&self.pool, self.expired.len());
+                context.claims.borrow_mut().ended(&self.expired);
                 metrics.ledgers.surged(&self.pool, self.surged);
                 context.recorded(&self.pool, self.denials);
                 if self.closes {

@@ -195,7 +195,7 @@ impl<'a> Round<'a> {
             owner: read.or(owner).cloned().unwrap_or_default(),
             over: base.map(|base| base.stored.version),
             denials: total(&ledger).saturating_sub(before.map_or(0, total)),
-            expired: before.map_or(0, |before| self.expired(before, &ledger)),
+            expired: before.map_or_else(Vec::new, |before| self.expired(before, &ledger)),
             surged: before.map_or(0, |before| surged(before, &ledger)),
             closes: ledger.is_closed() && before.is_none_or(|before| !before.is_closed()),
             ledger,
@@ -231,25 +231,32 @@ impl<'a> Round<'a> {
         self.store(write).await
     }
 
-    /// How many reservations of a ledger are missing in the next one although their claims were never seen.
-    fn expired(&self, before: &Ledger, after: &Ledger) -> usize {
+    /// The reservations of a ledger that are missing in the next one although their claims were never seen.
+    fn expired(&self, before: &Ledger, after: &Ledger) -> Vec<Uid> {
         let mut claims = self.context.claims.borrow_mut();
         let Some((view, _)) = claims.current(self.pool) else {
-            return 0;
+            return Vec::new();
         };
         let gone = before.reservations().filter(|uid| !after.has_reservation(uid));
         let unseen = gone.filter(|uid| view.get(uid).is_none() && !view.has_departed(uid));
-        unseen.count()
+        unseen.cloned().collect()
     }
 
     fn answer(&mut self, pool: &PoolLimit, answers: &[RequestVerdict], is_recorded: bool) {
         let mut denied = 0;
+        let metrics = &self.context.shared.metrics;
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
+            if *answer == RequestVerdict::Reserved && !is_recorded {
+                let claim = waiter.uid.as_str();
+                metrics
+                    .invariants
+                    .violated("allowed_without_reservation", self.pool, claim);
+            }
             if matches!(answer, RequestVerdict::Deny(_)) && !waiter.dry_run {
                 denied += 1;
             }
             if matches!(answer, RequestVerdict::Deny(Denial::Full(full)) if full.stale) {
-                self.context.shared.metrics.stale();
+                metrics.stale();
             }
             let verdict = DecidedRequest {
                 answer: *answer,

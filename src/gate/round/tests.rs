@@ -42,7 +42,7 @@ fn write(over: Option<u64>) -> LedgerWrite {
         ledger: Ledger::default(),
         over,
         denials: 0,
-        expired: 0,
+        expired: Vec::new(),
         surged: 0,
         closes: false,
     }
