@@ -129,3 +129,32 @@ async fn a_write_beside_rounds_that_panics_does_not_keep_the_next_one_from_being
         })
         .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_keeps_the_owner_that_the_ledger_has() {
+    let client = written_by_another();
+    let context = Rc::new(GateContext::of_clients(client.clone(), client));
+    let mut round = Round::new(&context, "general", Vec::new(), Vec::new());
+    let base = LedgerToDecideOn {
+        stored: StoredLedger {
+            pool: "general".into(),
+            version: 7,
+            uid: "ledger-1".into(),
+            owner: "new".into(),
+            ledger: Rc::default(),
+            lost: None,
+        },
+        released: None,
+    };
+    // The watch may still show the pool that was deleted.
+    let watched = PoolLimit {
+        uid: Some("old".into()),
+        ..PoolLimit::default()
+    };
+    let owner = |round: &Round<'_>| round.write(&watched, Some(&base), Ledger::default()).owner;
+    round.read.pool = Some(Observed::kept(watched.clone()));
+    assert_eq!(&*owner(&round), "new");
+    let now = context.shared.clock.now();
+    round.read.pool = Some(Observed::read(watched.clone(), now, now));
+    assert_eq!(&*owner(&round), "old");
+}
