@@ -41,7 +41,11 @@ pub fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
         Endpoint::Validate
     };
     let policy = args.review_args.policy()?;
-    let view = Arc::new(ClusterView::new(args.review_args.karpenter_for(&policy)));
+    let karpenter = args.review_args.karpenter_for(&policy);
+    if let Some(caution) = karpenter.caution() {
+        files::remark(&caution);
+    }
+    let view = Arc::new(ClusterView::new(karpenter));
     let reviewer = Reviewer::new(policy, view, MutateVerdict::On);
     let body = read_bounded(files::stdin("an AdmissionReview"))?;
     let mut answer = reviewer

@@ -57,7 +57,8 @@ pub enum Command {
     Status(StatusArgs),
     /// Check manifests: what the webhook would report for a new object, with line and column
     ///
-    /// Exits with 0 if there is nothing to report, 1 for findings, 2 if something could not be read.
+    /// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
+    /// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
     #[command(after_help = poolgate_lint::cli::LINT_EXAMPLES)]
     Lint(Box<LintArgs>),
     #[command(flatten)]

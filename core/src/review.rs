@@ -81,24 +81,17 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     if request.old.is_some_and(|old| is_being_deleted(old.outline())) {
         return Review::default();
     }
-    let context = Context {
-        claims: request.claims,
-        at: request.at,
-        policy,
-        karpenter,
-        release: karpenter.release(),
-        shape: match request.subject {
-            Subject::NodePool(version) => nodepool(version),
-            Subject::NodeClaim(version) => nodeclaim(version),
-        },
-        labels: &policy.labels,
+    let shape = match request.subject {
+        Subject::NodePool(version) => nodepool(version),
+        Subject::NodeClaim(version) => nodeclaim(version),
     };
+    let context = Context::new(shape, request.claims, request.at, policy, karpenter);
     match request.subject {
         Subject::NodePool(version) => {
             let pool = NodePool::view(version, request.object);
             let old = request.old.map(|old| NodePool::view(version, old.outline()));
             Review {
-                defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),
+                defaults: defaults(&pool, old.as_ref(), request.old, &policy.defaults, karpenter),
                 report: rules::check(&pool, old.as_ref(), request.old, context),
             }
         }
@@ -119,7 +112,8 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     }
 }
 
-fn is_being_deleted(stored: &Json<'_>) -> bool {
+/// Whether a stored object is being deleted.
+pub(crate) fn is_being_deleted(stored: &Json<'_>) -> bool {
     FieldPath::of(&["metadata", "deletionTimestamp"])
         .find(stored)
         .is_some()
@@ -229,6 +223,48 @@ mod tests {
         }
         for thinner in thinned(STORED_OUTLINE) {
             assert!(!cases.iter().all(|case| is_enough(thinner, case)), "{thinner:?}");
+        }
+    }
+
+    #[test]
+    fn an_update_that_leaves_the_spec_as_it_is_gets_only_what_it_asks_for() {
+        let limits = json!({"nodes": "5", "memory": "1Gi"});
+        let stored = |annotations: Value| {
+            let mut stored = pool(
+                &json!({"/spec/replicas": 3, "/spec/limits": limits, "/metadata/annotations": annotations}),
+            );
+            stored["spec"]["disruption"] = json!({"nodeLimitMode": "Hard"});
+            stored
+        };
+        let written = |old: &Value, new: &Value| {
+            let old = Json::from(old);
+            let written = reviewed(new, Stored::Whole(&old)).defaults.into_iter();
+            written
+                .map(|default| default.path.to_string())
+                .collect::<Vec<_>>()
+        };
+        let bare = stored(json!({}));
+        let labelled = stored(json!({"team": "blue"}));
+        assert_eq!(written(&bare, &labelled), [""; 0]);
+        let soft = stored(json!({"poolgate.dev/node-limit-mode": "Soft"}));
+        assert_eq!(written(&bare, &soft), ["spec.disruption.nodeLimitMode"]);
+        let mut heavier = bare.clone();
+        heavier["spec"]["weight"] = json!(1);
+        let fields = ["budgets", "consolidationPolicy", "consolidateAfter"];
+        assert_eq!(
+            written(&bare, &heavier),
+            fields.map(|field| format!("spec.disruption.{field}"))
+        );
+
+        let unlimited = |limit: Option<&str>, team: &str| {
+            let mut stored = stored(json!({"poolgate.dev/node-limit": limit, "team": team}));
+            stored["spec"]["limits"] = json!({"memory": "1Gi"});
+            stored
+        };
+        let limited = unlimited(Some("5"), "blue");
+        assert_eq!(written(&limited, &unlimited(Some("5"), "red")), [""; 0]);
+        for other in [unlimited(None, "blue"), unlimited(Some("6"), "blue")] {
+            assert_eq!(written(&other, &limited), ["spec.limits.nodes"]);
         }
     }
 

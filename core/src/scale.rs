@@ -1,27 +1,41 @@
 //! The verdict on `kubectl scale`: the new number of nodes of a static pool, compared with the limit of the pool
 //! itself. The scale subresource contains only the number, so no other check compares the two.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::diagnostic::Report;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, NodePool};
-use crate::rules;
+use crate::karpenter::shape::nodepool;
+use crate::karpenter::{ApiVersion, NodePool, Stored, TargetKarpenter};
+use crate::policy::Policy;
+use crate::review::is_being_deleted;
+use crate::rules::{self, Context};
 
-/// Checks a new number of replicas for a pool, which is the NodePool as it is stored.
+/// Checks a new number of replicas for a stored pool, like an update of the pool that changes nothing else.
 ///
-/// Nothing is reported for a pool without `spec.replicas`, for which the API server itself says that it cannot be
-/// scaled. A number that the pool has already is never denied.
-pub fn review_scale(replicas: i64, pool: &Value) -> Report {
-    let mut report = Report::default();
-    let stored = Json::from(pool);
-    let pool = NodePool::view(ApiVersion::V1, &stored);
-    if let Some(current) = pool.replicas.present()
-        && let Some(finding) = rules::scale_finding(&pool, current, replicas)
-    {
-        report.push(finding);
+/// Of the pool it reads the replicas, the node limit and the group of the node class; the policy's exemptions read its
+/// name and labels. Nothing is reported for a pool without `spec.replicas`, for which the API server itself says that
+/// it cannot be scaled.
+pub fn review_scale(
+    replicas: i64,
+    stored: &Value,
+    at: Timestamp,
+    policy: &Policy,
+    karpenter: &TargetKarpenter,
+) -> Report {
+    let mut scaled = stored.clone();
+    match scaled.pointer_mut("/spec/replicas") {
+        Some(field) if field.is_i64() => *field = replicas.into(),
+        _ => return Report::default(),
     }
-    report
+    let (stored, scaled) = (Json::from(stored), Json::from(&scaled));
+    if is_being_deleted(&stored) {
+        return Report::default();
+    }
+    let [old, pool] = [&stored, &scaled].map(|object| NodePool::view(ApiVersion::V1, object));
+    let context = Context::new(nodepool(ApiVersion::V1), None, at, policy, karpenter);
+    rules::check_scale(&pool, &old, Stored::Whole(&stored), context)
 }
 
 #[cfg(test)]
@@ -30,42 +44,70 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::Severity;
+    use crate::policy::{DeclaredCluster, FeatureGate};
 
-    fn said(replicas: i64, pool: &Value) -> Vec<(Severity, String)> {
-        review_scale(replicas, pool)
-            .into_iter()
-            .map(|finding| (finding.severity, finding.to_string()))
-            .collect()
+    fn said_by(policy: &Policy, replicas: i64, pool: &Value) -> Vec<(&'static str, Severity)> {
+        review_scale(
+            replicas,
+            pool,
+            Timestamp::default(),
+            policy,
+            &TargetKarpenter::default(),
+        )
+        .into_iter()
+        .map(|finding| (finding.rule.as_str(), finding.severity))
+        .collect()
     }
+
+    fn said(replicas: i64, pool: &Value) -> Vec<(&'static str, Severity)> {
+        said_by(&Policy::default(), replicas, pool)
+    }
+
+    const ABOVE: &str = "replicas-above-limit";
+    const AT: &str = "replicas-at-limit";
 
     #[test]
     fn a_static_pool_is_not_scaled_beyond_its_limit() {
         let pool = json!({"spec": {"replicas": 2, "limits": {"nodes": "5"}}});
         assert_eq!(said(4, &pool), []);
         assert_eq!(said(0, &pool), []);
-        let [(severity, text)] = &said(6, &pool)[..] else {
-            panic!("one finding");
-        };
-        assert_eq!(*severity, Severity::Error);
-        assert!(
-            text.starts_with("spec.replicas: Invalid value: 6: limits.nodes is 5,"),
-            "{text}"
-        );
-        let [(severity, text)] = &said(5, &pool)[..] else {
-            panic!("one finding");
-        };
-        assert_eq!(*severity, Severity::Warning);
-        assert!(text.ends_with("[replicas-at-limit]"), "{text}");
+        assert_eq!(said(5, &pool), [(AT, Severity::Warning)]);
+        assert_eq!(said(6, &pool), [(ABOVE, Severity::Error)]);
     }
 
     #[test]
-    fn a_number_that_the_pool_has_already_is_not_denied() {
+    fn a_static_pool_above_its_limit_can_be_scaled_down_but_not_up() {
         let pool = json!({"spec": {"replicas": 9, "limits": {"nodes": 5}}});
-        let [(severity, _)] = &said(9, &pool)[..] else {
-            panic!("one finding");
+        for closer in [9, 8, 6] {
+            assert_eq!(said(closer, &pool), [(ABOVE, Severity::Warning)]);
+        }
+        assert_eq!(said(10, &pool), [(ABOVE, Severity::Error)]);
+    }
+
+    #[test]
+    fn a_static_pool_may_be_at_its_limit_where_its_provider_terminates_drifted_nodes_first() {
+        let of = |group: &str| {
+            json!({"spec": {
+                "replicas": 2, "limits": {"nodes": "5"}, "template": {"spec": {"nodeClassRef": {"group": group}}},
+            }})
         };
-        assert_eq!(*severity, Severity::Warning);
-        assert!(review_scale(8, &pool).denies());
+        let policy = |is_on| Policy {
+            cluster: DeclaredCluster::default().with_gate(FeatureGate::TerminateFirstDrift, is_on),
+            ..Policy::default()
+        };
+        let pool = of("karpenter.k8s.aws");
+        assert_eq!(said_by(&policy(true), 5, &pool), []);
+        assert_eq!(said_by(&policy(false), 5, &pool), [(AT, Severity::Warning)]);
+        // The users of EKS Auto Mode cannot set its gates.
+        let managed = of("eks.amazonaws.com");
+        assert_eq!(said_by(&policy(true), 5, &managed), [(AT, Severity::Warning)]);
+    }
+
+    #[test]
+    fn a_static_pool_that_is_being_deleted_can_be_scaled_at_will() {
+        let metadata = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
+        let pool = json!({"metadata": metadata, "spec": {"replicas": 2, "limits": {"nodes": "5"}}});
+        assert_eq!(said(6, &pool), []);
     }
 
     #[test]

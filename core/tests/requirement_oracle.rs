@@ -97,7 +97,7 @@ fn what_karpenter_takes_is_rejected_only_by_the_crd_or_for_what_happens_later() 
 fn selections(row: &Value) -> BTreeMap<&str, Selection<'_>> {
     let mut sources: BTreeMap<&str, Vec<Selection<'_>>> = BTreeMap::new();
     for requirement in row["requirements"].as_array().unwrap() {
-        let key = canonical_label(requirement["key"].as_str().unwrap());
+        let key = canonical_label(requirement["key"].as_str().unwrap(), None);
         let operator = Operator::parse(requirement["operator"].as_str().unwrap()).unwrap();
         let values: Vec<&str> = requirement["values"]
             .as_array()
@@ -112,7 +112,7 @@ fn selections(row: &Value) -> BTreeMap<&str, Selection<'_>> {
     }
     for (key, value) in row["labels"].as_object().unwrap() {
         let label = Selection::new(Operator::In, &[value.as_str().unwrap()]);
-        sources.entry(canonical_label(key)).or_default().push(label);
+        sources.entry(canonical_label(key, None)).or_default().push(label);
     }
     let together = |(key, selections)| (key, Selection::all(selections));
     sources.into_iter().map(together).collect()

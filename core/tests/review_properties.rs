@@ -368,8 +368,14 @@ proptest! {
     }
 
     #[test]
-    fn an_update_that_changes_nothing_is_never_denied(version in any_version(), object in any_object()) {
-        prop_assert!(!review_of(version, &object, Some(&object)).report.denies());
+    fn an_update_that_changes_nothing_is_never_denied_and_its_spec_is_left_alone(
+        version in any_version(), object in prop_oneof![any_object(), any_stored()],
+    ) {
+        let review = review_of(version, &object, Some(&object));
+        prop_assert!(!review.report.denies());
+        for default in review.defaults {
+            prop_assert!(default.path.to_string().starts_with("metadata.annotations"), "{}", default.path);
+        }
     }
 
     #[test]

@@ -27,13 +27,16 @@ const UNUSABLE: u8 = 2;
 pub enum FileCommand {
     /// Print manifests as the cluster would store them: with the defaults of Karpenter and of poolgate
     ///
-    /// Exits with 0, with --diff as kubectl diff does: 0 if nothing would change, 1 if something would, 2 for trouble.
+    /// Exits with 2 if something could not be read or completed, else with 0; with --diff as kubectl diff does: with 1 if
+    /// something would change.
     #[command(after_help = examples::DEFAULT)]
     Default(DefaultArgs),
     /// Explain which budgets are active, how many nodes may be disrupted, and when that changes
+    ///
+    /// Exits with 0 if all is explained, 1 if a NodePool or a document could not be, 2 if a file cannot be read.
     #[command(after_help = examples::BUDGETS)]
     Budgets(Box<BudgetsArgs>),
-    /// List the rules, or explain one
+    /// List the rules, search them for a word, or explain one
     #[command(after_help = examples::RULES)]
     Rules(RulesArgs),
     /// Check policy files, or print their JSON Schema
@@ -63,7 +66,8 @@ impl FileCommand {
 /// This is `poolgate lint`, and the commands of `poolgate` that work on files: where a text names `poolgate COMMAND`,
 /// `poolgate-lint COMMAND` is the same.
 ///
-/// Exits with 0 if there is nothing to report, 1 for findings, 2 if something could not be read.
+/// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
+/// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
 #[derive(Debug, Parser)]
 #[command(
     name = PROGRAM,
@@ -100,7 +104,8 @@ enum OtherCommand {
 /// Check NodePool manifests: mistakes at their line and column, as poolgate's webhook would report them for a new
 /// object
 ///
-/// Exits with 0 if there is nothing to report, 1 for findings, 2 if something could not be read.
+/// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
+/// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
 #[derive(Debug, Parser)]
 #[command(
     name = "kubectl nodepool-lint",

@@ -36,6 +36,7 @@ Examples:
 pub const RULES: &str = "\
 Examples:
   poolgate rules
+  poolgate rules never
   poolgate rules schedule-syntax";
 
 pub const POLICY: &str = "\

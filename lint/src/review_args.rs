@@ -1,6 +1,6 @@
 //! What a command without a cluster checks against: a policy from a file, and a Karpenter release.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{self, Path, PathBuf};
 
@@ -146,6 +146,17 @@ impl Policies {
         found
             .and_then(|index| self.found.get(index))
             .unwrap_or(&self.elsewhere)
+    }
+
+    /// What to say of releases that are newer than all that are known, if objects are checked for them: one line each.
+    pub(crate) fn cautions(&self, of_run: &TargetKarpenter) -> BTreeSet<String> {
+        let targets = self.all().map(|policy| policy.karpenter(of_run));
+        targets.filter_map(TargetKarpenter::caution).collect()
+    }
+
+    /// All policies of the run, and the built-in one.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &FoundPolicy> {
+        self.found.iter().chain([&self.elsewhere])
     }
 
     /// All policies that were found in folders.

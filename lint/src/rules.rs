@@ -19,17 +19,17 @@ const SHOWN_OF_RUN: usize = 3;
 /// The flags of `rules`.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
-    /// The rule to explain; without it, all are listed
-    #[arg(value_parser = text_rules::on_command_line(), hide_possible_values = true)]
-    rule: Option<&'static str>,
+    /// The rule to explain, or a word: the rules with it in name or title are listed. Without it, all are
+    #[arg(value_name = "RULE", value_parser = text_rules::searched_on_command_line(), hide_possible_values = true)]
+    rules: Option<Rules>,
 
     /// How to print the list
-    #[arg(long, value_enum, default_value = "text", conflicts_with = "rule")]
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "rules")]
     format: Format,
 }
 
-/// Longest line of a paragraph, in columns.
-const LINE: usize = 100;
+/// The rules that are asked for. Of an `Option<Vec<_>>` clap would take several values.
+type Rules = Vec<&'static Rule>;
 
 /// How the catalogue is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,44 +43,43 @@ enum Format {
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
     let mut output = Vec::new();
-    match args.rule {
-        Some(rule) => explain(rule, &mut output)?,
-        None => list(args.format, &mut output)?,
+    match args.rules.as_deref() {
+        Some([rule]) => explain(rule, files::line_width(), &mut output)?,
+        Some(rules) => list(rules, &mut output)?,
+        None => match args.format {
+            Format::Text => list(&text_rules::all().collect::<Vec<_>>(), &mut output)?,
+            Format::Markdown => page(&mut output)?,
+        },
     }
     files::print(output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the whole catalogue.
-fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
-    match format {
-        Format::Text => {
-            let width = text_rules::ids().map(str::len).max().unwrap_or(0);
-            for (id, severity, title) in lines() {
-                writeln!(output, "{id:width$}  {severity:7}  {}", plain(&title))?;
-            }
-            Ok(())
-        }
-        Format::Markdown => page(output),
+/// Prints a line for each rule.
+fn list(rules: &[&Rule], output: &mut impl Write) -> io::Result<()> {
+    let width = rules.iter().map(|rule| rule.id.as_str().len()).max().unwrap_or(0);
+    for rule in rules {
+        let (id, severity, title) = line(rule);
+        writeln!(output, "{id:width$}  {severity:7}  {}", plain(&title))?;
     }
+    Ok(())
 }
 
-/// Name, severity and title of every rule; lint's own rules are last.
-fn lines() -> impl Iterator<Item = (&'static str, &'static str, String)> {
-    text_rules::all().map(|rule| (rule.id.as_str(), severity(rule), rule.page().title))
+/// Name, severity and title of a rule.
+fn line(rule: &Rule) -> (&'static str, &'static str, String) {
+    (rule.id.as_str(), severity(rule), rule.page().title)
 }
 
-/// Writes the page of a rule, wrapped for a terminal. Writes nothing if there is no such rule.
-fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
-    let Some(rule) = text_rules::find_any(id) else {
-        return Ok(());
-    };
-    let page = rule.page();
-    let (title, why) = (plain(&page.title), wrapped(&page.why));
-    writeln!(output, "{id} ({})\n\n{title}.\n", severity(rule))?;
+/// Writes the page of a rule, wrapped into this many columns.
+fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()> {
+    let (id, page) = (rule.id, rule.page());
+    let wrapped = |markdown: &str| textwrap::fill(&plain(markdown), width);
+    let (title, why) = (wrapped(&format!("{}.", page.title)), wrapped(&page.why));
+    writeln!(output, "{id} ({})\n\n{title}\n", severity(rule))?;
     writeln!(output, "{why}\n\n{}", wrapped(&origins(rule)))?;
     if !page.seen_in.is_empty() {
-        writeln!(output, "\nSeen in: {}", page.seen_in.join(", "))?;
+        let seen_in = format!("Seen in: {}", page.seen_in.join(", "));
+        writeln!(output, "\n{}", wrapped(&seen_in))?;
     }
     if page.bad.is_empty() {
         return Ok(());
@@ -126,7 +125,7 @@ const OWN: &str = "Only poolgate lint reports this: no API server and no webhook
 
 fn page(output: &mut impl Write) -> io::Result<()> {
     writeln!(output, "{INTRODUCTION}")?;
-    for (id, severity, title) in lines() {
+    for (id, severity, title) in text_rules::all().map(line) {
         writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |")?;
     }
     for rule in text_rules::all() {
@@ -233,11 +232,6 @@ fn indented(example: &str) -> String {
         .collect()
 }
 
-/// A paragraph for a terminal.
-fn wrapped(markdown: &str) -> String {
-    textwrap::fill(&plain(markdown), LINE)
-}
-
 /// Markdown without its marks.
 fn plain(markdown: &str) -> String {
     markdown.replace(['`', '*'], "")
@@ -262,13 +256,21 @@ mod tests {
 
     #[test]
     fn every_rule_has_a_line_a_section_and_an_explanation() {
-        let text = printed(|output| list(Format::Text, output).unwrap());
-        let page = printed(|output| list(Format::Markdown, output).unwrap());
+        let all: Vec<&Rule> = text_rules::all().collect();
+        let text = printed(|output| list(&all, output).unwrap());
+        let page = printed(|output| super::page(output).unwrap());
         assert_eq!(text.lines().count(), text_rules::ids().count());
-        for id in text_rules::ids() {
+        for rule in all {
+            let id = rule.id.as_str();
             assert!(text.lines().any(|line| line.starts_with(id)));
             assert!(page.contains(&format!("\n## {id}\n")));
-            assert!(printed(|output| explain(id, output).unwrap()).starts_with(&format!("{id} (")));
+            let explained = printed(|output| explain(rule, 80, output).unwrap());
+            assert!(explained.starts_with(&format!("{id} (")));
+            let (text, _) = explained
+                .split_once("\nBreaks the rule:")
+                .unwrap_or((&explained, ""));
+            let longest = text.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(80), "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 //! accepts, comments without effect, files that cannot be read. Their names are listed with those of the rules.
 
 use clap::builder::PossibleValue;
-use poolgate_core::diagnostic::nearest;
+use poolgate_core::diagnostic::Suggestion;
 use poolgate_core::rule;
 use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::rule::Rule;
@@ -64,7 +64,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 }
 
 /// Every rule that lint can report: those of the catalogue, then those above.
-pub fn all() -> impl Iterator<Item = &'static Rule> {
+pub fn all() -> impl Iterator<Item = &'static Rule> + Clone {
     CATALOGUE.iter().copied().chain(RULES)
 }
 
@@ -74,22 +74,46 @@ pub fn find_any(id: &str) -> Option<&'static Rule> {
 }
 
 /// The names of all of them.
-pub fn ids() -> impl Iterator<Item = &'static str> {
+pub fn ids() -> impl Iterator<Item = &'static str> + Clone {
     all().map(|rule| rule.id.as_str())
 }
 
 /// The name in the list of rules; the error suggests a similar one.
 pub fn known(id: &str) -> Result<&'static str, UnknownRule> {
-    ids().find(|listed| *listed == id).ok_or_else(|| UnknownRule {
-        id: id.escape_debug().to_string(),
-        meant: nearest(id, ids()),
-    })
+    ids().find(|listed| *listed == id).ok_or_else(|| unknown(id))
 }
 
-/// Reads the name of a rule on the command line.
-pub fn on_command_line() -> Listed<&'static str> {
+fn unknown(id: &str) -> UnknownRule {
+    let is_part = id.len() > 1 && ids().any(|listed| listed.contains(id));
+    let listed =
+        || is_part.then(|| Suggestion::from(format!("`poolgate rules {id}` lists those that contain it")));
+    UnknownRule {
+        id: id.escape_debug().to_string(),
+        meant: Suggestion::likely_name(id, ids()).or_else(listed),
+    }
+}
+
+/// The rules to show for a text: the one of this name, or those whose name or title contains it.
+pub fn search(text: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
+    if let Some(rule) = find_any(text) {
+        return Ok(vec![rule]);
+    }
+    let word = text.trim().to_lowercase();
+    let has = |rule: &&Rule| {
+        let title = || rule.page().title.replace('`', "").to_lowercase();
+        rule.id.as_str().contains(&word) || title().contains(&word)
+    };
+    let found: Vec<&'static Rule> = all().filter(has).collect();
+    if word.is_empty() || found.is_empty() {
+        return Err(unknown(text));
+    }
+    Ok(found)
+}
+
+/// Reads what [`search`] is asked for, on the command line.
+pub fn searched_on_command_line() -> Listed<Vec<&'static Rule>> {
     Listed {
-        parse: |id| known(id).map_err(|unknown| unknown.to_string()),
+        parse: |text| search(text).map_err(|unknown| unknown.to_string()),
         values: || ids().map(PossibleValue::new).collect(),
     }
 }
@@ -117,16 +141,14 @@ pub fn begins(id: &str, words: &str) -> bool {
 #[error("there is no rule `{id}`; {}", self.suggestion())]
 pub struct UnknownRule {
     id: String,
-    meant: Option<&'static str>,
+    meant: Option<Suggestion>,
 }
 
 impl UnknownRule {
     /// Where to look instead: a clause without final stop.
     pub fn suggestion(&self) -> String {
-        self.meant.map_or_else(
-            || "`poolgate rules` lists them all".to_owned(),
-            |meant| format!("did you mean {meant}?"),
-        )
+        let meant = self.meant.as_ref().map(ToString::to_string);
+        meant.unwrap_or_else(|| "`poolgate rules` lists them all".to_owned())
     }
 }
 
@@ -154,6 +176,26 @@ mod tests {
     }
 
     #[test]
+    fn a_word_finds_the_rules_that_have_it_in_their_name_or_title_and_a_name_only_its_rule() {
+        let found = |text: &str| {
+            let rules = search(text).unwrap().into_iter();
+            rules.map(|rule| rule.id.as_str()).collect::<Vec<_>>()
+        };
+        let never = found("Never");
+        for id in ["consolidate-after-never", "schedule-never-fires"] {
+            assert!(never.contains(&id), "{never:?}");
+        }
+        let title = |id: &str| find_any(id).unwrap().page().title.to_lowercase();
+        let has = |id: &&str| id.contains("never") || title(id).contains("never");
+        assert!(never.iter().all(has), "{never:?}");
+        assert_eq!(found("limit-zero"), ["limit-zero"]);
+        assert!(found("quantity").len() > 1, "by the title");
+        for none in ["", " ", "no such word"] {
+            assert!(search(none).is_err(), "{none}");
+        }
+    }
+
+    #[test]
     fn a_misspelt_name_gets_a_suggestion() {
         let said = |id: &str| known(id).unwrap_err().to_string();
         assert_eq!(
@@ -163,6 +205,14 @@ mod tests {
         assert_eq!(
             said("manifest-sintax"),
             "there is no rule `manifest-sintax`; did you mean manifest-syntax?"
+        );
+        assert_eq!(
+            said("schedule-never"),
+            "there is no rule `schedule-never`; did you mean schedule-never-fires?"
+        );
+        assert_eq!(
+            said("schedul"),
+            "there is no rule `schedul`; `poolgate rules schedul` lists those that contain it"
         );
         assert_eq!(
             said("x\n"),

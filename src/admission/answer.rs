@@ -362,7 +362,7 @@ fn rules<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic>) -> Vec<RuleId> {
     rules
 }
 
-/// A JSON Patch (RFC 6902) that only adds, in base64 as the API wants it.
+/// A JSON Patch (RFC 6902) of `add` operations, which replace a value that is there, in base64 as the API wants it.
 fn patch(defaults: &[DefaultValue]) -> String {
     #[derive(Serialize)]
     struct Add<'a> {

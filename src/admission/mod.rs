@@ -125,7 +125,12 @@ impl Reviewer {
             });
             self.review(&request, subject, &objects.new, old)
         } else if scale::is_of_nodepool(&request) {
-            scale::review(&request.name, &objects.new, &self.view)
+            scale::review(
+                &request.name,
+                &objects.new,
+                &self.policy.load().policy,
+                &self.view,
+            )
         } else {
             Review::default()
         };

@@ -1,7 +1,9 @@
 //! `kubectl scale` of a NodePool: a request that contains a number and the pool's name, and nothing else of the pool.
 
+use jiff::Timestamp;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::GROUP;
+use poolgate_core::policy::Policy;
 use poolgate_core::review::Review;
 use poolgate_core::scale::review_scale;
 
@@ -19,7 +21,7 @@ pub fn is_of_nodepool(request: &AdmissionRequest<'_>) -> bool {
 
 /// Reviews the new number of an `autoscaling/v1` Scale. A pool that is not known is admitted, and so is a number that cannot
 /// be read: the API server itself wrote it.
-pub fn review(pool: &str, scale: &Json<'_>, view: &ClusterView) -> Review {
+pub fn review(pool: &str, scale: &Json<'_>, policy: &Policy, view: &ClusterView) -> Review {
     // Left out it is 0: that is how the API server writes 0.
     let replicas = match scale.get("spec").and_then(|spec| spec.get("replicas")) {
         None => Some(0),
@@ -29,7 +31,7 @@ pub fn review(pool: &str, scale: &Json<'_>, view: &ClusterView) -> Review {
         return Review::default();
     };
     Review {
-        report: review_scale(replicas, &pool),
+        report: review_scale(replicas, &pool, Timestamp::now(), policy, &view.karpenter()),
         ..Review::default()
     }
 }

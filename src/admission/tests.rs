@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use poolgate_core::diagnostic::RuleId;
 use poolgate_core::nodelimit::ClaimCounts;
-use poolgate_core::policy::Policy;
+use poolgate_core::policy::{Enforcement, Exemption, FeatureGate, Glob, Level, Policy};
 use serde_json::{Value, json};
 
 use super::*;
@@ -319,6 +320,94 @@ fn scaling_is_checked_by_what_is_known_of_the_pool() {
 
     view.set_pools(None);
     assert_eq!(allowed(json!(6)), true, "the watch is down");
+}
+
+/// The answer to a request to scale a static pool with a limit of 5 nodes, and its warnings.
+fn scaled(policy: Policy, from: i64, to: i64) -> (bool, Vec<String>) {
+    let view = Arc::new(ClusterView::default());
+    let pool = json!({
+        "metadata": {"name": "default", "labels": {"team": "blue"}},
+        "spec": {"replicas": from, "limits": {"nodes": "5"}},
+    });
+    let kept = CachedPool {
+        uid: "u".into(),
+        version: 1,
+        object: Some(Arc::new(pool)),
+    };
+    view.set_pools(Some(Pools::default()));
+    view.set_pool("default".into(), Some(kept));
+    let reviewer = Reviewer::new(policy, view, MutateVerdict::On);
+    let body = serde_json::to_vec(&scale_review(&json!(to))).unwrap();
+    let answer = reviewer.respond(Endpoint::Validate, &body).unwrap();
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    let response = &answer["response"];
+    let warnings = response["warnings"].as_array().into_iter().flatten();
+    (
+        response["allowed"] == true,
+        warnings.map(ToString::to_string).collect(),
+    )
+}
+
+#[test]
+fn a_scale_request_is_denied_only_if_the_policy_denies_it() {
+    let above = RuleId::new("replicas-above-limit");
+    let exempt = |pools: &[&str], team: Option<&str>| Policy {
+        exemptions: vec![Exemption {
+            pools: pools.iter().copied().map(Glob::new).collect(),
+            labels: team
+                .map(|team| ("team".into(), team.into()))
+                .into_iter()
+                .collect(),
+            reason: None,
+            until: None,
+            rules: [above].into(),
+        }],
+        ..Policy::default()
+    };
+    let mut off = Policy::default();
+    off.levels.set(above, Level::Off);
+    let unenforced = Policy {
+        enforcement: Enforcement::Warn,
+        ..Policy::default()
+    };
+    for (policy, is_allowed, warnings) in [
+        (Policy::default(), false, 0),
+        (unenforced, true, 1),
+        (off, true, 0),
+        (exempt(&["def*"], None), true, 0),
+        (exempt(&[], Some("blue")), true, 0),
+        (exempt(&["other"], None), false, 0),
+        (exempt(&[], Some("red")), false, 0),
+    ] {
+        let (allowed, warned) = scaled(policy.clone(), 2, 6);
+        assert_eq!(
+            (allowed, warned.len()),
+            (is_allowed, warnings),
+            "{policy:?}: {warned:?}"
+        );
+    }
+}
+
+#[test]
+fn a_scale_request_towards_the_limit_is_admitted_with_a_warning_until_it_is_reached() {
+    let outcome = |from, to| {
+        let (allowed, warned) = scaled(Policy::default(), from, to);
+        (allowed, warned.len())
+    };
+    assert_eq!(outcome(9, 9), (true, 1));
+    assert_eq!(outcome(9, 8), (true, 1));
+    assert_eq!(outcome(9, 5), (true, 1), "at the limit");
+    assert_eq!(outcome(9, 4), (true, 0));
+    assert_eq!(outcome(9, 10), (false, 0));
+}
+
+#[test]
+fn a_scale_request_to_the_limit_gets_no_warning_where_karpenter_terminates_a_drifted_node_first() {
+    let mut policy = Policy::default();
+    assert_eq!(scaled(policy.clone(), 2, 5).1.len(), 1);
+    let gates = &mut policy.cluster.feature_gates;
+    gates.insert(FeatureGate::TerminateFirstDrift, true);
+    assert_eq!(scaled(policy, 2, 5), (true, vec![]));
 }
 
 #[test]

@@ -70,6 +70,7 @@ mod tests {
                 reason: (*reason).into(),
                 suggestion: None,
                 related: Vec::new(),
+                is_lessened: false,
             });
         }
         report
@@ -95,6 +96,7 @@ mod tests {
             reason: "x".repeat(1000),
             suggestion: Some(suggestion.into()),
             related: Vec::new(),
+            is_lessened: false,
         };
         let line = one_line(&finding("write\n5"));
         assert_eq!(line.chars().count(), LONGEST);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::collection::Versioned;
 use super::metrics::ClusterMetrics;
-use super::objects::NodePool;
+use super::objects::{Metadata, Object};
 use super::stored_verdicts::StoredVerdicts;
 use super::watch::Follower;
 use crate::admission::{CachedPool, ClusterView, Pools};
@@ -28,6 +28,9 @@ const LONGEST_WORD: usize = MAX_LENGTH;
 /// What is kept in place of a limit that is no word and no number, or too long to be kept.
 const UNREADABLE: &str = "unreadable";
 
+/// The most labels of a NodePool that are kept, in bytes. Scaling a pool with more is not checked.
+const MOST_LABELS: usize = 4 * 1024;
+
 /// The fields of a NodePool's spec that are needed, of any type, so that no pool stops the watch.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -35,10 +38,11 @@ pub struct PoolSpec {
     replicas: Value,
     limits: Value,
     disruption: Value,
+    template: Value,
 }
 
 /// A NodePool, as far as it is needed.
-pub type Pool = NodePool<PoolSpec>;
+pub type Pool = Object<Metadata<Value, Value>, PoolSpec>;
 
 /// A NodePool, and all of it.
 #[derive(Debug)]
@@ -147,6 +151,7 @@ pub fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
 
 /// As much of a pool as scale requests and node limits need; none if the pool is not static and has no limit.
 fn object(pool: &Pool) -> Option<Value> {
+    let labels = &pool.metadata.labels;
     let replicas = Some(&pool.spec.replicas).filter(|replicas| is_short(replicas));
     let nodes = readable_or_not(&pool.spec.limits, "nodes");
     let is_annotated = pool.metadata.annotations.get(NODE_LIMIT_ANNOTATION).is_some();
@@ -168,11 +173,35 @@ fn object(pool: &Pool) -> Option<Value> {
     .collect();
     let limit = readable_or_not(&pool.metadata.annotations, NODE_LIMIT_ANNOTATION);
     annotations.extend(limit.map(|limit| (NODE_LIMIT_ANNOTATION.into(), limit)));
-    let mut object = Map::from_iter([("spec".into(), spec.into())]);
+    let mut metadata = Map::new();
     if !annotations.is_empty() {
-        object.insert("metadata".into(), json!({"annotations": annotations}));
+        metadata.insert("annotations".into(), annotations.into());
     }
-    Some(object.into())
+    // The verdict on a scale request depends on the policy, too: on its exemptions, and on the gates of the provider.
+    if replicas.is_some() && are_few(labels) {
+        metadata.insert("name".into(), (&*pool.metadata.name).into());
+        metadata.extend(labels.is_object().then(|| ("labels".into(), labels.clone())));
+        let deleted = pool.metadata.deletion_timestamp.as_deref();
+        metadata.extend(deleted.map(|at| ("deletionTimestamp".into(), at.into())));
+        let class = pool.spec.template.pointer("/spec/nodeClassRef");
+        let group = class.and_then(|class| short(class, "group"));
+        spec.extend(group.map(|group| {
+            (
+                "template".into(),
+                json!({"spec": {"nodeClassRef": {"group": group}}}),
+            )
+        }));
+    }
+    let parts = [("metadata", metadata), ("spec", spec)];
+    let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
+    Some(parts.map(|(name, part)| (name, Value::Object(part))).collect())
+}
+
+/// Whether the labels of a pool are worth the memory.
+fn are_few(labels: &Value) -> bool {
+    let labels = labels.as_object().into_iter().flatten();
+    let bytes = labels.map(|(key, value)| key.len() + value.as_str().map_or(MOST_LABELS, str::len));
+    bytes.sum::<usize>() <= MOST_LABELS
 }
 
 /// A field of an object, if it is worth the memory.
@@ -244,11 +273,39 @@ mod tests {
             "the list is not complete"
         );
         follower.list_ends();
-        let fixed = json!({"spec": {"replicas": 2, "limits": {"nodes": "5"}}});
+        let fixed = json!({"metadata": {"name": "fixed"}, "spec": {"replicas": 2, "limits": {"nodes": "5"}}});
         assert_eq!(follower.view.static_pool("fixed"), StaticPool::Known(fixed));
         assert_eq!(follower.view.static_pool("dynamic"), StaticPool::NotThere);
-        let odd = json!({"spec": {"replicas": "two"}});
+        let odd = json!({"metadata": {"name": "odd"}, "spec": {"replicas": "two"}});
         assert_eq!(follower.view.static_pool("odd"), StaticPool::Known(odd));
+    }
+
+    #[test]
+    fn a_static_pool_is_kept_with_what_a_policy_judges_it_by() {
+        let object = |labels: &Value| {
+            let class = json!({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"});
+            let pool = json!({
+                "metadata": {
+                    "name": "fixed", "uid": "u", "resourceVersion": "7", "labels": labels,
+                    "deletionTimestamp": "2026-01-01T00:00:00Z",
+                },
+                "spec": {"replicas": 2, "template": {"spec": {"nodeClassRef": class, "requirements": []}}},
+            });
+            let pool: WholePool = serde_json::from_value(pool).expect("a pool");
+            kept(pool.pool).expect("a pool").1.object
+        };
+        let labels = json!({"team": "blue"});
+        assert_eq!(
+            object(&labels).as_deref(),
+            Some(&json!({
+                "metadata": {"name": "fixed", "labels": labels, "deletionTimestamp": "2026-01-01T00:00:00Z"},
+                "spec": {"replicas": 2, "template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.aws"}}}},
+            }))
+        );
+        for many in [json!({"team": "b".repeat(MOST_LABELS)}), json!({"team": [1]})] {
+            let gated = json!({"spec": {"replicas": 2}});
+            assert_eq!(object(&many).as_deref(), Some(&gated), "scaling it is not checked");
+        }
     }
 
     #[test]
@@ -323,7 +380,7 @@ mod tests {
         assert_eq!(follower.view.pool_count(), MOST_POOLS);
         assert!(follower.view.pool("one-more").is_none(), "who needs it reads it");
         follower.changed(pool("pool-0", &json!({"replicas": 9})));
-        let changed = json!({"spec": {"replicas": 9}});
+        let changed = json!({"metadata": {"name": "pool-0"}, "spec": {"replicas": 9}});
         assert_eq!(follower.view.static_pool("pool-0"), StaticPool::Known(changed));
     }
 }

@@ -188,7 +188,10 @@ impl Load for PolicyFile {
 
 fn warn_of_notes(path: &Path, notes: &[Mistake]) {
     for note in notes {
-        tracing::warn!(note = placed(path, note), "a part of the policy has no effect");
+        tracing::warn!(
+            note = placed(path, note),
+            "a part of the policy is not used as it is written"
+        );
     }
 }
 

@@ -67,11 +67,15 @@ impl<'a> WebhookServer<'a> {
                 &process.board,
             )
             .await?;
+        let karpenter = args.karpenter();
+        if let Some(caution) = karpenter.caution() {
+            tracing::warn!("{caution}");
+        }
         Ok(Self {
             args,
             process,
             policy,
-            view: Arc::new(ClusterView::new(args.karpenter())),
+            view: Arc::new(ClusterView::new(karpenter)),
             certificate,
             tls,
         })

@@ -799,17 +799,24 @@ fn an_exempt_pool_needs_poolgate_for_nothing_that_makes_nodes() {
     let strict = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
     let objects = charted(&[&strict[..], &["--set=exemptPools={system}"]].concat());
     for (configuration, condition) in [
-        ("poolgate", "!(object.metadata.name in 'system'.split(' '))"),
         (
-            "poolgate-gate",
+            "MutatingWebhookConfiguration  poolgate",
+            "!(object.metadata.?name.orValue('') in 'system'.split(' '))",
+        ),
+        (
+            "ValidatingWebhookConfiguration  poolgate",
+            "!(object.metadata.?name.orValue('') in 'system'.split(' '))",
+        ),
+        (
+            "ValidatingWebhookConfiguration  poolgate-gate",
             "!(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in 'system'.split(' '))",
         ),
         (
-            "poolgate-gate-strict",
+            "ValidatingWebhookConfiguration  poolgate-gate-strict",
             "!(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in 'system'.split(' '))",
         ),
     ] {
-        let object = &objects[&format!("ValidatingWebhookConfiguration  {configuration}")];
+        let object = &objects[configuration];
         let conditions = object["webhooks"][0]["matchConditions"]
             .as_array()
             .expect("conditions");

@@ -218,6 +218,21 @@ fn a_check_ends_with_the_code_of_the_worst_file() {
 }
 
 #[test]
+fn a_check_says_so_if_it_finds_no_mistake() {
+    let stderr = |arguments: &[&str]| program::run(&[&["policy", "check"], arguments].concat(), "").stderr;
+    let (good, other) = (
+        "docs/examples/policy/production.yaml",
+        "docs/examples/policy/levels.yaml",
+    );
+    assert_eq!(stderr(&[good]), "1 policy file checked: no mistake found\n");
+    assert_eq!(
+        stderr(&[good, other]),
+        "2 policy files checked: no mistake found\n"
+    );
+    assert!(!stderr(&[good, "missing.yaml"]).contains("no mistake"));
+}
+
+#[test]
 fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
     let crd = ["--crd", "tests/data/crds/karpenter-1.15.0-nodepools.yaml"];
     let (code, reported) = check(&[crd[0], crd[1], "docs/examples/policy/defaults.yaml"]);

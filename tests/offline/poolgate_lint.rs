@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
 use crate::support::process::{self, Outcome};
 use crate::support::program::{self, root};
 
@@ -95,6 +96,22 @@ fn a_folder_that_is_named_like_a_command_is_never_taken_for_it() {
     let checked = run_in(directory.path(), &["./rules"], "");
     assert_eq!(checked.status.code(), Some(1));
     assert!(checked.stdout.contains("[weight]"), "{}", checked.stdout);
+}
+
+/// A warning is reported, and is no failure.
+#[test]
+fn help_says_that_0_is_the_exit_code_without_an_error() {
+    let said = "Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error";
+    let one_line = |help: String| help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line(run_in(root(), &["--help"], "").success()).contains(said));
+    assert!(one_line(program::run(&["lint", "--help"], "").success()).contains(said));
+    let warned = run_in(
+        root(),
+        &["--format=concise", "-"],
+        &SOUND.replace("\"100\"", "\"0\""),
+    );
+    assert_eq!(warned.status.code(), Some(0), "{warned:?}");
+    assert!(warned.stdout.contains(" warning["), "{warned:?}");
 }
 
 #[test]

@@ -5,16 +5,17 @@ use std::fmt::Write as _;
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, Origin, Segment, Severity};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Stored};
+use poolgate_core::karpenter::ApiVersion::{V1, V1Beta1};
+use poolgate_core::karpenter::Stored;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, review};
 use poolgate_core::rules;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::case::Case;
 use super::judgement::{Judgement, Objection, Step, fields_behind, is_around, is_same, plain};
 use super::mismatch::{Kind, Mismatch};
-use super::program::{Oracle, Oracles};
+use super::program::{Oracle, Oracles, question};
 use super::reasons::{is_together, stands_for};
 use super::symptoms::{SuspectPool, symptom};
 
@@ -44,13 +45,14 @@ struct Passage<'a> {
 /// The result for each case.
 pub(crate) fn compare(oracles: &mut Oracles, cases: &[Case]) -> Vec<Comparison> {
     let mut compared = vec![Comparison::Unjudged; cases.len()];
-    for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
-        let of_version = cases
+    for definition in [(V1, false), (V1, true), (V1Beta1, false)] {
+        let of_definition = cases
             .iter()
             .enumerate()
-            .filter(|(_, case)| case.version == version);
-        let (places, cases): (Vec<usize>, Vec<&Case>) = of_version.unzip();
-        for (place, comparison) in places.into_iter().zip(compare_all(oracles.of(version), &cases)) {
+            .filter(|(_, case)| (case.version, case.is_behind) == definition);
+        let (places, cases): (Vec<usize>, Vec<&Case>) = of_definition.unzip();
+        let Some(first) = cases.first() else { continue };
+        for (place, comparison) in places.into_iter().zip(compare_all(oracles.of(first), &cases)) {
             compared[place] = comparison;
         }
     }
@@ -76,19 +78,17 @@ fn compare_all(oracle: &mut Oracle, cases: &[&Case]) -> Vec<Comparison> {
     let compared = passages.into_iter().map(|passage| {
         let passage = passage?;
         let answer = answers.next().expect("an answer for each question");
-        passage.compare(&Judgement::of(&answer), oracle)
+        let judgement = Judgement::of(&answer);
+        let judgement = if passage.case.is_behind {
+            judgement.by_definition()
+        } else {
+            judgement
+        };
+        passage.compare(&judgement, oracle)
     });
     compared
         .map(|compared| compared.unwrap_or(Comparison::Unjudged))
         .collect()
-}
-
-fn question(kind: &str, object: &Value, old: Option<&Value>) -> Value {
-    let mut question = json!({"kind": kind, "object": object});
-    if let Some(old) = old {
-        question["old"] = old.clone();
-    }
-    question
 }
 
 fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
@@ -140,6 +140,7 @@ impl<'a> Passage<'a> {
                 self.compare_reasons(step, &objections, &mut mismatches);
             } else {
                 self.find_missed(step, &objections, oracle, &mut mismatches);
+                self.find_spoiled(step, &objections, oracle, &mut mismatches);
             }
         }
         for finding in self.errors() {
@@ -188,6 +189,25 @@ impl<'a> Passage<'a> {
                 Step::Harm => Kind::MissedHarm,
             };
             mismatches.push(Mismatch::theirs(kind, objection));
+        }
+    }
+
+    /// What the API server rejects only because poolgate's defaults are written.
+    fn find_spoiled(
+        &self,
+        step: Step,
+        objections: &[Objection],
+        oracle: &mut Oracle,
+        mismatches: &mut Vec<Mismatch>,
+    ) {
+        if step != Step::Schema || self.review.defaults.is_empty() {
+            return;
+        }
+        let without = question("judge", &self.case.object, self.stored.as_ref());
+        let without = Judgement::of(&oracle.ask_one(without));
+        if without.schema.is_empty() {
+            let mismatch = |objection| Mismatch::theirs(Kind::DefaultRejected, objection);
+            mismatches.extend(objections.iter().map(mismatch));
         }
     }
 
@@ -352,7 +372,7 @@ fn errors_of(one: &Review, other: &Review) -> String {
 /// poolgate's findings on a case on a server, for a report.
 pub(crate) fn opinion(oracles: &mut Oracles, case: &Case) -> String {
     let answer = oracles
-        .of(case.version)
+        .of(case)
         .ask_one(question("admit", &case.object, case.old.as_ref()))
         .given();
     Passage::begin(case, &answer).map_or_else(String::new, |passage| passage.opinion())

@@ -1,11 +1,12 @@
 //! Intended differences, each with its reason and an example that proves that it still exists.
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION};
 use poolgate_core::value::label::{domain_of, is_within};
 use serde_json::{Value, json};
 
 use super::case::Case;
+use super::judgement::{at, has_whole_float, is_about_float};
 use super::mismatch::{Kind, Mismatch};
 use super::reasons::is_together;
 use super::symptoms::indexes;
@@ -108,6 +109,31 @@ pub(crate) const EXPLAINED: &[Explained] = &[
             Case {
                 old: Some(with("1")),
                 ..v1(with("2"))
+            }
+        },
+    },
+    Explained {
+        name: "limit-asked-for",
+        why: "An update that changes the annotation of the node limit asks for a `limits.nodes`, and with it the API \
+              server looks again at rules over all of the spec. Without a change, poolgate writes nothing into a spec \
+              that an update leaves as it is.",
+        covers: |case, mismatch| {
+            let limit = |object: &Value| {
+                let annotations = object.pointer("/metadata/annotations");
+                annotations
+                    .and_then(|annotations| annotations.get(NODE_LIMIT_ANNOTATION))
+                    .cloned()
+            };
+            let old = case.old.as_ref();
+            mismatch.kind == Kind::DefaultRejected && old.is_some_and(|old| limit(old) != limit(&case.object))
+        },
+        example: || {
+            let object = pool(json!({"replicas": 3, "limits": {"memory": "1Gi"}}), &json!([]));
+            let mut limited = object.clone();
+            limited["metadata"]["annotations"] = json!({NODE_LIMIT_ANNOTATION: "5"});
+            Case {
+                old: Some(object),
+                ..v1(limited)
             }
         },
     },
@@ -313,36 +339,6 @@ fn is_pruned(mismatch: &Mismatch, is_pruned: impl Fn(&str) -> bool) -> bool {
     mismatch.kind == Kind::ViewsDiffer && mismatch.what.lines().all(is_pruned)
 }
 
-/// The value of a field in the API server's notation.
-fn at<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
-    let steps = field
-        .trim_start_matches('.')
-        .replace(['.', '['], "/")
-        .replace(']', "");
-    object.pointer(&format!("/{steps}"))
-}
-
-/// Whether the value is or contains a whole number with a decimal point.
-fn has_whole_float(value: &Value) -> bool {
-    match value {
-        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|value| value.fract() == 0.0),
-        Value::Array(list) => list.iter().any(has_whole_float),
-        Value::Object(map) => map.values().any(has_whole_float),
-        _ => false,
-    }
-}
-
-/// Whether the API server reports that it has a float where it can only compare integers.
-fn is_about_float(detail: &str) -> bool {
-    [
-        "is of the type float64, expected int64",
-        "invalid data, expected int, got float64 evaluating rule",
-        "expected XIntOrString value to be either a string or integer",
-    ]
-    .iter()
-    .any(|text| detail.contains(text))
-}
-
 /// The key of the label that a finding points at: of the template, or in the field of a requirement.
 fn label_at<'v>(case: &'v Case, path: &'v FieldPath) -> Option<&'v str> {
     match path.segments().last()? {
@@ -378,6 +374,7 @@ fn with_node_limit_mode(mode: &Value) -> Case {
 fn v1(object: Value) -> Case {
     Case {
         version: ApiVersion::V1,
+        is_behind: false,
         object,
         old: None,
     }

@@ -2,6 +2,7 @@
 
 use poolgate_core::diagnostic::{FieldPath, Origin, Segment};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::program::Answer;
 
@@ -112,6 +113,15 @@ impl Judgement {
         }
     }
 
+    /// The same without what follows the definition.
+    pub(crate) fn by_definition(self) -> Self {
+        Self {
+            metadata: self.metadata,
+            schema: self.schema,
+            ..Self::default()
+        }
+    }
+
     /// The first step at which the object fails, and why.
     pub(crate) fn rejection(&self) -> Option<(Step, Vec<Objection>)> {
         let harm = self.harmed.as_ref().or(self.launch.as_ref());
@@ -198,4 +208,34 @@ pub(crate) fn fields_behind(claims_field: &str) -> Vec<String> {
         // In v1beta1 the lifetime is under `disruption`.
         vec![format!("{TEMPLATE}{field}"), format!("spec.disruption{field}")]
     }
+}
+
+/// The value of a field in the API server's notation.
+pub(crate) fn at<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
+    let steps = field
+        .trim_start_matches('.')
+        .replace(['.', '['], "/")
+        .replace(']', "");
+    object.pointer(&format!("/{steps}"))
+}
+
+/// Whether the value is or contains a whole number with a decimal point.
+pub(crate) fn has_whole_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|value| value.fract() == 0.0),
+        Value::Array(list) => list.iter().any(has_whole_float),
+        Value::Object(map) => map.values().any(has_whole_float),
+        _ => false,
+    }
+}
+
+/// Whether the API server reports that it has a float where it can only compare integers.
+pub(crate) fn is_about_float(detail: &str) -> bool {
+    [
+        "is of the type float64, expected int64",
+        "invalid data, expected int, got float64 evaluating rule",
+        "expected XIntOrString value to be either a string or integer",
+    ]
+    .iter()
+    .any(|text| detail.contains(text))
 }

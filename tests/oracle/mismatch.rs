@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     MissedClaim,
     /// The API server rejects an update because of something that poolgate tolerates as stored already.
     RatchetStricter,
+    /// The API server rejects what poolgate's defaults make of an object, and accepts it as the user wrote it.
+    DefaultRejected,
     /// A finding claims that the API server or Karpenter rejects it, too, but both accept it.
     Invented,
     /// A finding names the wrong origin: another program rejects it, or none.

@@ -72,6 +72,7 @@ fn pool(replicas: &Value, values: &Value, reference: &Value) -> Value {
 fn differences_of_update(old: Value, new: Value) -> Option<Vec<Mismatch>> {
     let case = Case {
         version: ApiVersion::V1,
+        is_behind: false,
         object: new,
         old: Some(old),
     };

@@ -8,8 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use poolgate_core::karpenter::ApiVersion;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
+use super::case::Case;
 use super::effort::{is_full, is_set};
 
 use crate::assets;
@@ -37,6 +39,8 @@ pub(crate) enum Answer {
 pub(crate) struct Oracle {
     /// Its name.
     name: &'static str,
+    /// Whether it has the definition of Karpenter 1.14.
+    is_behind: bool,
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -45,6 +49,8 @@ pub(crate) struct Oracle {
 /// An oracle for each version of the API.
 pub(crate) struct Oracles {
     newest: Oracle,
+    /// The newest Karpenter behind the definition of 1.14.
+    behind: Oracle,
     /// Karpenter 1.0.8, the last with types for v1beta1. Without it, only the definition of v1beta1 is known.
     before: Option<Oracle>,
 }
@@ -55,32 +61,71 @@ impl Oracles {
         let is_wanted = is_full() || is_set("POOLGATE_ORACLE_V1BETA1");
         Self {
             newest: Oracle::start(),
-            before: is_wanted.then(|| Oracle::run("oracle-1.0.8")),
+            behind: Oracle::run("oracle-1.15.0", true),
+            before: is_wanted.then(|| Oracle::run("oracle-1.0.8", false)),
         }
     }
 
-    /// The oracle for objects of a version.
-    pub(crate) fn of(&mut self, version: ApiVersion) -> &mut Oracle {
-        match (version, &mut self.before) {
+    /// The oracle for a case.
+    pub(crate) fn of(&mut self, case: &Case) -> &mut Oracle {
+        match (case.version, &mut self.before) {
+            (ApiVersion::V1, _) if case.is_behind => &mut self.behind,
             (ApiVersion::V1Beta1, Some(before)) => before,
             _ => &mut self.newest,
         }
     }
 }
 
+/// A question about an object, and on an update about the stored one.
+pub(crate) fn question(kind: &str, object: &Value, old: Option<&Value>) -> Value {
+    let mut question = json!({"kind": kind, "object": object});
+    if let Some(old) = old {
+        question["old"] = old.clone();
+    }
+    question
+}
+
+/// The definition of Karpenter 1.14, which requires `consolidateAfter` and has no default for it.
+fn definition_behind() -> NamedTempFile {
+    let record = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/core/tests/data/karpenter-crds.jsonl"
+    );
+    let record = std::fs::read_to_string(record).expect("the record can be read");
+    let mut lines = record
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("the record is JSON"));
+    let is_meant = |line: &Value| {
+        let releases = line["releases"].as_array();
+        line["crd"]["spec"]["names"]["kind"] == "NodePool"
+            && releases.is_some_and(|releases| releases.iter().any(|release| release == "1.14.3"))
+    };
+    let found = lines.find(is_meant).expect("the record has the release");
+    let mut file = NamedTempFile::new().expect("a file");
+    file.write_all(found["crd"].to_string().as_bytes())
+        .expect("a definition can be written");
+    file
+}
+
 impl Oracle {
     /// Starts the one that links the newest Karpenter.
     pub(crate) fn start() -> Self {
-        Self::run("oracle-1.15.0")
+        Self::run("oracle-1.15.0", false)
     }
 
-    fn run(name: &'static str) -> Self {
+    fn run(name: &'static str, is_behind: bool) -> Self {
         let program = assets::program(name);
+        // It is read before the greeting is written.
+        let instead = is_behind.then(definition_behind);
         let older = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/tests/data/crds/karpenter-1.0.8-nodepools.yaml"
         );
+        let instead = instead
+            .as_ref()
+            .map(|file| ["-instead".as_ref(), file.path().as_os_str()]);
         let mut child = Command::new(&program)
+            .args(instead.into_iter().flatten())
             .arg(older)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -101,6 +146,7 @@ impl Oracle {
         assert_eq!(greeting["protocol"], PROTOCOL, "{greeting}");
         Self {
             name,
+            is_behind,
             stdin: child.stdin.take(),
             child,
             lines,
@@ -144,7 +190,7 @@ impl Oracle {
         });
         if let Some(why) = harmed {
             answers.push(Answer::Harmed(why));
-            *self = Self::run(self.name);
+            *self = Self::run(self.name, self.is_behind);
         } else {
             self.stdin = writer.join().ok();
         }

@@ -24,6 +24,7 @@ fn read(line: &str) -> Case {
     let old = Some(entry["old"].take()).filter(|old| !old.is_null());
     Case {
         version: version_of(&object),
+        is_behind: entry["isBehind"] == true,
         object,
         old,
     }
@@ -42,6 +43,9 @@ pub(crate) fn line(case: &Case, why: &str) -> String {
     let mut entry = json!({"why": why, "object": case.object});
     if let Some(old) = &case.old {
         entry["old"] = old.clone();
+    }
+    if case.is_behind {
+        entry["isBehind"] = true.into();
     }
     entry.to_string()
 }

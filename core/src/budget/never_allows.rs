@@ -5,9 +5,15 @@ use super::reasons::Reason;
 use crate::karpenter::NodePool;
 use crate::value::cron::WeekMinutes;
 
-/// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read.
+/// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read, or not in full.
 pub(crate) fn never_allows_drift(pool: &NodePool<'_>) -> bool {
-    Budgets::parse(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
+    let disruption = pool.disruption.as_ref().present();
+    let mut budgets = disruption
+        .and_then(|disruption| disruption.budgets.as_ref().present())
+        .into_iter()
+        .flatten();
+    !budgets.any(|budget| budget.has_unknown_field(pool.version))
+        && Budgets::parse(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
 }
 
 impl Budgets {

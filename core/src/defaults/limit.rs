@@ -37,6 +37,12 @@ pub fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultV
     }
 }
 
+/// Whether an update sets or changes the annotation.
+pub fn is_changed(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
+    let value = |pool: &NodePool<'_>| pool.annotated_node_limit();
+    old.is_some_and(|old| value(old) != value(pool))
+}
+
 /// The `spec.limits.nodes` of a pool whose annotation an update removes. The stored number may be lower than the limit,
 /// because the reconciler lowered it while nodes were terminating, and nobody would raise it again. An update that
 /// writes the field itself is left alone.

@@ -4,14 +4,20 @@
 //! that is left to poolgate: anything under `spec.template` would change Karpenter's drift hash and so replace
 //! every node of the pool. Existing values are never changed, except a node limit mode if an update has made its
 //! two places differ, and a `spec.limits.nodes` that poolgate lowered, if an update takes the limit back.
+//!
+//! An update that leaves `spec` as it is stored gets nothing there, except what its change of an annotation means: the
+//! API server forgives a stored mistake only as long as nothing changes in what its rule is about, and that may be all
+//! of the spec.
 
 mod limit;
 mod mode;
 
+use std::cell::LazyCell;
+
 use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool, TargetKarpenter};
+use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool, Stored, TargetKarpenter};
 use crate::policy::DefaultValues;
 
 /// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, and v1beta1 does not have these
@@ -28,11 +34,12 @@ pub struct DefaultValue {
     pub value: Value,
 }
 
-/// The values that `pool` lacks; on an update it replaces `old`. Empty for an object whose `spec` or
-/// `spec.disruption` is of the wrong type.
+/// The values that `pool` lacks. On an update it replaces `stored`, and `old` is the view of that. Empty for an object
+/// whose `spec` or `spec.disruption` is of the wrong type.
 pub fn defaults(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
+    stored: Option<Stored<'_>>,
     values: &DefaultValues,
     karpenter: &TargetKarpenter,
 ) -> Vec<DefaultValue> {
@@ -44,11 +51,12 @@ pub fn defaults(
         Field::Absent => None,
         Field::Present(disruption) => Some(disruption),
     };
-    let fields = if stays_without_disruption(pool, old, karpenter) {
-        Vec::new()
-    } else {
-        missing(pool, disruption, old, values, karpenter)
-    };
+    // All of the stored object is read only if there is something to write.
+    let leaves_spec = LazyCell::new(|| leaves_spec(pool, stored));
+    let mut fields = missing(pool, disruption, old, values, karpenter);
+    if !fields.is_empty() && (stays_without_disruption(pool, old, karpenter) || *leaves_spec) {
+        fields.clear();
+    }
     let mode = fields.iter().find(|(field, _)| *field == "nodeLimitMode");
     let agreement = mode::agreement(pool, old, mode.map(|(_, mode)| mode), values.node_limit_mode);
     let mut written: Vec<_> = if disruption.is_some() {
@@ -70,8 +78,15 @@ pub fn defaults(
         }]
     };
     written.extend(agreement);
-    written.extend(limit::first(pool, old).or_else(|| limit::taken_back(pool, old)));
+    let first = limit::first(pool, old).filter(|_| limit::is_changed(pool, old) || !*leaves_spec);
+    written.extend(first.or_else(|| limit::taken_back(pool, old)));
     written
+}
+
+/// Whether an update leaves `spec` as it is stored.
+fn leaves_spec(pool: &NodePool<'_>, stored: Option<Stored<'_>>) -> bool {
+    let stored = stored.and_then(Stored::whole);
+    stored.is_some_and(|stored| stored.get("spec") == pool.object.get("spec"))
 }
 
 /// Whether a stored pool has no `disruption` on a release that does not complete it: such a pool is never consolidated, and
@@ -134,6 +149,7 @@ mod tests {
             let written = defaults(
                 &NodePool::view(version, &Json::from(&object)),
                 None,
+                None,
                 &values,
                 &TargetKarpenter::from(release),
             );
@@ -177,11 +193,13 @@ mod tests {
         object: &Value,
         old: Option<&Value>,
     ) -> Vec<(String, Value)> {
-        let old = old.map(Json::from);
-        let old = old.as_ref().map(|old| NodePool::view(version, old));
+        let stored = old.map(Json::from);
+        let stored = stored.as_ref();
+        let old = stored.map(|old| NodePool::view(version, old));
         defaults(
             &NodePool::view(version, &Json::from(object)),
             old.as_ref(),
+            stored.map(Stored::Whole),
             &DefaultValues::default(),
             karpenter,
         )
@@ -252,11 +270,11 @@ mod tests {
 
     #[test]
     fn a_stored_pool_that_is_never_consolidated_stays_so() {
-        let without = json!({"spec": {"weight": 1}});
+        let (changed, without) = (json!({"spec": {"weight": 1}}), json!({"spec": {"weight": 2}}));
         let mut with = without.clone();
         with["spec"]["disruption"] = json!({"consolidateAfter": "1m"});
         let on = |release: KarpenterVersion, old: Option<&Value>| {
-            written_on(&release.into(), ApiVersion::V1, &without, old).len()
+            written_on(&release.into(), ApiVersion::V1, &changed, old).len()
         };
         let first = KarpenterVersion::new(1, 0, 1);
         assert_eq!(on(first, Some(&without)), 0);

@@ -115,6 +115,7 @@ mod tests {
     use crate::defaults::defaults;
     use crate::json::Json;
     use crate::karpenter::ApiVersion::V1;
+    use crate::karpenter::Stored;
     use crate::policy::DefaultValues;
 
     /// The mode in the field, and the mode in the annotation.
@@ -138,12 +139,14 @@ mod tests {
 
     fn completed(pool: &Value, old: Option<&Value>) -> Value {
         let mut completed = pool.clone();
-        let (pool, old) = (Json::from(pool), old.map(Json::from));
-        let old = old.as_ref().map(|old| NodePool::view(V1, old));
+        let (pool, stored) = (Json::from(pool), old.map(Json::from));
+        let stored = stored.as_ref();
+        let old = stored.map(|old| NodePool::view(V1, old));
         let view = NodePool::view(V1, &pool);
         for default in defaults(
             &view,
             old.as_ref(),
+            stored.map(Stored::Whole),
             &DefaultValues::default(),
             &TargetKarpenter::default(),
         ) {

@@ -89,6 +89,8 @@ pub struct Diagnostic {
     pub suggestion: Option<Suggestion>,
     /// Other fields that the finding is based on, such as the labels beside the requirements.
     pub related: Vec<FieldPath>,
+    /// Whether the stored object has the mistake, too, and the update brings it closer to what is allowed.
+    pub is_lessened: bool,
 }
 
 impl Diagnostic {
@@ -120,6 +122,12 @@ impl Diagnostic {
     /// Adds another field that the finding is based on.
     pub fn related(&mut self, path: FieldPath) -> &mut Self {
         self.related.push(path);
+        self
+    }
+
+    /// Says whether the stored object has the mistake, too, and the update makes it smaller.
+    pub(crate) fn lessened(&mut self, is_lessened: bool) -> &mut Self {
+        self.is_lessened = is_lessened;
         self
     }
 
@@ -163,6 +171,7 @@ mod tests {
             reason: "a percentage must be from 0% to 100%".into(),
             suggestion: Some("write 100%".into()),
             related: Vec::new(),
+            is_lessened: false,
         };
         assert_eq!(
             diagnostic.to_string(),

@@ -76,6 +76,7 @@ mod tests {
             reason: String::new(),
             suggestion: None,
             related: Vec::new(),
+            is_lessened: false,
         }
     }
 

@@ -56,6 +56,12 @@ impl Suggestion {
         Self::from(format!("did you mean {word}?"))
     }
 
+    /// A question for one of the names in a list that a text was probably intended to be: see [`likely_names`].
+    pub fn likely_name<'w>(text: &str, names: impl Iterator<Item = &'w str> + Clone) -> Option<Self> {
+        let likely = likely_names(text, names);
+        (!likely.is_empty()).then(|| Self::did_you_mean(likely.join(" or ")))
+    }
+
     /// The word of a list that equals a text except for case and spaces around it, or else the nearest one.
     pub fn spelling(text: &str, words: &[&str]) -> Option<Self> {
         let same = words.iter().find(|word| word.eq_ignore_ascii_case(text.trim()));
@@ -122,6 +128,33 @@ pub fn nearest_within<'w>(
     best.filter(|_| !is_tie).map(|(_, word)| word)
 }
 
+/// Fewest letters of a name that are looked for in others.
+const LEAST_OF_NAME: usize = 3;
+
+/// Most names that are suggested for one text.
+const MOST_NAMES: usize = 3;
+
+/// The names that a text was probably intended to be, if names consist of several words: the name with one typo, or
+/// those that begin with the text, or those that contain it, or else the [`nearest`]. Empty if there are too many.
+pub fn likely_names<'w>(text: &str, names: impl Iterator<Item = &'w str> + Clone) -> Vec<&'w str> {
+    if let Some(name) = nearest_within(1, text, names.clone()) {
+        return vec![name];
+    }
+    if text.len() >= LEAST_OF_NAME {
+        for has in [str::starts_with::<&str>, str::contains::<&str>] {
+            let found: Vec<&str> = names.clone().filter(|name| has(name, text)).collect();
+            if !found.is_empty() {
+                return if found.len() > MOST_NAMES {
+                    Vec::new()
+                } else {
+                    found
+                };
+            }
+        }
+    }
+    nearest(text, names).into_iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,5 +196,29 @@ mod tests {
         );
         assert_eq!(nearest(&"E".repeat(1_000_000), words), None);
         assert_eq!(nearest("Empty", []), None);
+    }
+
+    #[test]
+    fn a_part_of_a_name_is_likelier_than_a_name_that_only_resembles_it() {
+        let names = [
+            "schedule-syntax",
+            "schedule-never-fires",
+            "schedule-every",
+            "limit-unit",
+            "limit-zero",
+        ];
+        let likely = |text: &str| likely_names(text, names.into_iter());
+        assert_eq!(likely("schedule-never"), ["schedule-never-fires"]);
+        assert_eq!(likely("never"), ["schedule-never-fires"]);
+        assert_eq!(likely("limit"), ["limit-unit", "limit-zero"]);
+        assert_eq!(likely("schedule-evry"), ["schedule-every"]);
+        assert_eq!(likely("shcedule-sintax"), ["schedule-syntax"]);
+        for none in ["", "-", "i", "x", &"e".repeat(1_000_000)] {
+            assert_eq!(likely(none), [""; 0]);
+        }
+        let many = ["a-one", "a-two", "a-three", "a-four"];
+        assert_eq!(likely_names("a-", many.into_iter()), [""; 0], "too short");
+        let many = ["abc-one", "abc-two", "abc-three", "abc-four"];
+        assert_eq!(likely_names("abc", many.into_iter()), [""; 0], "too many");
     }
 }

@@ -1,6 +1,6 @@
 //! A tolerant, borrowed view of `spec.disruption`.
 
-use super::Field;
+use super::{ApiVersion, Field};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 
@@ -30,7 +30,11 @@ pub struct Budget<'a> {
     pub schedule: Field<&'a str>,
     /// `duration`: how long the budget applies each time.
     pub duration: Field<&'a str>,
+    /// Whether it has fields that no version knows.
+    has_other_fields: bool,
 }
+
+const BUDGET_FIELDS: [&str; 4] = ["nodes", "reasons", "schedule", "duration"];
 
 impl<'a> Disruption<'a> {
     /// The path of a field of `spec.disruption`.
@@ -54,9 +58,15 @@ impl<'a> Budget<'a> {
         Disruption::path("budgets").index(self.index).key(field)
     }
 
+    /// Whether it has a field that this version does not know. What the budget was meant to say is then open.
+    pub(crate) fn has_unknown_field(&self, version: ApiVersion) -> bool {
+        self.has_other_fields || version == ApiVersion::V1Beta1 && !self.reasons.is_absent()
+    }
+
     fn view(index: usize, budget: &'a Object<'a>) -> Self {
         Self {
             index,
+            has_other_fields: budget.iter().any(|(field, _)| !BUDGET_FIELDS.contains(&field)),
             nodes: Field::text(budget, "nodes"),
             reasons: Field::list(budget, "reasons"),
             schedule: Field::text(budget, "schedule"),

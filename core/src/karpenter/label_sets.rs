@@ -53,6 +53,7 @@ impl LabelKind<'_> {
 
 impl LabelSets {
     /// The built-in lists alone.
+    #[cfg(test)]
     pub(crate) const BUILT_IN: &'static Self = &Self {
         well_known: BTreeMap::new(),
         restricted_domains: Vec::new(),
@@ -72,7 +73,8 @@ impl LabelSets {
 
     /// What a label is to a pool whose node class has this API group.
     pub(crate) fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind<'_> {
-        let key = canonical_label(key);
+        let own = group.and_then(Provider::of_group);
+        let key = canonical_label(key, own);
         if is_well_known(key) {
             return LabelKind::WellKnown(LabelValues::Text);
         }
@@ -80,7 +82,6 @@ impl LabelSets {
             return LabelKind::WellKnown(*values);
         }
         let domain = domain_of(key);
-        let own = group.and_then(Provider::of_group);
         if let Some(label) = own.and_then(|provider| provider.accepted_label(key)) {
             return LabelKind::WellKnown(label.values);
         }
@@ -118,7 +119,17 @@ impl LabelSets {
 
 fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<LabelKind<'static>> {
     let own = group.and_then(Provider::of_group);
-    let owner = PROVIDERS.iter().find(|provider| provider.is_owner(key, domain))?;
+    let mut providers = PROVIDERS.iter();
+    let Some(owner) = providers.clone().find(|provider| provider.is_owner(key, domain)) else {
+        let namer = providers.find(|provider| provider.aliased(key).is_some())?;
+        // Without data on the pool's provider, it may be another name to that one, too.
+        let is_foreign = own.is_some_and(|own| own.aliased(key).is_none());
+        return Some(if is_foreign {
+            LabelKind::Foreign(namer)
+        } else {
+            LabelKind::Unlisted
+        });
+    };
     match (own, group) {
         (Some(own), _) if own.group != owner.group => Some(LabelKind::Foreign(owner)),
         (None, Some(_)) => Some(LabelKind::Unlisted),
@@ -148,12 +159,15 @@ fn likely_in(key: &str, provider: &Provider) -> Option<String> {
 /// The well-known label of Kubernetes, Karpenter or this provider that was probably intended by a key.
 pub(crate) fn likely_label(key: &str, provider: Option<&Provider>) -> Option<String> {
     let well_known = |domain| names_in(domain, WELL_KNOWN_LABELS.iter().copied());
-    closest(key, well_known).or_else(|| {
-        let name = split_key(key).map_or(key, |(_, name)| name);
-        let mut labels = provider?.labels.iter();
-        let named = labels.find(|label| split_key(label.key).is_some_and(|(_, known)| known == name))?;
-        Some(named.key.to_owned())
-    })
+    let aliased = || PROVIDERS.iter().find_map(|other| other.aliased(key));
+    closest(key, well_known)
+        .or_else(|| aliased().map(str::to_owned))
+        .or_else(|| {
+            let name = split_key(key).map_or(key, |(_, name)| name);
+            let mut labels = provider?.labels.iter();
+            let named = labels.find(|label| split_key(label.key).is_some_and(|(_, known)| known == name))?;
+            Some(named.key.to_owned())
+        })
 }
 
 /// The label at most a few typos away from the written one, of those that have these names in its domain.
@@ -313,16 +327,39 @@ mod tests {
     }
 
     #[test]
-    fn the_zone_has_other_names_for_volumes() {
-        for key in [
-            "topology.ebs.csi.aws.com/zone",
-            "topology.disk.csi.azure.com/zone",
-            "topology.gke.io/zone",
-            "topology.diskplugin.csi.alibabacloud.com/zone",
-            "csi.hetzner.cloud/location",
+    fn the_name_that_a_providers_volumes_have_for_the_zone_is_the_zone_to_its_pools_alone() {
+        let zone = LabelKind::WellKnown(LabelValues::Text);
+        for (key, owner, group) in [
+            ("topology.ebs.csi.aws.com/zone", "AWS", "karpenter.k8s.aws"),
+            ("topology.disk.csi.azure.com/zone", "Azure", "karpenter.azure.com"),
+            ("topology.gke.io/zone", "Google Cloud", "karpenter.k8s.gcp"),
+            (
+                "topology.diskplugin.csi.alibabacloud.com/zone",
+                "Alibaba Cloud",
+                "karpenter.k8s.alibabacloud",
+            ),
+            ("csi.hetzner.cloud/location", "Hetzner", "karpenter.hetzner.cloud"),
         ] {
-            assert_eq!(kind(key, AWS), LabelKind::WellKnown(LabelValues::Text), "{key}");
+            // Two providers have Hetzner's group, and only one of them is known to register the name.
+            let own = if owner == "Hetzner" {
+                &LabelKind::Unlisted
+            } else {
+                &zone
+            };
+            assert_eq!(kind(key, Some(group)), *own, "{key}");
+            for other in ["karpenter.k8s.aws", "karpenter.azure.com", "karpenter.kwok.sh"] {
+                let kind = kind(key, Some(other));
+                assert!(
+                    other == group || matches!(kind, LabelKind::Foreign(of) if of.name == owner),
+                    "{key} in {other}: {kind:?}"
+                );
+            }
+            for unknown in [None, Some("karpenter.example.com")] {
+                assert_eq!(kind(key, unknown), LabelKind::Unlisted, "{key}");
+            }
         }
+        let auto_mode = kind("topology.ebs.csi.aws.com/zone", Some("eks.amazonaws.com"));
+        assert_eq!(auto_mode, zone, "its machines and volumes are those of AWS");
     }
 
     #[test]

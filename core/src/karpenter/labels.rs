@@ -1,6 +1,7 @@
 //! The labels that Karpenter itself uses.
 
-use super::provider::normalized;
+use super::provider::Provider;
+use super::{Operator, Selection};
 
 /// The label that links NodeClaims and Nodes to their NodePool.
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
@@ -40,15 +41,35 @@ pub(crate) fn is_well_known(key: &str) -> bool {
     WELL_KNOWN_LABELS.contains(&key)
 }
 
-/// The key that Karpenter uses for a label: old names of Kubernetes' own labels (`NormalizedLabels` of
-/// `sigs.k8s.io/karpenter/pkg/apis/v1`), and those that a provider's volumes have for the zone, become the current ones.
-pub fn canonical_label(key: &str) -> &str {
+/// The key that a provider's Karpenter uses for a label (`NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`): old
+/// names of Kubernetes' own labels become the current ones, and so do the other names that this provider registers.
+/// Without a provider only the former do: to another provider's Karpenter, its names are labels like any other.
+pub fn canonical_label<'k>(key: &'k str, provider: Option<&Provider>) -> &'k str {
     match key {
         "beta.kubernetes.io/arch" => ARCH_LABEL,
         "beta.kubernetes.io/os" => OS_LABEL,
         "beta.kubernetes.io/instance-type" => INSTANCE_TYPE_LABEL,
         "failure-domain.beta.kubernetes.io/zone" => ZONE_LABEL,
         "failure-domain.beta.kubernetes.io/region" => REGION_LABEL,
-        other => normalized(other).unwrap_or(other),
+        other => provider
+            .and_then(|provider| provider.normalized(other))
+            .unwrap_or(other),
+    }
+}
+
+/// What a requirement on a label allows in at least one release of the provider; `key` must be its current name.
+pub(crate) fn selection_of<'a>(
+    key: &str,
+    operator: Operator,
+    values: &[&'a str],
+    provider: Option<&Provider>,
+) -> Selection<'a> {
+    let selection = Selection::new(operator, values);
+    let label = provider
+        .filter(|_| operator == Operator::In)
+        .and_then(|of| of.label(key));
+    match label.and_then(|label| label.empty_is) {
+        Some(value) => selection.taking_for_one(["", value]),
+        None => selection,
     }
 }

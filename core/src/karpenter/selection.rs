@@ -88,6 +88,20 @@ impl<'a> Selection<'a> {
         Self::only(allowed.filtered(|value| bounds.is_within_bounds(value)))
     }
 
+    /// What is allowed if two values may be one: both, if a list has either.
+    #[must_use]
+    pub(crate) fn taking_for_one(mut self, values: [&'a str; 2]) -> Self {
+        let is_listed = |allowed: &WordSet<'_>| values.iter().any(|value| allowed.has(value));
+        self.allowed = self.allowed.map(|allowed| {
+            if is_listed(&allowed) {
+                allowed.or(values.into_iter().collect())
+            } else {
+                allowed
+            }
+        });
+        self
+    }
+
     /// Whether a value is allowed.
     pub fn has(&self, value: &str) -> bool {
         let listed = match &self.allowed {

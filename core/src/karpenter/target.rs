@@ -31,6 +31,8 @@ impl ReleaseSource {
 pub struct TargetKarpenter {
     release: KarpenterVersion,
     source: ReleaseSource,
+    /// The release that the user names, if it is newer than all that are known.
+    unknown: Option<KarpenterVersion>,
     installed: Option<Arc<Installed>>,
 }
 
@@ -40,17 +42,20 @@ impl Default for TargetKarpenter {
         Self {
             release: KarpenterVersion::NEWEST,
             source: ReleaseSource::Newest,
+            unknown: None,
             installed: None,
         }
     }
 }
 
 impl From<KarpenterVersion> for TargetKarpenter {
-    /// The release that the user names.
-    fn from(release: KarpenterVersion) -> Self {
+    /// The release that the user names, or the newest that is known if that one is newer.
+    fn from(named: KarpenterVersion) -> Self {
+        let release = named.known();
         Self {
             release,
             source: ReleaseSource::User,
+            unknown: (release != named).then_some(named),
             installed: None,
         }
     }
@@ -69,6 +74,7 @@ impl TargetKarpenter {
         Self {
             release,
             source,
+            unknown: self.unknown,
             installed: Some(installed),
         }
     }
@@ -76,6 +82,17 @@ impl TargetKarpenter {
     /// The release that NodePools are checked against.
     pub const fn release(&self) -> KarpenterVersion {
         self.release
+    }
+
+    /// What to say of the release that the user names, if it is newer than all that are known: a sentence without a full
+    /// stop.
+    pub fn caution(&self) -> Option<String> {
+        let Self { release, unknown, .. } = self;
+        unknown.map(|named| {
+            format!(
+                "Karpenter {named} is newer than this poolgate knows: NodePools are checked as for {release}"
+            )
+        })
     }
 
     /// The source of the release.
@@ -137,6 +154,26 @@ impl TargetKarpenter {
         match self.source {
             ReleaseSource::User => None,
             ReleaseSource::Newest | ReleaseSource::Definition => self.installed.as_ref()?.version(version),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_that_is_newer_than_the_newest_known_is_checked_as_that_one_which_is_said() {
+        for (named, release, is_unknown) in [
+            ("1.99", KarpenterVersion::NEWEST, true),
+            ("2.0", KarpenterVersion::NEWEST, true),
+            ("1.15", KarpenterVersion::NEWEST, false),
+            ("1.15.3", KarpenterVersion::new(1, 15, 3), false),
+            ("1.14.1", KarpenterVersion::new(1, 14, 1), false),
+        ] {
+            let target = TargetKarpenter::from(named.parse::<KarpenterVersion>().unwrap());
+            assert_eq!(target.release(), release, "{named}");
+            assert_eq!(target.caution().is_some(), is_unknown, "{named}");
         }
     }
 }

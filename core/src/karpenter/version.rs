@@ -34,6 +34,15 @@ impl KarpenterVersion {
         (self.major, self.minor)
     }
 
+    /// The release whose rules it is checked by: itself, or the newest that is known if its line came after that.
+    pub(crate) fn known(self) -> Self {
+        if self.line() > Self::NEWEST.line() {
+            Self::NEWEST
+        } else {
+            self
+        }
+    }
+
     /// Whether something added in `milestone` is in this release: `release.has(KarpenterVersion::GTE_LTE)`.
     pub fn has(self, milestone: Self) -> bool {
         self >= milestone

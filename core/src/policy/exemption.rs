@@ -11,9 +11,7 @@ use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
 
 /// How many days before its end an exemption says so.
-const NEAR_DAYS: i64 = 14;
-
-const SECONDS_A_DAY: i64 = 24 * 60 * 60;
+const NEAR_DAYS: i32 = 14;
 
 /// Exempts pools from some rules. A finding of such a rule then has severity `info`, so that it can still be found
 /// offline; if Karpenter itself rejects the object, it stays a warning.
@@ -48,11 +46,14 @@ impl Exemption {
         Some(after.to_zoned(TimeZone::UTC).ok()?.timestamp())
     }
 
-    /// How many days after today it still applies, if its end is near.
-    pub fn days_left(&self, at: Timestamp) -> Option<i64> {
-        let left = self.ends()?.duration_since(at);
-        let days = left.as_secs().div_euclid(SECONDS_A_DAY);
-        (0..=NEAR_DAYS).contains(&days).then_some(days)
+    /// When its last day ends, seen from today in UTC, if that is near.
+    pub fn near_end(&self, at: Timestamp) -> Option<String> {
+        let today = at.to_zoned(TimeZone::UTC).date();
+        match self.until?.since(today).ok()?.get_days() {
+            0 => Some("the end of today".to_owned()),
+            1 => Some("the end of tomorrow".to_owned()),
+            days => (2..=NEAR_DAYS).contains(&days).then(|| format!("in {days} days")),
+        }
     }
 
     /// The severity of a rule's findings of this origin for pools that it covers; `None` if it does not include the
@@ -115,15 +116,17 @@ mod tests {
         };
         let at = |text: &str| text.parse::<Timestamp>().expect("an instant");
         assert_eq!(exemption.ends(), Some(at("2027-07-01T00:00:00Z")));
-        for (now, left) in [
+        for (now, end) in [
             ("2027-06-15T23:59:59Z", None),
-            ("2027-06-16T00:00:01Z", Some(14)),
-            ("2027-06-29T12:00:00Z", Some(1)),
-            ("2027-06-30T23:59:59Z", Some(0)),
-            ("2027-07-01T00:00:00Z", Some(0)),
-            ("2027-07-01T00:00:01Z", None),
+            ("2027-06-16T00:00:00Z", Some("in 14 days")),
+            ("2027-06-29T00:00:00Z", Some("the end of tomorrow")),
+            ("2027-06-29T23:59:59Z", Some("the end of tomorrow")),
+            ("2027-06-30T00:00:00Z", Some("the end of today")),
+            ("2027-06-30T23:59:59Z", Some("the end of today")),
+            ("2027-07-01T00:00:00Z", None),
+            ("2027-05-30T00:00:00Z", None),
         ] {
-            assert_eq!(exemption.days_left(at(now)), left, "{now}");
+            assert_eq!(exemption.near_end(at(now)).as_deref(), end, "{now}");
         }
     }
 }

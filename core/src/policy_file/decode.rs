@@ -1,7 +1,7 @@
 //! A document that the table allows, as a policy. What cannot be read was reported before.
 
 use crate::diagnostic::{FieldPath, Origin};
-use crate::karpenter::{LabelSets, LabelValues, NodeLimitMode, Provider};
+use crate::karpenter::{LabelSets, LabelValues, NodeLimitMode, Provider, TargetKarpenter};
 use crate::policy::{
     AtLimit, Bounds, BudgetBounds, DeclaredCluster, DefaultValues, DurationBounds, Enforcement, Exemption,
     FeatureGate, FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy,
@@ -90,7 +90,7 @@ pub fn decode(document: &Value, notes: &mut Found) -> Policy {
         defaults: defaults(root.at("defaults")),
         bounds: bounds(root.at("bounds")),
         exemptions: root.at("exemptions").elements().map(exemption).collect(),
-        cluster: cluster(root.at("cluster")),
+        cluster: cluster(root.at("cluster"), notes),
         labels: labels(root.at("labels")),
         over_limit: root.at("overLimit").word(OverLimit::parse),
         at_limit: root.at("atLimit").word(AtLimit::parse),
@@ -102,10 +102,19 @@ pub fn decode(document: &Value, notes: &mut Found) -> Policy {
     }
 }
 
-fn cluster(cluster: Cursor<'_>) -> DeclaredCluster {
+fn cluster(cluster: Cursor<'_>, notes: &mut Found) -> DeclaredCluster {
     let gates = cluster.at("featureGates").entries();
+    let karpenter = cluster.at("karpenter").text().and_then(|text| text.parse().ok());
+    if let Some(caution) = karpenter.and_then(|release| TargetKarpenter::from(release).caution()) {
+        notes.push(
+            &FieldPath::of(&["cluster", "karpenter"]),
+            At::Value,
+            &caution,
+            None,
+        );
+    }
     DeclaredCluster {
-        karpenter: cluster.at("karpenter").text().and_then(|text| text.parse().ok()),
+        karpenter,
         provider: cluster.at("provider").text().and_then(Provider::of_id),
         provider_version: cluster
             .at("providerVersion")

@@ -83,7 +83,7 @@ pub static POLICY: FieldType = object! {
 };
 
 const METADATA: FieldType = object! {
-    "name": Text(&grammar::POOL_PATTERN), "A name for the reader.";
+    "name": Text(&grammar::FREE_TEXT), "A name for the reader.";
 };
 
 const DEFAULTS: FieldType = object! {

@@ -270,8 +270,9 @@ fn unknown_rule(text: &str) -> Result<(), Wrong> {
     let names = CATALOGUE.iter().map(|rule| rule.id.as_str());
     wrong(
         "there is no such rule",
-        did_you_mean(text, names)
-            .or_else(|| Some("`poolgate rules` lists them all; what only lint reports has no level".into())),
+        Some(Suggestion::likely_name(text, names).unwrap_or_else(|| {
+            Suggestion::from("`poolgate rules` lists them all; what only lint reports has no level")
+        })),
     )
 }
 

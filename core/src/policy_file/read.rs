@@ -19,7 +19,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub struct ReadPolicy {
     /// The policy that the file describes.
     pub policy: Policy,
-    /// The fields without effect, in their order; each on one line.
+    /// What to know of fields that are read otherwise than they say, in their order; each on one line.
     pub notes: Vec<Mistake>,
     /// The fields under `defaults` that the file sets.
     pub defaults_set: Vec<&'static str>,

@@ -96,6 +96,15 @@ overLimit: Terminate
 }
 
 #[test]
+fn a_policy_may_have_any_name_of_one_line() {
+    policy("metadata: {name: Team_A's policy *}\n");
+    assert_eq!(
+        mistakes("metadata: {name: \"a\\nb\"}\n"),
+        ["3:18: \"a\\nb\": it must be one line"]
+    );
+}
+
+#[test]
 fn what_contradicts_itself_is_a_mistake() {
     assert_eq!(
         mistakes("bounds:\n  template:\n    expireAfter: {min: 48h, max: 24h}\n"),

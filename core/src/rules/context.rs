@@ -27,7 +27,26 @@ pub(crate) struct Context<'a> {
     pub labels: &'a LabelSets,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The context of a review by this policy, for this Karpenter.
+    pub fn new(
+        shape: &'static Shape,
+        claims: Option<ClaimCounts>,
+        at: Timestamp,
+        policy: &'a Policy,
+        karpenter: &'a TargetKarpenter,
+    ) -> Self {
+        Self {
+            claims,
+            at,
+            policy,
+            karpenter,
+            release: karpenter.release(),
+            shape,
+            labels: &policy.labels,
+        }
+    }
+
     /// Whether the definition of the release rejects a text at this path: its pattern, format, length or enumeration.
     pub fn crd_rejects(&self, path: &FieldPath, text: &str) -> bool {
         self.shape.rejects(path, text, self.release)

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::ratchet::{Ratchet, forgiven};
+use super::ratchet::{Ratchet, forgive};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Report, Severity, Suggestion, quoted};
 use crate::json::Json;
 use crate::karpenter::Stored;
@@ -145,8 +145,8 @@ impl<'a> Severities<'a> {
             diagnostic.reason.push_str(DENIED_LOWERED);
         }
         self.spare(&mut diagnostic);
-        if diagnostic.severity == Severity::Error && self.ratchet.is_untouched(&diagnostic) {
-            diagnostic = forgiven(diagnostic);
+        if diagnostic.severity == Severity::Error && self.ratchet.forgives(&diagnostic) {
+            forgive(&mut diagnostic);
         }
         if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
             diagnostic.severity = Severity::Warning;
@@ -177,13 +177,8 @@ impl<'a> Severities<'a> {
         if let Some(until) = exemption.until {
             let _ = write!(diagnostic.reason, " until {until}");
         }
-        match exemption.days_left(at) {
-            Some(0) => diagnostic.reason.push_str(", the end of today"),
-            Some(1) => diagnostic.reason.push_str(", the end of tomorrow"),
-            Some(days) => {
-                let _ = write!(diagnostic.reason, ", in {days} days");
-            }
-            None => {}
+        if let Some(end) = exemption.near_end(at) {
+            let _ = write!(diagnostic.reason, ", {end}");
         }
         if let Some(reason) = &exemption.reason {
             diagnostic.reason.push_str(": ");

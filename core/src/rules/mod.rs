@@ -46,7 +46,7 @@ mod unknown;
 mod weight;
 
 use crate::budget::ParsedBudget;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::Report;
 use crate::karpenter::{NodeClaim, NodePool, Stored, Template};
 use crate::rules::rule::Rule;
 pub(crate) use context::Context;
@@ -233,14 +233,18 @@ pub(crate) fn check<'a>(
     findings.into_report()
 }
 
-/// What is wrong with scaling a pool from `current` to `replicas`. Only a warning if the two are equal.
-pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) -> Option<Diagnostic> {
-    let finding = replicas::limit::of_scale(replicas, pool.node_limit().as_ref())?;
-    Some(if current == replicas {
-        ratchet::forgiven(finding)
-    } else {
-        finding
-    })
+/// Applies to a scaled pool the rules that compare its replicas with its limit. `old` is the view of the stored pool.
+pub(crate) fn check_scale<'a>(
+    pool: &NodePool<'a>,
+    old: &NodePool<'a>,
+    stored: Stored<'a>,
+    context: Context<'a>,
+) -> Report {
+    let mut findings = Findings::new(pool.object, Some(stored), context);
+    if let Some(replicas) = pool.replicas.present() {
+        replicas::limit::check(pool, replicas, &Limits::parse(pool), Some(old), &mut findings);
+    }
+    findings.into_report()
 }
 
 /// Applies every rule about NodeClaims to one, like [`check`].

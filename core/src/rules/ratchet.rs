@@ -1,5 +1,5 @@
 //! The ratchet: an update is not denied for a mistake that the stored object already has and the update leaves
-//! unchanged.
+//! unchanged, or makes smaller.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -38,8 +38,11 @@ impl<'a> Ratchet<'a> {
         }
     }
 
-    /// Whether the update changes no field that a finding is about.
-    pub fn is_untouched(&mut self, diagnostic: &Diagnostic) -> bool {
+    /// Whether the update changes no field that a finding is about, or makes the mistake smaller.
+    pub fn forgives(&mut self, diagnostic: &Diagnostic) -> bool {
+        if diagnostic.is_lessened {
+            return self.old.is_some();
+        }
         let whole = self.whole.get_or_init(|| self.old.and_then(Stored::whole));
         let Some(old) = whole.as_deref() else { return false };
         std::iter::once(&diagnostic.path)
@@ -57,13 +60,10 @@ impl<'a> Ratchet<'a> {
     }
 }
 
-/// The finding as a warning, if it is an error.
-pub fn forgiven(mut diagnostic: Diagnostic) -> Diagnostic {
-    if diagnostic.severity == Severity::Error {
-        diagnostic.severity = Severity::Warning;
-        diagnostic.reason.push_str(FORGIVEN);
-    }
-    diagnostic
+/// Lowers a mistake that the ratchet forgives to a warning.
+pub fn forgive(mistake: &mut Diagnostic) {
+    mistake.severity = Severity::Warning;
+    mistake.reason.push_str(FORGIVEN);
 }
 
 /// The value that counts as one when the API server compares old and new: every list of a NodePool is atomic,

@@ -29,7 +29,9 @@ impl Reserved {
             HOSTNAME_LABEL => Some(Self::Hostname),
             CAPACITY_TYPE_LABEL => None,
             _ if domain.ends_with(GROUP) => Some(Self::Karpenter),
-            _ if !keeps_kubernetes_domains(version, release) || is_well_known(canonical_label(key)) => None,
+            _ if !keeps_kubernetes_domains(version, release) || is_well_known(canonical_label(key, None)) => {
+                None
+            }
             _ => is_kubernetes_own(domain).then_some(Self::Kubernetes),
         }
     }
@@ -38,7 +40,7 @@ impl Reserved {
 /// The present name of a label, if it has an old name that a template label may not use: Karpenter's validation
 /// translates old names only in requirements, and rejects other labels of these domains.
 pub fn present_name(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<&str> {
-    let present = canonical_label(key);
+    let present = canonical_label(key, None);
     (present != key && keeps_kubernetes_domains(version, release)).then_some(present)
 }
 

@@ -1,6 +1,6 @@
 //! The table, generated from `core/providers`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -106,6 +106,7 @@ fn write_label(row: &Value, table: &mut String) {
             ("everywhere", Value::Bool(true)) => write!(table, ".everywhere()"),
             ("everywhere", release) => write!(table, ".everywhere_since({})", numbers(release)),
             ("mayBeEmpty", Value::Bool(true)) => write!(table, ".may_be_empty()"),
+            ("emptyIs", same) => write!(table, ".empty_is({})", same["value"]),
             ("shared", Value::Bool(true)) => write!(table, ".shared()"),
             ("unit", unit) => write!(table, ".unit({})", text(unit)),
             ("smallest", smallest) => write!(table, ".smallest({})", smallest["value"]),
@@ -195,7 +196,16 @@ fn write_provider(provider: &Value, table: &mut String) {
         .iter()
         .map(|domain| format!("{domain:?}"))
         .collect();
-    let _ = writeln!(table, "    ],\n    domains: &[{}],", domains.join(", "));
+    let aliases: Vec<_> = rows(provider, "normalized")
+        .iter()
+        .map(|row| format!("({}, {})", row["key"], row["label"]))
+        .collect();
+    let _ = writeln!(
+        table,
+        "    ],\n    aliases: &[{}],\n    domains: &[{}],",
+        aliases.join(", "),
+        domains.join(", ")
+    );
     match provider["zones"]["form"].as_str() {
         Some(form) => writeln!(table, "    zones: Some(ZoneForm::{form}),"),
         None => writeln!(table, "    zones: None,"),
@@ -231,24 +241,7 @@ fn table() -> String {
             let _ = writeln!(table, "    {function}({}, {}),", provider["group"], kind["kind"]);
         }
     }
-    table.push_str(
-        "];\n\n/// The name that Karpenter uses for a label that has this other name.\n\
-         pub(crate) fn normalized(key: &str) -> Option<&'static str> {\n    Some(match key {\n",
-    );
-    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for provider in providers() {
-        for row in rows(&provider, "normalized") {
-            names
-                .entry(row["label"].to_string())
-                .or_default()
-                .insert(row["key"].to_string());
-        }
-    }
-    for (label, others) in names {
-        let others: Vec<_> = others.into_iter().collect();
-        let _ = writeln!(table, "        {} => {label},", others.join("\n        | "));
-    }
-    table.push_str("        _ => return None,\n    })\n}\n");
+    table.push_str("];\n");
     table
 }
 

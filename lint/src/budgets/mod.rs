@@ -117,6 +117,9 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     );
     let policy = args.review_args.named_policy()?;
     let karpenter = args.review_args.karpenter();
+    if let Some(caution) = karpenter.caution() {
+        files::remark(&caution);
+    }
     let mut live = args
         .stored
         .connect(connect)?

@@ -8,13 +8,12 @@ use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
 
+use crate::files;
+
 use super::at_limit;
 use super::clock::Clock;
 use super::subject::{Subject, hours, unquoted};
 use super::{unlimited, windows};
-
-/// Longest line, in columns.
-const LINE: usize = 100;
 
 /// What the CRD writes if `expireAfter` is missing.
 const DEFAULT_EXPIRY: &str = "720h";
@@ -39,7 +38,7 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
         concurrency(subject),
         zone(clock),
     ];
-    let options = textwrap::Options::new(LINE)
+    let options = textwrap::Options::new(files::line_width())
         .initial_indent("note: ")
         .subsequent_indent("      ");
     let mut text = String::new();

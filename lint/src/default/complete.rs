@@ -35,7 +35,7 @@ pub fn completed(object: &Value, version: ApiVersion, by: &Defaults<'_>) -> Valu
     let mut completed = schema_defaults(object, version, by.karpenter.release());
     let stored = Json::from(&completed);
     let pool = NodePool::view(version, &stored);
-    let written = defaults(&pool, None, &by.policy.defaults, by.karpenter);
+    let written = defaults(&pool, None, None, &by.policy.defaults, by.karpenter);
     let limits = FieldPath::of(&["spec", "limits"]);
     for mut default in written {
         // In the cluster poolgate owns this value; written into a manifest, it would be the user's.

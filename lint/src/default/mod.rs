@@ -88,6 +88,9 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     for file in work.policies.found().filter_map(|found| found.file.as_deref()) {
         files::remark(&format!("defaults of the policy {}", files::clean(file)));
     }
+    for caution in work.policies.cautions(&work.karpenter) {
+        files::remark(&caution);
+    }
     let mut tally = Tally::default();
     for input in &inputs.files {
         match work.printed(input, &mut tally) {

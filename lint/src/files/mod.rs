@@ -31,4 +31,5 @@ pub(crate) use read::read_text;
 pub use replace::replace;
 pub(crate) use streams::with_causes;
 pub use streams::{print, remark, stdin};
+pub(crate) use terminal::line_width;
 pub use terminal::{width, wrapped};

@@ -1,6 +1,9 @@
 //! The standard streams, and how an error is printed.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, StdinLock, Write as _};
+
+use super::terminal;
 
 /// Standard input. It may be a terminal whose user does not know that the program waits: a hint says for what.
 pub fn stdin(what: &str) -> StdinLock<'static> {
@@ -23,8 +26,12 @@ pub fn print(output: impl AsRef<[u8]>) -> io::Result<()> {
     }
 }
 
-/// Prints a line to standard error. If that fails, it is ignored.
+/// Prints a line to standard error, on a terminal as wide as that. If that fails, it is ignored.
 pub fn remark(line: &str) {
+    let line = match terminal::error_width() {
+        Some(width) => Cow::Owned(terminal::wrapped(line, "", "  ", width)),
+        None => Cow::Borrowed(line),
+    };
     let _ = writeln!(io::stderr(), "{line}");
 }
 

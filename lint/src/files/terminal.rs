@@ -1,12 +1,16 @@
 //! How wide the terminal is, and text that fits into it.
 
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 
 use terminal_size::terminal_size_of;
 use textwrap::{Options, WordSplitter, fill};
 
 /// The least number of columns into which a text is wrapped.
 const LEAST: usize = 40;
+
+/// The longest line of a paragraph, and the length without a terminal, in columns.
+const LINE: usize = 100;
 
 /// A command begins with this word, and ends with the text or before the next sentence.
 const COMMAND: &str = "kubectl ";
@@ -16,9 +20,26 @@ const GLUE: &str = "\u{a0}";
 
 /// The columns of the terminal; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
-    let stdout = io::stdout();
-    let (width, _) = stdout.is_terminal().then(|| terminal_size_of(stdout)).flatten()?;
+    width_of(io::stdout())
+}
+
+/// The columns of the terminal; `None` if standard error is not a terminal.
+pub fn error_width() -> Option<usize> {
+    width_of(io::stderr())
+}
+
+fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    let (width, _) = stream.is_terminal().then(|| terminal_size_of(stream)).flatten()?;
     Some(usize::from(width.0))
+}
+
+/// The columns into which paragraphs are wrapped: those of the terminal, if it is not too wide to be read well.
+pub fn line_width() -> usize {
+    line_in(width())
+}
+
+fn line_in(terminal: Option<usize>) -> usize {
+    terminal.unwrap_or(LINE).clamp(LEAST, LINE)
 }
 
 /// A line of text wrapped into this many columns, the first line and the others with these indents. A command of kubectl
@@ -46,6 +67,13 @@ fn with_whole_commands(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_paragraph_is_as_wide_as_the_terminal_and_never_too_wide_to_be_read() {
+        for (terminal, line) in [(None, 100), (Some(80), 80), (Some(300), 100), (Some(5), 40)] {
+            assert_eq!(line_in(terminal), line, "{terminal:?}");
+        }
+    }
 
     #[test]
     fn words_are_never_broken_and_lines_are_indented() {

@@ -42,6 +42,8 @@ pub struct Manifest<'t> {
     pub is_json: bool,
     /// The policy of its folder.
     pub policy: &'t Policy,
+    /// The file of that policy; `None` for the built-in one.
+    pub policy_file: Option<&'t str>,
     /// The Karpenter that the cluster runs.
     pub karpenter: &'t TargetKarpenter,
     /// Findings on its objects that depend on other objects.
@@ -278,6 +280,7 @@ impl FileCheck<'_, '_> {
             review(&request, self.manifest.policy, karpenter).report
         };
         let report = reviewed(checked.value);
+        self.tally.pools.add(self.manifest.policy_file, checked, &report);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
             self.omit(severity, report.omitted(severity));
         }
@@ -358,9 +361,14 @@ impl FileCheck<'_, '_> {
     ) -> Finding {
         let field = checked.path_of(&diagnostic.path);
         let span = source_range::span_at(document, &field, &diagnostic.error_type);
-        let related = diagnostic.related.iter();
-        let related = related.filter_map(|path| document.span_of(&checked.path_of(path)));
+        let related_fields: Vec<FieldPath> = diagnostic
+            .related
+            .iter()
+            .map(|path| checked.path_of(path))
+            .collect();
+        let related = related_fields.iter().filter_map(|path| document.span_of(path));
         let related = related.filter(|span| !span.is_empty());
+        let related = related.map(|span| self.located(span)).collect();
         let written = || as_written(self.manifest.text, document, &field);
         let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
         let (edit, left) = match verdict {
@@ -384,7 +392,8 @@ impl FileCheck<'_, '_> {
             suggestion: suggestion.as_deref().map(clean),
             edit,
             left,
-            related: related.map(|span| self.located(span)).collect(),
+            related,
+            related_fields,
             elsewhere: Vec::new(),
         }
     }

@@ -38,6 +38,8 @@ pub struct Finding {
     pub left: Option<String>,
     /// Other places of the same object that it depends on.
     pub related: Vec<SourceRange>,
+    /// The fields at those places, from the root of the document.
+    pub related_fields: Vec<FieldPath>,
     /// Other objects that it depends on.
     pub elsewhere: Vec<Elsewhere>,
 }
@@ -97,6 +99,7 @@ impl Finding {
             edit: None,
             left: None,
             related: Vec::new(),
+            related_fields: Vec::new(),
             elsewhere: Vec::new(),
         }
     }

@@ -45,6 +45,22 @@ impl Change {
         }
     }
 
+    /// Where the field is after the change; `None` if it is gone.
+    pub fn field_after(&self, field: &FieldPath) -> Option<FieldPath> {
+        match self {
+            Self::Rewrite {
+                rename: Some(name), ..
+            } => Some(field.parent()?.key(name.clone())),
+            Self::Rewrite { rename: None, .. } => Some(field.clone()),
+            Self::Remove | Self::Unwrap => None,
+        }
+    }
+
+    /// The field that an error rests on if the change causes it.
+    pub fn changed(&self, field: &FieldPath) -> FieldPath {
+        self.field_after(field).unwrap_or_else(|| field.clone())
+    }
+
     /// Makes the change in the value that contains the field; `None` if that is not possible.
     pub fn make<'a>(&'a self, within: &mut Json<'a>, field: &FieldPath) -> Option<()> {
         if let Self::Rewrite {
@@ -84,7 +100,21 @@ pub struct TextEdit {
     change: Change,
 }
 
+/// Whether a finding at a field, which depends on these others, rests on a field that was changed. An error that does not
+/// was hidden by the mistake before, and no fix causes it: while the operator of a requirement cannot be read, its values
+/// are not checked.
+pub fn rests_on(field: &FieldPath, others: &[FieldPath], changed: &[FieldPath]) -> bool {
+    let is_below = |path: &FieldPath, above: &FieldPath| path.segments().starts_with(above.segments());
+    let mut fields = others.iter().chain([field]);
+    fields.any(|field| changed.iter().any(|changed| is_below(field, changed)))
+}
+
 impl TextEdit {
+    /// The field that an error rests on if the edit causes it, from the root of the document.
+    pub fn changed(&self) -> FieldPath {
+        self.change.changed(&self.field)
+    }
+
     /// The edit that makes a change at a field of a document, or why the text cannot be changed there. `number` is which
     /// document of the text it is.
     pub fn new(

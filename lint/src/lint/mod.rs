@@ -14,6 +14,7 @@ mod fix;
 mod format;
 mod from_cluster;
 mod json;
+mod misnamed;
 mod note;
 mod notes;
 mod output;
@@ -38,7 +39,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
-use poolgate_core::diagnostic::Severity;
+use poolgate_core::diagnostic::{FieldPath, Severity};
 use serde_json::Value;
 
 pub use args::LintArgs;
@@ -51,6 +52,7 @@ use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
 use check::{Manifest, check};
 use finding::Finding;
+use fix::TextEdit;
 use format::{FileReport, Printer, RulePages};
 use output::Outputs;
 use policy_report::StoredPool;
@@ -136,11 +138,15 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if let Some(cluster) = cluster.as_deref() {
         (files, stored) = from_cluster::all(cluster);
         let objects = Objects::collect(&files, &settings, &patches);
-        together = Together::among(&objects, &from_cluster::classes(cluster, &objects.class_kinds()));
+        together = Together::among(
+            &objects,
+            &from_cluster::classes(cluster, &objects.class_kinds()),
+            &policies,
+        );
     } else if args.together {
         files = files.into_iter().map(Input::held).collect();
         let objects = Objects::collect(&files, &settings, &patches);
-        together = Together::among(&objects, &objects.classes());
+        together = Together::among(&objects, &objects.classes(), &policies);
     }
     let work = LintRun {
         settings,
@@ -188,10 +194,10 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     if outputs.has_summary() {
         files::remark(&tally.to_string());
-        tally
-            .rejected_by_older()
-            .iter()
-            .for_each(|line| files::remark(line));
+        let cautions = work.policies.cautions(&work.settings.karpenter).into_iter();
+        let misnamed = tally.pools.misnamed(&work.policies, work.settings.at);
+        let lines = cautions.chain(tally.rejected_by_older()).chain(misnamed);
+        lines.for_each(|line| files::remark(&line));
     }
     let gone = expected(&work.baseline, &files).saturating_sub(tally.known);
     if gone > 0 && args.write_baseline.is_none() {
@@ -314,7 +320,7 @@ impl LintRun<'_> {
 
     /// The text with every fix; `None` if there is none. The fixed text is checked again, because a report is
     /// bounded and there may be more to fix. A fix can depend on another one that a comment or the baseline
-    /// prevents: a text with a new error is not written.
+    /// prevents: a text in which the changes cause an error is not written.
     fn fixed(&self, input: &Input, first: &Reading) -> Option<Reading> {
         let mut fixed: Option<Reading> = None;
         for _ in 0..MAX_ROUNDS {
@@ -322,11 +328,12 @@ impl LintRun<'_> {
             let selected = |finding: &&Finding| self.args.selection.has(finding.rule);
             let findings = last.findings.iter().filter(selected);
             let edits = findings.filter_map(|finding| finding.edit.as_ref());
-            let Some((text, count)) = fix::apply(&last.text, edits) else {
+            let Some((text, count)) = fix::apply(&last.text, edits.clone()) else {
                 break;
             };
             let mut next = self.reading(input, text);
-            if next.has_error_beyond(last) {
+            let changed: Vec<FieldPath> = edits.map(TextEdit::changed).collect();
+            if next.has_error_beyond(last, &changed) {
                 break;
             }
             next.tally.fixed = last.tally.fixed + count;
@@ -341,6 +348,7 @@ impl LintRun<'_> {
         let found = self.policies.for_folder(input.folder());
         let manifest = Manifest {
             policy: &found.policy,
+            policy_file: found.file.as_deref(),
             karpenter: found.karpenter(&self.settings.karpenter),
             across: self.together.findings_in(&input.name),
             text: &text,
@@ -376,15 +384,21 @@ impl Reading {
         format!("error: {} {message}", input.name)
     }
 
-    /// Whether there is an error that another reading did not have, shown or only counted.
-    fn has_error_beyond(&self, other: &Self) -> bool {
-        let errors = |reading: &'_ Self| -> HashSet<_> {
-            let findings = reading.findings.iter();
-            let errors = findings.filter(|finding| finding.severity == Severity::Error);
-            errors
-                .map(|error| (error.rule, error.field.clone(), error.object.clone()))
-                .collect()
-        };
-        errors(self).difference(&errors(other)).count() > other.tally.omitted
+    fn errors(&self) -> impl Iterator<Item = &Finding> {
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Whether there is an error that another reading did not have, shown or only counted, and that rests on one of the
+    /// fields that were changed since, or on none that is known.
+    fn has_error_beyond(&self, other: &Self, changed: &[FieldPath]) -> bool {
+        let id = |error: &Finding| (error.rule, error.field.clone(), error.object.clone());
+        let before: HashSet<_> = other.errors().map(id).collect();
+        let new = self.errors().filter(|error| !before.contains(&id(error)));
+        let caused = new.filter(|error| {
+            let field = error.field.as_ref();
+            field.is_none_or(|field| fix::rests_on(field, &error.related_fields, changed))
+        });
+        caused.count() > other.tally.omitted
     }
 }

@@ -1,6 +1,7 @@
 //! Which fixes pass the review that suggested them: each is made in the object, and the object is reviewed again.
 //!
-//! A fix that leaves an error at its field, or causes one elsewhere, is worse than none: the user trusts it.
+//! A fix that leaves an error at its field, or causes one elsewhere, is worse than none: the user trusts it. One that shows
+//! an error which the mistake had hidden is right.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +10,7 @@ use poolgate_core::json::Json;
 use poolgate_core::rules;
 use serde_json::Value;
 
-use super::fix::Change;
+use super::fix::{Change, rests_on};
 
 /// Most reviews of one object in which all its fixes are tried together.
 const ROUNDS: usize = 8;
@@ -67,7 +68,9 @@ pub fn verdicts(
             object,
             review,
             is_possible,
-            errors: errors(report).collect(),
+            errors: errors(report)
+                .map(|found| (found.rule, found.path.clone()))
+                .collect(),
             unseen: report.omitted(Severity::Error),
         };
         // A fix that is left to the author cannot help others.
@@ -133,7 +136,7 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
             if !is_settled {
                 continue;
             }
-            if self.brings_no_error(&after) {
+            if self.causes_no_error(&after, candidates.iter()) {
                 return;
             }
             break;
@@ -157,7 +160,8 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
             }
             let together = || kept.iter().copied().chain([&*candidate]);
             let passes = |after: Report| {
-                self.brings_no_error(&after) && together().all(|fix| fix.trouble(&after).is_none())
+                self.causes_no_error(&after, together())
+                    && together().all(|fix| fix.trouble(&after).is_none())
             };
             if self.with(together()).is_some_and(passes) {
                 kept.push(candidate);
@@ -178,9 +182,16 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
         Some((self.review)(&object))
     }
 
-    fn brings_no_error(&self, after: &Report) -> bool {
-        let new = errors(after).filter(|error| !self.errors.contains(error));
-        new.count() <= self.unseen
+    /// Whether no error of a review is new and caused by one of the changes that have not failed.
+    fn causes_no_error<'t, 'd: 't>(
+        &self,
+        after: &Report,
+        candidates: impl Iterator<Item = &'t CandidateFix<'d>>,
+    ) -> bool {
+        let changed: Vec<FieldPath> = candidates.filter_map(CandidateFix::changed).collect();
+        let new = errors(after).filter(|found| !self.errors.contains(&(found.rule, found.path.clone())));
+        let caused = new.filter(|found| rests_on(&found.path, &found.related, &changed));
+        caused.count() <= self.unseen
     }
 }
 
@@ -227,13 +238,15 @@ impl CandidateFix<'_> {
         let Verdict::Passes(change) = &self.verdict else {
             return None;
         };
-        match change {
-            Change::Rewrite {
-                rename: Some(name), ..
-            } => Some(self.path.parent()?.key(name.clone())),
-            Change::Rewrite { .. } => Some(self.path.clone()),
-            Change::Remove | Change::Unwrap => None,
-        }
+        change.field_after(self.path)
+    }
+
+    /// The field that an error rests on if the change causes it; `None` for a change that has failed.
+    fn changed(&self) -> Option<FieldPath> {
+        let Verdict::Passes(change) = &self.verdict else {
+            return None;
+        };
+        Some(change.changed(self.path))
     }
 }
 
@@ -243,7 +256,6 @@ fn is_error(found: &Diagnostic) -> bool {
         || rules::find(found.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
 }
 
-fn errors(report: &Report) -> impl Iterator<Item = (RuleId, FieldPath)> {
-    let errors = report.diagnostics().iter().filter(|found| is_error(found));
-    errors.map(|found| (found.rule, found.path.clone()))
+fn errors(report: &Report) -> impl Iterator<Item = &Diagnostic> {
+    report.diagnostics().iter().filter(|found| is_error(found))
 }

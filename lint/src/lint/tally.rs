@@ -8,6 +8,7 @@ use poolgate_core::diagnostic::{Severity, counted};
 use poolgate_core::karpenter::KarpenterVersion;
 
 use super::finding::Finding;
+use super::misnamed::CheckedPools;
 use crate::text_rules;
 
 /// The numbers of one file, or of all.
@@ -57,6 +58,8 @@ pub struct Tally {
     pub rules: BTreeMap<&'static str, usize>,
     /// The releases that objects were checked for.
     pub releases: BTreeSet<KarpenterVersion>,
+    /// The NodePools that were checked.
+    pub pools: CheckedPools,
     /// The files of the policies that objects were checked against; `None` is the built-in one.
     pub policies: BTreeSet<Option<String>>,
 }
@@ -138,6 +141,7 @@ impl AddAssign<&Self> for Tally {
             fixable,
             rules,
             releases,
+            pools,
             policies,
         } = other;
         self.objects += objects;
@@ -163,6 +167,7 @@ impl AddAssign<&Self> for Tally {
             *self.rules.entry(rule).or_default() += count;
         }
         self.releases.extend(releases);
+        self.pools.extend(pools);
         self.policies.extend(policies.iter().cloned());
     }
 }

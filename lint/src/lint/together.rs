@@ -2,10 +2,11 @@
 //! compared, then each file is checked with the findings of that.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
+use poolgate_core::karpenter::{ApiVersion, LabelSets, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
 use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
@@ -18,6 +19,7 @@ use super::source_range;
 use super::subjects::{Checked, Subjects};
 use super::unserved::Claimed;
 use crate::files::{Input, Patches, Whole};
+use crate::review_args::Policies;
 
 /// The findings, by the names of the inputs.
 #[derive(Debug, Default)]
@@ -52,6 +54,8 @@ struct Pool {
     document: usize,
     path: FieldPath,
     here: Elsewhere,
+    /// Where its file is, which has the policy.
+    folder: PathBuf,
 }
 
 impl Together {
@@ -61,14 +65,20 @@ impl Together {
     }
 
     /// Checks all objects together.
-    pub fn among(objects: &Objects, classes: &NodeClasses) -> Self {
+    pub fn among(objects: &Objects, classes: &NodeClasses, policies: &Policies) -> Self {
         let views: Vec<NodePool<'_>> = objects
             .pools
             .iter()
             .map(|pool| NodePool::view(pool.version, &pool.object))
             .collect();
+        let labels: Vec<&LabelSets> = objects
+            .pools
+            .iter()
+            .map(|pool| &policies.for_folder(&pool.folder).policy.labels)
+            .collect();
         let findings = across::check(across::Together {
             pools: &views,
+            labels: &labels,
             classes,
             is_complete: !objects.is_missing_some,
         });
@@ -195,6 +205,7 @@ impl Objects {
             object: Json::Object(object.into_iter().collect()).into_owned(),
             document: number,
             path: checked.path.clone(),
+            folder: input.folder().to_owned(),
             here: Elsewhere {
                 object: checked.object(),
                 file: input.name.clone(),

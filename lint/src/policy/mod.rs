@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use poolgate_core::diagnostic::counted;
 use poolgate_core::policy::Policy;
 
 use crate::files;
@@ -35,7 +36,7 @@ pub struct PolicyArgs {
 enum PolicyCommand {
     /// Check policy files: every mistake with its line and column
     ///
-    /// Exits with 0 if all is well, 1 if there is a mistake, 2 if a file cannot be read.
+    /// Exits with 0 if there is no mistake, whatever notes there are; 1 if there is one, 2 if a file cannot be read.
     #[command(
         after_help = "Examples:\n  poolgate policy check policy.yaml\n  poolgate policy check --crd crd.yaml policy.yaml"
     )]
@@ -84,6 +85,10 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
         }
     };
     files::print(output)?;
+    if let (PolicyCommand::Check { files, .. }, 0) = (&args.command, code) {
+        let checked = counted(files.len(), "policy file");
+        files::remark(&format!("{checked} checked: no mistake found"));
+    }
     Ok(code.into())
 }
 
@@ -138,9 +143,9 @@ fn ends(path: &Path, policy: &Policy, at: Timestamp, output: &mut String) {
         let (Some(until), Some(ends)) = (exemption.until, exemption.ends()) else {
             continue;
         };
-        let what = match exemption.days_left(at) {
+        let what = match exemption.near_end(at) {
             _ if ends <= at => format!("this exemption ended after {until} and has no effect: remove it"),
-            Some(days) => format!("this exemption ends after {until}, in {days} days"),
+            Some(end) => format!("this exemption ends after {until}, {end}"),
             None => continue,
         };
         let _ = writeln!(output, "{}: note: exemptions[{number}]: {what}", path.display());

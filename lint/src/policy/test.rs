@@ -83,6 +83,10 @@ impl Results {
                 return;
             }
         };
+        let caution = parsed.karpenter.map(TargetKarpenter::from);
+        if let Some(caution) = caution.and_then(|karpenter| karpenter.caution()) {
+            files::remark(&format!("{}: {caution}", path.display()));
+        }
         let folder = path.parent().unwrap_or(Path::new(""));
         match policy_file::load(&folder.join(&parsed.policy)) {
             Ok(read) => {

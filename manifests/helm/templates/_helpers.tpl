@@ -473,6 +473,13 @@ find anything, so that Karpenter's own writes (hash annotations, finalizers) suc
     != oldObject.metadata.?annotations[?'poolgate.dev/node-limit-mode']
     || object.metadata.?annotations[?'poolgate.dev/node-limit']
     != oldObject.metadata.?annotations[?'poolgate.dev/node-limit']
+{{- with .Values.exemptPools }}
+# The pools on whose nodes poolgate runs must be changeable without it. A new object whose name the API server generates
+# has none yet when /mutate is called.
+- name: not-an-exempt-pool
+  expression: >-
+    !(object.metadata.?name.orValue('') in '{{ join " " . }}'.split(' '))
+{{- end }}
 {{- end }}
 
 {{- /* Both registrations of the gate. Of (root, name, webhook, path, failurePolicy, conditions). */ -}}

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::shared::published;
-use crate::support::chart::strict_overlay;
+use crate::support::chart::{charted, strict_overlay};
 use crate::support::control_plane::ControlPlane;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
@@ -248,6 +248,28 @@ fn both_registrations_have_the_same_conditions_and_the_image_is_this_version() {
         rendered.contains(concat!("image: poolgate:", env!("CARGO_PKG_VERSION"))),
         "{rendered}"
     );
+}
+
+#[test]
+fn neither_registration_asks_about_an_exempt_pool() {
+    let plane = &published().plane;
+    for (kind, prefix) in [
+        ("MutatingWebhookConfiguration", "unmutated-"),
+        ("ValidatingWebhookConfiguration", "unvalidated-"),
+    ] {
+        let exempt = format!("{prefix}system");
+        let exempt_pools = format!("--set=exemptPools={{{exempt}}}");
+        let mut registration =
+            charted(&["--set=profile=enforce", &exempt_pools])[&format!("{kind}  poolgate")].clone();
+        registration["webhooks"][0]["failurePolicy"] = json!("Fail");
+        send_to_nobody(plane, prefix, registration, &pool(&format!("{prefix}probe")));
+        let create = ["create", "-f", "-"];
+        assert!(!is_asked(plane, &create, &pool(&exempt)), "{kind}");
+        let patch = r#"{"spec":{"limits":{"cpu":"20"}}}"#;
+        let change = ["patch", "nodepool", &exempt, "--type=merge", "-p", patch];
+        assert!(!is_asked(plane, &change, &Value::Null), "{kind}");
+        assert!(is_asked(plane, &create, &pool(&format!("{exempt}-2"))), "{kind}");
+    }
 }
 
 /// A NodeClaim of a pool, or of none.

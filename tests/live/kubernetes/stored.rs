@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use poolgate_core::manifest::{Limits, parse};
 use serde_json::{Value, json};
 
 use crate::support::accounts::Account;
@@ -313,4 +314,64 @@ fn a_report_on_each_stored_pool_says_what_lint_finds_and_changes_only_with_it() 
         (&json!(0), &json!(1)),
         "{sound}"
     );
+}
+
+/// The NodePool definition of the newest release, changed.
+fn definition(change: impl FnOnce(&mut Value)) -> String {
+    let published = karpenter_crd(V1, "karpenter.sh_nodepools.yaml");
+    let document = parse(&published, &Limits::default()).next();
+    let mut definition = document.expect("a definition is one document").into_value();
+    let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
+    change(definition.pointer_mut(spec).expect("a spec"));
+    definition.to_string()
+}
+
+/// Like releases before 1.15: `consolidateAfter` is required, and has no default.
+fn require_consolidate_after(spec: &mut Value) {
+    let disruption = &mut spec["properties"]["disruption"];
+    disruption["required"] = json!(["consolidateAfter"]);
+    let field = &mut disruption["properties"]["consolidateAfter"];
+    field.as_object_mut().expect("a field").remove("default");
+}
+
+#[test]
+fn a_stored_mistake_that_the_api_server_forgives_does_not_count_again_because_of_a_default() {
+    let plane = ControlPlane::start();
+    plane.install_crd(&definition(|spec| {
+        require_consolidate_after(spec);
+        spec["properties"]["disruption"]["required"] = json!([]);
+        spec["x-kubernetes-validations"] = json!([]);
+    }));
+    let client = Client::of(&plane);
+    let spec = json!({
+        "replicas": 3, "limits": {"nodes": "5", "memory": "1Gi"},
+        "disruption": {"consolidationPolicy": "WhenEmpty"},
+    });
+    let mut pool = node_pool("fixed", &spec);
+    client.create(POOLS, &pool);
+    pool["metadata"]["name"] = json!("another");
+    plane.install_crd(&definition(require_consolidate_after));
+    wait_for("the rules over all of the spec to be in force", || {
+        client
+            .try_create(&format!("{POOLS}?dryRun=All"), &pool)
+            .is_err()
+            .then_some(())
+    });
+
+    let poolgate = Poolgate::serve();
+    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
+    let path = format!("{POOLS}/fixed");
+    let stored = client.get(&path).expect("a pool");
+    for (key, value) in [
+        ("node-limit-mode", "Soft"),
+        ("node-limit", "5"),
+        ("node-limit", "6"),
+    ] {
+        let annotations = json!({format!("poolgate.dev/{key}"): value});
+        let changed = client.merge(&path, &json!({"metadata": {"annotations": annotations}}));
+        assert_eq!(changed["spec"], stored["spec"], "{key}");
+    }
+    let heavier = client.try_merge(&path, &json!({"spec": {"limits": {"memory": "2Gi"}}}));
+    let rejected = heavier.expect_err("a change of what is wrong").to_string();
+    assert!(rejected.contains("replicas-limits"), "{rejected}");
 }

@@ -123,6 +123,40 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
     });
 }
 
+#[test]
+fn a_static_pool_that_the_policy_exempts_by_a_label_is_scaled_beyond_its_limit() {
+    let plane = &published().plane;
+    let policy = plane.directory().join("scaled.yaml");
+    let text = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nexemptions:\n\
+                - {labels: {team: data}, rules: [replicas-above-limit]}\n";
+    std::fs::write(&policy, text).expect("a policy can be written");
+    let flag = format!("--policy={}", policy.display());
+    let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Server), &[&flag]);
+    plane.register_webhooks_for("scaled-", &poolgate.base_url(), &poolgate.ca());
+    let scale = |name: &str, replicas: &str| {
+        plane.kubectl(
+            &[
+                "scale",
+                "nodepool",
+                name,
+                "--replicas",
+                replicas,
+                "--dry-run=server",
+            ],
+            "",
+        )
+    };
+    for (name, team) in [("scaled-data", "data"), ("scaled-web", "web")] {
+        let mut pool = node_pool(name, &json!({"replicas": 2, "limits": {"nodes": "5"}}));
+        pool["metadata"]["labels"] = json!({"team": team});
+        plane.kubectl(&["apply", "-f", "-"], &pool.to_string()).success();
+    }
+    wait_for("the pools to be known", || {
+        (!scale("scaled-web", "6").status.success()).then_some(())
+    });
+    scale("scaled-data", "6").success();
+}
+
 /// A pool with a limit, whose status lags behind its three NodeClaims, one of which is going.
 fn outgrown(plane: &ControlPlane, name: &str) -> Value {
     let client = Client::of(plane);

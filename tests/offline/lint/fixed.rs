@@ -201,6 +201,45 @@ fn a_name_is_not_put_right_where_that_shows_another_mistake() {
     }
 }
 
+#[test]
+fn a_fix_is_written_where_it_only_shows_a_mistake_that_it_had_hidden() {
+    let requirement = "{key: kubernetes.io/arch, operator: In, values: [amd64]}";
+    let other = "{key: kubernetes.io/arch, operator: In, values: [arm64]}";
+    for (wrong, right, rule) in [
+        // The values of a requirement are not checked while its operator cannot be read.
+        (
+            "{key: kubernetes.io/arch, operator: in, values: [x86_64]}".to_owned(),
+            "{key: kubernetes.io/arch, operator: In, values: [x86_64]}".to_owned(),
+            "requirement-no-value",
+        ),
+        (
+            "{key: karpenter.sh/capacity-type, operator: in, values: [ondemand, 5]}".to_owned(),
+            "{key: karpenter.sh/capacity-type, operator: In, values: [ondemand, \"5\"]}".to_owned(),
+            "capacity-type",
+        ),
+        (
+            "{key: kubernetes.io/arch, operator: in, values: []}".to_owned(),
+            "{key: kubernetes.io/arch, operator: In, values: []}".to_owned(),
+            "requirement-values",
+        ),
+        // Nor is it compared with the others.
+        (
+            format!("{}\n      - {other}", requirement.replace("In", "in")),
+            format!("{requirement}\n      - {other}"),
+            "requirement-contradiction",
+        ),
+    ] {
+        let text = SOUND.replace(requirement, &wrong);
+        let directory = directory(&[("a.yaml", &text)]);
+        let outcome = lint_in(directory.path(), &["--fix", "--format", "concise", "a.yaml"], "");
+        let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+        assert_eq!(fixed, SOUND.replace(requirement, &right), "{outcome:?}");
+        assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+        assert!(outcome.stdout.contains(&format!("error[{rule}]")), "{outcome:?}");
+        assert!(!outcome.stderr.contains("not fixed"), "{outcome:?}");
+    }
+}
+
 /// A limit on the size of files has the same effect as a full disk: a write that fails half-way.
 #[cfg(unix)]
 #[test]

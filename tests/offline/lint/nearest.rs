@@ -177,3 +177,74 @@ fn what_checks_for_a_cluster_looks_for_no_policy() {
     let said = program::run_in(directory.path(), &["budgets", "-"], &bare).stdout;
     assert!(said.contains("by the default"), "{said}");
 }
+
+#[test]
+fn an_exemption_that_mistypes_a_pool_with_its_findings_is_pointed_out_and_no_other() {
+    let policy = |pools: &str| {
+        let head = at_most(50);
+        format!("{head}exemptions:\n- pools: [{pools}]\n  rules: [policy-limit-*]\n")
+    };
+    let said = |pools: &str, names: &[&str], arguments: &[&str]| {
+        let text: Vec<String> = names
+            .iter()
+            .map(|name| SOUND.replace("name: general", &format!("name: {name}")))
+            .collect();
+        let directory = directory(&[("policy.yaml", &policy(pools)), ("a.yaml", &text.join("---\n"))]);
+        let arguments = [&["--policy", "policy.yaml", "a.yaml"], arguments].concat();
+        lint_in(directory.path(), &arguments, "").stderr
+    };
+    let line = "policy.yaml: exemptions[0] names the pool frozn, and none of the pools that were checked has this name: did you \
+                mean frozen?\n";
+    assert!(said("frozn", &["frozen"], &[]).ends_with(line));
+    assert!(said("'other-*', frozn", &["web", "frozen"], &[]).ends_with(line));
+    for (pools, names) in [
+        ("frozn", &["web"][..]),
+        ("frozen", &["frozen"]),
+        ("frozn, frozen", &["frozen"]),
+        ("frozn", &["frozn", "frozen"]),
+        ("gpu-b", &["gpu-a"]),
+        ("'froz*'", &["frozen"]),
+    ] {
+        let stderr = said(pools, names, &[]);
+        assert!(!stderr.contains("exemptions"), "{pools} {names:?}: {stderr}");
+    }
+    assert_eq!(said("frozn", &["frozen"], &["--format", "json"]), "");
+    let fine = said("frozn", &["frozen"], &["--at", "2027-01-01"]);
+    assert!(fine.contains("exemptions[0]"), "{fine}");
+}
+
+#[test]
+fn a_release_that_is_newer_than_the_known_ones_is_pointed_out_once() {
+    let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {karpenter: \"2.0\"}\n";
+    let directory = directory(&[("policy.yaml", policy), ("a.yaml", SOUND), ("b.yaml", SOUND)]);
+    let line = |release: &str| {
+        let newest = poolgate_core::karpenter::KarpenterVersion::NEWEST;
+        format!(
+            "Karpenter {release} is newer than this poolgate knows: NodePools are checked as for {newest}\n"
+        )
+    };
+    let checked = format!(
+        "checked for Karpenter {}",
+        poolgate_core::karpenter::KarpenterVersion::NEWEST
+    );
+    for (arguments, release) in [
+        (&["--karpenter-version", "1.99", "a.yaml", "b.yaml"][..], "1.99.0"),
+        (&["--karpenter-version", "2.0", "a.yaml"], "2.0.0"),
+        (&["--policy", "policy.yaml", "a.yaml", "b.yaml"], "2.0.0"),
+    ] {
+        let stderr = lint_in(directory.path(), arguments, "").stderr;
+        assert!(stderr.contains(&checked), "{stderr}");
+        assert_eq!(stderr.matches(&line(release)).count(), 1, "{stderr}");
+    }
+    let known = lint_in(directory.path(), &["--karpenter-version", "1.15.3", "a.yaml"], "");
+    assert!(known.stderr.contains("checked for Karpenter 1.15.3"), "{known:?}");
+    assert!(!known.stderr.contains("newer"), "{known:?}");
+    let noted = program::run_in(directory.path(), &["policy", "check", "policy.yaml"], "");
+    assert!(
+        noted
+            .stdout
+            .starts_with("policy.yaml:3:22: note: Karpenter 2.0.0 "),
+        "{noted:?}"
+    );
+    assert_eq!(noted.status.code(), Some(0));
+}

@@ -37,25 +37,40 @@ type definition struct {
 
 type definitions map[apischema.GroupVersionKind]definition
 
-// loadDefinitions reads the linked Karpenter's definitions, and from the files the versions that those lack.
-func loadDefinitions(files []string) (definitions, error) {
+// loadDefinitions reads the definition that is served in the place of a linked one, if there is such a file, then the
+// linked Karpenter's definitions, and from the other files the versions that those lack.
+func loadDefinitions(instead string, files []string) (definitions, error) {
 	loaded := definitions{}
+	if instead != "" {
+		if err := loaded.addFile(instead); err != nil {
+			return nil, err
+		}
+	}
 	for _, written := range [][]byte{apis.NodePoolCRD, apis.NodeClaimCRD} {
 		if err := loaded.add(written); err != nil {
 			return nil, err
 		}
 	}
 	for _, file := range files {
-		written, err := os.ReadFile(file)
-		if err != nil {
+		if err := loaded.addFile(file); err != nil {
 			return nil, err
-		}
-		if err := loaded.add(written); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
 	return loaded, nil
 }
+
+func (d definitions) addFile(file string) error {
+	written, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := d.add(written); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// add serves the versions that no earlier definition has.
 
 func (d definitions) add(written []byte) error {
 	crd := &apiextensionsv1.CustomResourceDefinition{}

@@ -1,10 +1,10 @@
 // Command oracle answers how Karpenter and the API server treat a NodePool, by their own packages, so that poolgate
 // can be compared with them.
 //
-//	oracle DEFINITION.yaml…
+//	oracle [-instead DEFINITION.yaml] DEFINITION.yaml…
 //
 // The arguments are custom resource definitions of older Karpenters; from each, the versions are served that the
-// linked Karpenter's own definitions lack.
+// linked Karpenter's own definitions lack. The definition after -instead is served in the place of the linked one.
 //
 // # Protocol, version 3
 //
@@ -49,6 +49,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -95,7 +96,9 @@ func main() {
 	// Karpenter's log is dropped; without this line, controller-runtime complains about that with a stack trace.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	definitions, err := loadDefinitions(os.Args[1:])
+	instead := flag.String("instead", "", "a definition that is served in the place of the linked one")
+	flag.Parse()
+	definitions, err := loadDefinitions(*instead, flag.Args())
 	if err != nil {
 		fail(1, err)
 	}

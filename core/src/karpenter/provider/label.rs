@@ -58,6 +58,8 @@ pub struct Label {
     pub everywhere: Option<Releases>,
     /// Whether some instance types carry it with an empty value.
     pub may_be_empty: bool,
+    /// The value that some releases read instead of an empty one (`NormalizedLabelValues`).
+    pub empty_is: Option<&'static str>,
     /// Whether others use it, too, so that it may stand in any pool.
     pub is_shared: bool,
     /// What its numbers count; `None` if pieces, or not known.
@@ -76,6 +78,7 @@ pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
         releases: Releases::ALL,
         everywhere: None,
         may_be_empty: false,
+        empty_is: None,
         is_shared: false,
         unit: None,
         smallest: None,
@@ -110,6 +113,11 @@ impl Label {
 
     pub(super) const fn may_be_empty(mut self) -> Self {
         self.may_be_empty = true;
+        self
+    }
+
+    pub(super) const fn empty_is(mut self, value: &'static str) -> Self {
+        self.empty_is = Some(value);
         self
     }
 

@@ -18,7 +18,7 @@ pub(crate) use names::{Cut, Named, Naming, Part};
 pub use release::{NoRelease, ProviderVersion, Releases};
 pub use settings::ProviderSettings;
 pub use tables::PROVIDER_IDS;
-pub(crate) use tables::{NODE_CLASSES, PROVIDERS, normalized};
+pub(crate) use tables::{NODE_CLASSES, PROVIDERS};
 pub use zone_form::ZoneForm;
 
 use crate::value::label::{domain_of, is_within};
@@ -39,6 +39,9 @@ pub struct Provider {
     pub has_namesake: bool,
     /// Its labels in any domain, and those of Kubernetes about which it says more, sorted by key.
     pub labels: &'static [Label],
+    /// Other names of labels, such as those that its volumes have for the zone, with the names that its Karpenter uses
+    /// instead (`NormalizedLabels`).
+    pub aliases: &'static [(&'static str, &'static str)],
     /// Other domains in which it has labels that are nobody else's.
     pub domains: &'static [&'static str],
     /// How it writes zones; `None` if that is not known.
@@ -67,6 +70,19 @@ impl Provider {
         group
             .and_then(Self::of_group)
             .map_or(&ProviderSettings::KARPENTER, |provider| &provider.settings)
+    }
+
+    /// The name that this provider's Karpenter certainly uses for a label instead of this one; `None` if it may keep this
+    /// one.
+    pub(crate) fn normalized(&self, key: &str) -> Option<&'static str> {
+        // Its namesake may register other names.
+        self.aliased(key).filter(|_| !self.has_namesake)
+    }
+
+    /// The label that has this other name; `None` if none has.
+    pub(crate) fn aliased(&self, key: &str) -> Option<&'static str> {
+        let alias = self.aliases.iter().find(|(alias, _)| *alias == key);
+        alias.map(|(_, label)| *label)
     }
 
     /// Whether a label's domain is the provider's, or a subdomain of it.

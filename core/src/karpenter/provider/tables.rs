@@ -50,6 +50,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.aws/zone-id", Text).since(0, 36, 3),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    aliases: &[("topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone")],
     domains: &["topology.k8s.aws"],
     zones: Some(ZoneForm::Aws),
     settings: ProviderSettings::KARPENTER,
@@ -335,6 +336,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.aws/zone-id", Text),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    aliases: &[("topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone")],
     domains: &["topology.k8s.aws"],
     zones: Some(ZoneForm::Aws),
     settings: ProviderSettings {
@@ -387,8 +389,9 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("kubernetes.azure.com/sku-cpu", Number).everywhere_since(1, 6, 5).since(1, 6, 5),
         label("kubernetes.azure.com/sku-memory", Number).everywhere_since(1, 6, 5).since(1, 6, 5).smallest(512).unit(MiB),
         label("topology.kubernetes.io/region", Text).everywhere(),
-        label("topology.kubernetes.io/zone", Text).everywhere().may_be_empty(),
+        label("topology.kubernetes.io/zone", Text).empty_is("0").everywhere().may_be_empty(),
     ],
+    aliases: &[("topology.disk.csi.azure.com/zone", "topology.kubernetes.io/zone")],
     domains: &["kubernetes.azure.com"],
     zones: Some(ZoneForm::Azure),
     settings: ProviderSettings::KARPENTER,
@@ -408,6 +411,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.kwok.sh/instance-memory", Any).everywhere(),
         label("karpenter.kwok.sh/instance-size", Any).everywhere(),
     ],
+    aliases: &[],
     domains: &[],
     zones: None,
     settings: ProviderSettings::KARPENTER,
@@ -454,6 +458,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.gcp/zone-id", Text),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    aliases: &[("topology.gke.io/zone", "topology.kubernetes.io/zone")],
     domains: &["topology.k8s.gcp"],
     zones: Some(ZoneForm::Google),
     settings: ProviderSettings::KARPENTER,
@@ -483,6 +488,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("topology.k8s.alicloud/zone-id", Text).until(0, 1, 0),
         label("topology.kubernetes.io/region", Text).everywhere(),
     ],
+    aliases: &[("topology.diskplugin.csi.alibabacloud.com/zone", "topology.kubernetes.io/zone")],
     domains: &["topology.k8s.alibabacloud", "topology.k8s.alicloud"],
     zones: None,
     settings: ProviderSettings::KARPENTER,
@@ -500,6 +506,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.hetzner.cloud/cpu-type", Text),
         label("karpenter.hetzner.cloud/server-family", Text),
     ],
+    aliases: &[("csi.hetzner.cloud/location", "topology.kubernetes.io/zone")],
     domains: &[],
     zones: None,
     settings: ProviderSettings::KARPENTER,
@@ -537,15 +544,3 @@ pub(crate) static NODE_CLASSES: &[NodeClassKind] = &[
     shared("karpenter.upcloud.com", "UpCloudNodeClass"),
     shared("karpenter.yandex.cloud", "YandexNodeClass"),
 ];
-
-/// The name that Karpenter uses for a label that has this other name.
-pub(crate) fn normalized(key: &str) -> Option<&'static str> {
-    Some(match key {
-        "csi.hetzner.cloud/location"
-        | "topology.disk.csi.azure.com/zone"
-        | "topology.diskplugin.csi.alibabacloud.com/zone"
-        | "topology.ebs.csi.aws.com/zone"
-        | "topology.gke.io/zone" => "topology.kubernetes.io/zone",
-        _ => return None,
-    })
-}

@@ -1,18 +1,17 @@
 //! Which pods a pool's nodes could serve, as far as its template says.
 
-use std::collections::BTreeMap;
-
 use super::pod::Needs;
 use super::taints::{Effect, Taint, tolerated};
 use crate::json::Json;
-use crate::karpenter::{HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, Operator, Selection, Template};
+use crate::karpenter::{
+    HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, Operator, Provider, Template, canonical_label,
+    selection_of,
+};
 
 /// Properties of new nodes of a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeTemplate {
-    /// Labels that each of them has.
-    pub labels: BTreeMap<String, String>,
-    /// What other labels must be.
+    /// What their labels must be, under the names that Karpenter uses.
     pub requirements: Vec<Requirement>,
     /// Taints that stay on them.
     pub taints: Vec<Taint>,
@@ -36,30 +35,29 @@ pub struct Requirement {
 impl NodeTemplate {
     /// Reads a pool's template. What cannot be read is skipped.
     pub fn new(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
+        let group = template.node_class_group();
+        let provider = group.and_then(Provider::of_group);
+        let require = |key: &str, operator, values: Vec<&str>| Requirement {
+            key: canonical_label(key, provider).to_owned(),
+            operator,
+            values: values.into_iter().map(str::to_owned).collect(),
+        };
         let labels = template.labels.present().into_iter().flatten();
-        let own = (NODEPOOL_LABEL.to_owned(), pool.to_owned());
+        let labels = labels.filter_map(|(key, value)| Some((key, value.as_str()?)));
         let labels = labels
-            .filter_map(|(key, value)| Some((key.to_owned(), value.as_str()?.to_owned())))
-            .chain([own])
-            .collect();
-        let requirements = template.requirements().iter();
+            .chain([(NODEPOOL_LABEL, pool)])
+            .map(|(key, value)| require(key, Operator::In, vec![value]));
+        let listed = template.requirements().iter().filter_map(|requirement| {
+            let values = requirement.values.present().unwrap_or_default();
+            Some(require(
+                requirement.key.present()?,
+                Operator::parse(requirement.operator.present()?)?,
+                values.iter().filter_map(Json::as_str).collect(),
+            ))
+        });
         let taints = template.taints.as_ref().present().into_iter().flatten();
         Self {
-            labels,
-            requirements: requirements
-                .filter_map(|requirement| {
-                    let values = requirement.values.present().unwrap_or_default();
-                    Some(Requirement {
-                        key: requirement.key.present()?.to_owned(),
-                        operator: Operator::parse(requirement.operator.present()?)?,
-                        values: values
-                            .iter()
-                            .filter_map(Json::as_str)
-                            .map(str::to_owned)
-                            .collect(),
-                    })
-                })
-                .collect(),
+            requirements: labels.chain(listed).collect(),
             taints: taints
                 .filter_map(|taint| {
                     Some(Taint {
@@ -70,7 +68,7 @@ impl NodeTemplate {
                 })
                 .collect(),
             known: known.clone(),
-            group: template.node_class_group().map(str::to_owned),
+            group: group.map(str::to_owned),
         }
     }
 
@@ -84,9 +82,8 @@ impl NodeTemplate {
     }
 
     fn could_have(&self, key: &str, value: &str) -> bool {
-        if let Some(own) = self.labels.get(key) {
-            return own == value;
-        }
+        let provider = self.group.as_deref().and_then(Provider::of_group);
+        let key = canonical_label(key, provider);
         let mut demands = self
             .requirements
             .iter()
@@ -98,7 +95,7 @@ impl NodeTemplate {
         }
         demands.all(|demand| {
             let values: Vec<&str> = demand.values.iter().map(String::as_str).collect();
-            Selection::new(demand.operator, &values).has(value)
+            selection_of(key, demand.operator, &values, provider).has(value)
         })
     }
 }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use crate::diagnostic::{Diagnostic, FieldPath};
 use crate::json::Json;
-use crate::karpenter::NodePool;
+use crate::karpenter::{LabelSets, NodePool};
 use crate::policy::Policy;
 use crate::rules::rule::Rule;
 
@@ -25,6 +25,8 @@ pub use node_classes::{ClassSource, NodeClasses};
 pub struct Together<'a> {
     /// Its NodePools, in the order in which they would be applied.
     pub pools: &'a [NodePool<'a>],
+    /// The labels that the policy of each of these pools knows.
+    pub labels: &'a [&'a LabelSets],
     /// The node classes of the cluster, as far as they are known.
     pub classes: &'a NodeClasses,
     /// Whether it is certain that there are no other NodePools.
@@ -54,7 +56,7 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
         .into_iter()
         .filter(|index| stays(together.pools, *index))
         .collect();
-    overlap::check(together.pools, &staying, &mut findings);
+    overlap::check(together, &staying, &mut findings);
     if together.is_complete {
         all_frozen::check(together.pools, &staying, &mut findings);
     }

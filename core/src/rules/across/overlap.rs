@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::AcrossFinding;
+use super::{AcrossFinding, Together};
 use crate::diagnostic::{ErrorType, FieldPath, Severity, quoted};
-use crate::karpenter::{LabelSets, NodePool, Operator, Selection, Template, canonical_label};
+use crate::karpenter::{LabelSets, NodePool, Operator, Provider, Selection, Template, canonical_label};
 use crate::rules::limits::switches_off;
 use crate::rules::rule::Rule;
 
@@ -34,12 +34,11 @@ struct Kind<'a> {
 
 /// Reports each of these pools if another one of its kind that has all its machines, or a part of them, is tried
 /// before it.
-pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
+pub(crate) fn check(together: Together<'_>, indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
     let mut kinds: HashMap<Kind<'_>, Vec<Contender<'_>>> = HashMap::new();
     for index in indexes {
-        let contender = pools
-            .get(*index)
-            .and_then(|pool| Contender::classify(*index, pool));
+        let known = together.pools.get(*index).zip(together.labels.get(*index));
+        let contender = known.and_then(|(pool, labels)| Contender::classify(*index, pool, labels));
         if let Some((kind, contender)) = contender {
             kinds.entry(kind).or_default().push(contender);
         }
@@ -91,7 +90,7 @@ fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> Acr
 
 impl<'a> Contender<'a> {
     /// The kind and machines of a pool; `None` if it takes no pods, or if a field cannot be read.
-    fn classify(index: usize, pool: &'a NodePool<'a>) -> Option<(Kind<'a>, Self)> {
+    fn classify(index: usize, pool: &'a NodePool<'a>, labels: &LabelSets) -> Option<(Kind<'a>, Self)> {
         let name = pool.name.present()?;
         if !pool.replicas.is_absent() || switches_off(pool) {
             return None;
@@ -101,7 +100,7 @@ impl<'a> Contender<'a> {
         } else {
             pool.weight.present()?
         };
-        let (machines, labels) = selections(&pool.template)?;
+        let (machines, labels) = selections(&pool.template, labels)?;
         let kind = Kind {
             weight,
             class: pool.template.node_class()?,
@@ -131,10 +130,12 @@ type Selections<'a> = BTreeMap<&'a str, Selection<'a>>;
 
 /// What requirements and labels allow, first for the labels that instance types surely have, then for all others.
 /// `None` if something cannot be read, or if no machine is left.
-fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections<'a>)> {
+fn selections<'a>(template: &Template<'a>, known: &LabelSets) -> Option<(Selections<'a>, Selections<'a>)> {
+    let group = template.node_class_group();
+    let provider = group.and_then(Provider::of_group);
     let mut all: Selections<'a> = BTreeMap::new();
     let mut add = |key: &'a str, selection: Selection<'a>| {
-        let of_key = all.entry(canonical_label(key)).or_default();
+        let of_key = all.entry(canonical_label(key, provider)).or_default();
         *of_key = std::mem::take(of_key).and(selection);
     };
     if let Some(labels) = template.labels.present() {
@@ -146,10 +147,9 @@ fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections
     for requirement in template.requirements.as_ref().present()? {
         add(requirement.key.present()?, requirement.selection()?);
     }
-    let group = template.node_class_group();
     let (machines, labels): (Selections<'a>, Selections<'a>) = all
         .into_iter()
-        .partition(|(key, _)| LabelSets::BUILT_IN.kind_of(key, group).is_well_known());
+        .partition(|(key, _)| known.kind_of(key, group).is_well_known());
     machines
         .values()
         .all(|selection| !selection.is_empty())
@@ -175,7 +175,9 @@ fn taints<'a>(template: &Template<'a>) -> Option<Vec<[&'a str; 3]>> {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::across::testing::{Found, found};
+    use crate::karpenter::{LabelSets, LabelValues};
+    use crate::rules::across::testing::{Found, found, found_with};
+    use crate::rules::across::{ClassSource, NodeClasses};
 
     const ARCH: &str = "kubernetes.io/arch";
 
@@ -220,6 +222,23 @@ mod tests {
                 .1
                 .contains("gets nodes only while \"y\" can launch none")
         );
+    }
+
+    #[test]
+    fn a_label_that_the_policy_knows_is_one_of_the_machines() {
+        const CORES: &str = "machines.example.com/cores";
+        let pools = [
+            pool("a", &[(CORES, "In", &["8"])]),
+            pool("b", &[(CORES, "Exists", &[])]),
+        ];
+        let known = LabelSets::with([(CORES.to_owned(), LabelValues::Any)], []);
+        let classes = NodeClasses::new(ClassSource::Cluster);
+        let found = found_with(&known, &pools, &classes, "nodepool-overlap");
+        assert!(
+            matches!(found.as_slice(), [(0, _, others)] if *others == [1]),
+            "{found:?}"
+        );
+        assert_eq!(overlaps(&pools), [], "pods can select a custom label");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{ClassSource, NodeClasses, Together, check};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, NodePool};
+use crate::karpenter::{ApiVersion, LabelSets, NodePool};
 use crate::review::Subject;
 use crate::rules::testing::completed;
 
@@ -18,6 +18,11 @@ pub fn found(pools: &[Value], rule: &str) -> Vec<Found> {
 
 /// The findings of a rule on these pools, with these node classes.
 pub fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
+    found_with(LabelSets::BUILT_IN, pools, classes, rule)
+}
+
+/// The findings of a rule on these pools, with these node classes, where these labels are known.
+pub fn found_with(labels: &LabelSets, pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
     let subject = Subject::NodePool(ApiVersion::V1);
     let pools: Vec<Value> = pools.iter().map(|pool| completed(subject, pool)).collect();
     let objects: Vec<Json<'_>> = pools.iter().map(Json::from).collect();
@@ -27,6 +32,7 @@ pub fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found
         .collect();
     let together = Together {
         pools: &pools,
+        labels: &vec![labels; pools.len()],
         classes,
         is_complete: true,
     };

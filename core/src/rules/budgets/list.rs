@@ -1,7 +1,7 @@
 //! The list of budgets as a whole: how many there are, and whether one always blocks drift.
 
 use crate::budget::{Budgets, ParsedBudget, Reason, Reasons};
-use crate::diagnostic::{ErrorType, FieldPath};
+use crate::diagnostic::{ErrorType, FieldPath, Severity};
 use crate::karpenter::shape::MOST_BUDGETS;
 use crate::karpenter::{Budget, Disruption, KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
@@ -44,9 +44,11 @@ pub fn check_release(findings: &mut Findings<'_>) -> bool {
     false
 }
 
-/// Reports the first budget that always blocks drift, or several that do so together.
+/// Reports the first budget that always blocks drift, or several that do so together. It is more than a note if nothing
+/// else replaces the nodes, either.
 pub fn check_blocked(
     pool: &NodePool<'_>,
+    happening: Reasons,
     all: &[ParsedBudget<'_>],
     readable: &[&ParsedBudget<'_>],
     findings: &mut Findings<'_>,
@@ -58,8 +60,12 @@ pub fn check_blocked(
     let names_none = |budget: &&&ParsedBudget<'_>| budget.view.reasons.is_absent();
     let Some(worst) = always.clone().find(names_none).or_else(|| always.clone().next()) else {
         // Another rule reports a schedule that makes one of them active at all times.
-        if blocking.clone().count() > 1 && !blocking.any(|budget| budget.is_always_active()) {
-            check_blocked_together(pool, all, findings);
+        let is_all_readable = readable.len() == all.len();
+        if is_all_readable
+            && blocking.clone().count() > 1
+            && !blocking.any(|budget| budget.is_always_active())
+        {
+            check_blocked_together(pool, happening, all, findings);
         }
         return;
     };
@@ -76,6 +82,11 @@ pub fn check_blocked(
         reason += never_repaired;
         suggestion += &repaired();
     }
+    let zero = readable
+        .iter()
+        .filter(|budget| budget.is_zero() && budget.has_no_window());
+    let blocked = zero.fold(Reasons::NONE, |blocked, budget| blocked.with(budget.reasons()));
+    let severity = severity(happening.without(blocked) == Reasons::NONE, pool, findings);
     findings
         .report(
             &BUDGET_BLOCKS_DRIFT,
@@ -83,14 +94,31 @@ pub fn check_blocked(
             ErrorType::note(&text.into()),
             reason,
         )
+        .severity(severity)
         .suggest(suggestion);
 }
 
-/// What never changes without drift. Before 1.0 budgets of 0 stop expiration, too.
+/// How bad it is that drift is blocked, and all other disruption, too, if that is so.
+fn severity(is_frozen: bool, pool: &NodePool<'_>, findings: &Findings<'_>) -> Severity {
+    if is_frozen && !expires(pool, findings) {
+        Severity::Warning
+    } else {
+        Severity::Info
+    }
+}
+
+/// Whether its nodes expire although a budget of 0 holds. Before 1.0 such a budget stops expiration, too.
+fn expires(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
+    pool.expire_after.present() != Some("Never") && findings.context.release.has(KarpenterVersion::V1_STORED)
+}
+
+/// What never changes without drift.
 fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> String {
-    let expires = pool.expire_after.present() != Some("Never")
-        && findings.context.release.has(KarpenterVersion::V1_STORED);
-    let until = if expires { " before they expire" } else { "" };
+    let until = if expires(pool, findings) {
+        " before they expire"
+    } else {
+        ""
+    };
     format!("drifted nodes are never replaced, so no new image or fix reaches them{until}")
 }
 
@@ -117,7 +145,12 @@ fn repaired() -> String {
 }
 
 /// Reports budgets whose windows leave no minute of the week.
-fn check_blocked_together(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut Findings<'_>) {
+fn check_blocked_together(
+    pool: &NodePool<'_>,
+    happening: Reasons,
+    budgets: &[ParsedBudget<'_>],
+    findings: &mut Findings<'_>,
+) {
     let Ok(parsed) = Budgets::of_parsed(pool, budgets) else {
         return;
     };
@@ -141,8 +174,11 @@ fn check_blocked_together(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], fin
         reason += never_repaired;
         suggestion += &repaired();
     }
+    let is_frozen = happening.iter().all(|reason| parsed.never_allows(reason));
+    let severity = severity(is_frozen, pool, findings);
     findings
         .report(&BUDGET_BLOCKS_DRIFT, path(), shown, reason)
+        .severity(severity)
         .suggest(suggestion);
 }
 
@@ -157,10 +193,17 @@ mod tests {
     use super::*;
     use crate::karpenter::ApiVersion;
     use crate::policy::DeclaredCluster;
-    use crate::rules::testing::{errors, errors_for, findings_for, findings_in, infos, warnings};
+    use crate::rules::testing::{errors, errors_for, findings_for, findings_in, warnings};
 
     fn budgets(budgets: &Value) -> Value {
         json!({"spec": {"disruption": {"budgets": budgets}}})
+    }
+
+    /// What is said of blocked drift.
+    fn blocked(object: &Value) -> Vec<String> {
+        let found = findings_for(ApiVersion::V1, KarpenterVersion::NEWEST, object).into_iter();
+        let blocked = found.filter(|finding| finding.rule == BUDGET_BLOCKS_DRIFT.id);
+        blocked.map(|finding| finding.to_string()).collect()
     }
 
     #[test]
@@ -200,7 +243,7 @@ mod tests {
 
     #[test]
     fn only_a_budget_that_always_blocks_drift_is_reported() {
-        let noted = |budget: Value| !infos(&budgets(&json!([{"nodes": "5"}, budget]))).is_empty();
+        let noted = |budget: Value| !blocked(&budgets(&json!([{"nodes": "5"}, budget]))).is_empty();
         assert!(noted(json!({"nodes": "0"})));
         assert!(noted(json!({"nodes": "0%", "reasons": ["Drifted"]})));
         assert!(!noted(
@@ -214,11 +257,11 @@ mod tests {
 
     #[test]
     fn budgets_that_block_drift_all_week_together_are_reported_once() {
-        let noted = |first: Value, second: Value| infos(&budgets(&json!([{"nodes": "5"}, first, second])));
+        let noted = |first: Value, second: Value| blocked(&budgets(&json!([{"nodes": "5"}, first, second])));
         let zero = |schedule: &str, duration: &str| json!({"nodes": "0", "schedule": schedule, "duration": duration});
-        let infos = noted(zero("0 0 * * mon-fri", "24h"), zero("0 0 * * sat,sun", "24h"));
+        let together = noted(zero("0 0 * * mon-fri", "24h"), zero("0 0 * * sat,sun", "24h"));
         assert_eq!(
-            infos,
+            together,
             [
                 "spec.disruption.budgets: […]: the budgets of 0 nodes together cover the whole week, and drifted nodes are never \
                  replaced, so no new image or fix reaches them; where Karpenter repairs broken nodes \
@@ -232,6 +275,41 @@ mod tests {
             [""; 0]
         );
         assert_eq!(noted(zero("0 0 * * *", "12h"), json!({"nodes": "0"})).len(), 1);
+    }
+
+    #[test]
+    fn a_freeze_that_nothing_ends_is_a_warning_and_one_that_expiry_ends_is_a_note() {
+        let severity = |budgets: &Value, disruption: &Value, expiry: &str| {
+            let mut object = json!({"spec": {
+                "disruption": disruption,
+                "template": {"spec": {"expireAfter": expiry}},
+            }});
+            object["spec"]["disruption"]["budgets"] = budgets.clone();
+            let found = findings_for(ApiVersion::V1, KarpenterVersion::NEWEST, &object);
+            let mut found = found.into_iter();
+            let found = found.find(|finding| finding.rule == BUDGET_BLOCKS_DRIFT.id);
+            found.expect("a finding").severity
+        };
+        let zero = |reasons: Value| json!([{"nodes": "5"}, {"nodes": "0", "reasons": reasons}]);
+        let days = json!([
+            {"nodes": "0", "schedule": "0 0 * * mon-fri", "duration": "24h"},
+            {"nodes": "0", "schedule": "0 0 * * sat,sun", "duration": "24h"},
+        ]);
+        let (on, off) = (json!({}), json!({"consolidateAfter": "Never"}));
+        for (budgets, disruption, expiry, expected) in [
+            (zero(json!(null)), &on, "Never", Severity::Warning),
+            (zero(json!(null)), &on, "720h", Severity::Info),
+            (days.clone(), &on, "Never", Severity::Warning),
+            (days, &on, "720h", Severity::Info),
+            (zero(json!(["Drifted"])), &on, "Never", Severity::Info),
+            (zero(json!(["Drifted"])), &off, "Never", Severity::Warning),
+        ] {
+            assert_eq!(
+                severity(&budgets, disruption, expiry),
+                expected,
+                "{budgets} {expiry}"
+            );
+        }
     }
 
     /// What is said of an always active budget of 0 with these reasons, as read by this release.
@@ -304,7 +382,7 @@ mod tests {
 
     #[test]
     fn of_several_budgets_that_block_drift_the_one_that_stops_most_is_reported_with_the_others() {
-        let noted = infos(&budgets(
+        let noted = blocked(&budgets(
             &json!([{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "0"}]),
         ));
         let [noted] = noted.as_slice() else {

@@ -32,10 +32,11 @@ pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut F
         .collect();
     // Budgets are compared with each other only if the list has a legal length.
     if few_enough {
-        list::check_blocked(pool, budgets, &readable, findings);
+        let happening = happening(pool, disruption);
+        list::check_blocked(pool, happening, budgets, &readable, findings);
         redundant::check(&readable, findings);
         if readable.len() == budgets.len() {
-            check_coverage(pool, disruption, budgets, findings);
+            check_coverage(pool, happening, budgets, findings);
         }
     }
 }
@@ -43,7 +44,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut F
 /// Checks which reasons and hours no budget covers. An empty list of budgets or reasons has its own rule.
 fn check_coverage(
     pool: &NodePool<'_>,
-    disruption: &Disruption<'_>,
+    happening: Reasons,
     budgets: &[ParsedBudget<'_>],
     findings: &mut Findings<'_>,
 ) {
@@ -51,7 +52,6 @@ fn check_coverage(
     if budgets.is_empty() || any_for_no_reason {
         return;
     }
-    let happening = happening(pool, disruption);
     uncovered::check(pool, happening, budgets, findings);
     coverage::check(pool, happening, budgets, findings);
 }
@@ -61,7 +61,10 @@ fn check_alone(pool: &NodePool<'_>, budget: &ParsedBudget<'_>, findings: &mut Fi
     nodes::check(budget, findings);
     reasons::check(pool.version, budget.view, findings);
     let has_times = window::check(budget, findings);
-    has_times && budget.nodes().is_some() && budget.reasons.is_some()
+    has_times
+        && budget.nodes().is_some()
+        && budget.reasons.is_some()
+        && !budget.view.has_unknown_field(pool.version)
 }
 
 /// The reasons for which healthy nodes are disrupted: drift, and consolidation if it is on. Budgets limit the repair of

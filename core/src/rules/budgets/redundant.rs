@@ -1,4 +1,4 @@
-//! Budgets that never count, because a lower one holds whenever they do.
+//! Budgets that change nothing, because others that allow no more hold whenever they do.
 
 use crate::budget::{ParsedBudget, Reason, Reasons, Window};
 use crate::karpenter::KarpenterVersion;
@@ -18,17 +18,25 @@ pub fn check(budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
     } else {
         Reasons::ALL.without(Reasons::only(Reason::Unhealthy))
     };
-    for budget in budgets {
-        if let Some(lower) = lower_for_all_reasons(budget, budgets, known) {
-            report(budget, &lower, findings);
+    // One after the other, so that those that are left never depend on one that goes: of two equal ones the later goes.
+    let mut left = budgets.to_vec();
+    let mut pointless = Vec::new();
+    for budget in budgets.iter().rev() {
+        if let Some(lower) = lower_for_all_reasons(budget, &left, known) {
+            left.retain(|other| other.view.index != budget.view.index);
+            pointless.push((budget, lower));
         }
+    }
+    for (budget, lower) in pointless.iter().rev() {
+        let staying = lower_for_all_reasons(budget, &left, known);
+        report(budget, staying.as_ref().unwrap_or(lower), findings);
     }
 }
 
 /// The budgets that make this one pointless, if there is one for each of its reasons.
 fn lower_for_all_reasons<'r>(
     of: &ParsedBudget<'_>,
-    budgets: &'r [&'r ParsedBudget<'r>],
+    budgets: &[&'r ParsedBudget<'r>],
     known: Reasons,
 ) -> Option<Vec<&'r ParsedBudget<'r>>> {
     let mut found: Vec<&ParsedBudget<'_>> = Vec::new();
@@ -48,11 +56,11 @@ fn lower_for_all_reasons<'r>(
 fn lower_together<'r>(
     of: &ParsedBudget<'_>,
     reason: Reason,
-    budgets: &'r [&'r ParsedBudget<'r>],
+    budgets: &[&'r ParsedBudget<'r>],
 ) -> Option<Vec<&'r ParsedBudget<'r>>> {
     let lower = budgets.iter().copied().filter(|other| {
         let is_window = matches!(other.window, Some(Window::Sometimes { .. }));
-        is_window && other.has(reason) && ranks_below(other, of)
+        is_window && other.has(reason) && is_never_above(other, of)
     });
     if lower.clone().count() < 2 {
         return None;
@@ -69,15 +77,10 @@ fn lower_together<'r>(
     covered.has_all_of(&window).then_some(together)
 }
 
-/// Whether the first budget is never above the second. Of two that are always equal, the earlier one ranks below.
-fn ranks_below(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
-    let (Some(lower), Some(higher)) = (one.nodes(), other.nodes()) else {
-        return false;
-    };
-    let is_first = one.view.index < other.view.index;
-    one.view.index != other.view.index
-        && never_above(lower, higher)
-        && (is_first || !never_above(higher, lower))
+/// Whether the first budget is another one, and never above the second.
+fn is_never_above(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
+    let numbers = one.nodes().zip(other.nodes());
+    one.view.index != other.view.index && numbers.is_some_and(|(lower, higher)| never_above(lower, higher))
 }
 
 /// The minutes of the week at which a budget is active, if it is the same every week.
@@ -88,17 +91,9 @@ fn week(budget: &ParsedBudget<'_>) -> Option<WeekMinutes> {
     }
 }
 
-/// Whether the first budget is never above the second, and active whenever that is. Of two equal budgets, the earlier one
-/// overrules the later.
+/// Whether the first budget is never above the second, and active whenever that is.
 fn overrules(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
-    let (Some(lower), Some(higher)) = (one.nodes(), other.nodes()) else {
-        return false;
-    };
-    let is_first = one.view.index < other.view.index;
-    one.view.index != other.view.index
-        && never_above(lower, higher)
-        && holds_whenever(one, other)
-        && (is_first || !never_above(higher, lower) || !holds_whenever(other, one))
+    is_never_above(one, other) && holds_whenever(one, other)
 }
 
 /// Whether the first budget is active whenever the second is.
@@ -111,7 +106,8 @@ fn holds_whenever(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
         }),
     ) = (one.window, other.window)
     else {
-        return one.is_always_active();
+        // Another rule reports a window that makes a budget always active: it may not stay so.
+        return one.has_no_window();
     };
     if duration >= others_duration && schedule.covers(&others_schedule) {
         return true;
@@ -141,7 +137,7 @@ fn report(budget: &ParsedBudget<'_>, lower: &[&ParsedBudget<'_>], findings: &mut
         [lower] => {
             let name = index(lower);
             let allowed = lower.view.nodes.present().unwrap_or("10%");
-            match (lower.is_always_active(), lower.is_zero()) {
+            match (lower.has_no_window(), lower.is_zero()) {
                 (true, true) => (
                     format!("{name} always allows {allowed}"),
                     format!("give {name} the schedule of the hours in which no node may be disrupted"),
@@ -173,7 +169,7 @@ fn report(budget: &ParsedBudget<'_>, lower: &[&ParsedBudget<'_>], findings: &mut
             &BUDGET_REDUNDANT,
             budget.view.path("nodes"),
             text,
-            format!("the lowest budget counts, and {why}, so this one never does"),
+            format!("the lowest budget counts, and {why}, so this one changes nothing"),
         )
         .suggest(suggestion);
     for lower in lower {
@@ -314,6 +310,43 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_budgets_enough_stay_in_any_order() {
+        let window = |schedule: &str, duration: &str| json!({"nodes": "5", "schedule": schedule, "duration": duration});
+        let (day, morning, afternoon) = (
+            window("0 8 * * *", "12h"),
+            window("0 8 * * *", "6h"),
+            window("0 14 * * *", "6h"),
+        );
+        for (budgets, moot_ones) in [
+            (json!([morning, afternoon, day]), vec!["[2]"]),
+            (json!([morning, day, afternoon]), vec!["[2]", "[0]"]),
+            (json!([day, morning, afternoon]), vec!["[1]", "[2]"]),
+        ] {
+            let mut expected = moot_ones;
+            expected.sort_unstable();
+            assert_eq!(moot(&budgets), expected, "{budgets}");
+        }
+    }
+
+    #[test]
+    fn a_budget_with_a_mistake_makes_no_other_one_pointless() {
+        for typo in [
+            json!({"nodes": "0", "reason": ["Drifted"]}),
+            json!({"nodes": "0", "reasons": ["Drift"]}),
+            json!({"nodes": "0", "schedules": "@daily", "duration": "8h"}),
+            json!({"nodes": "0", "schedule": "0 0 31 2 *", "duration": "8h"}),
+            json!({"nodes": "0", "schedule": "@hourly", "duration": "1h"}),
+        ] {
+            assert_eq!(moot(&json!([{"nodes": "10%"}, typo])), [""; 0], "{typo}");
+            assert_eq!(
+                moot(&json!([{"nodes": "0"}, typo])).len(),
+                usize::from(typo["schedule"] == "@hourly"),
+                "{typo}"
+            );
+        }
+    }
+
+    #[test]
     fn it_is_said_when_a_lower_budget_holds_and_which_ones_do_so_together() {
         let said = |budgets: Value| warnings(&json!({"spec": {"disruption": {"budgets": budgets}}}));
         assert_eq!(
@@ -324,7 +357,7 @@ mod tests {
             ])),
             [
                 "spec.disruption.budgets[2].nodes: Invalid value: \"5\": the lowest budget counts, and budgets[1], which \
-                 allows 0, is active whenever this one is, so this one never does; remove it, or let the window of \
+                 allows 0, is active whenever this one is, so this one changes nothing; remove it, or let the window of \
                  budgets[1] leave out these hours [budget-redundant]"
             ]
         );
@@ -336,7 +369,7 @@ mod tests {
             ])),
             [
                 "spec.disruption.budgets[2].nodes: Invalid value: \"2\": the lowest budget counts, and whenever this one \
-                 is active, budgets[0] and budgets[1] allow no more, each for some of its reasons or hours, so this one never does; \
+                 is active, budgets[0] and budgets[1] allow no more, each for some of its reasons or hours, so this one changes nothing; \
                  remove it, or write a lower number [budget-redundant]"
             ]
         );

@@ -1,27 +1,54 @@
 //! `replicas` against `limits.nodes`, for NodePools and for `kubectl scale`.
 
 use super::path;
-use crate::diagnostic::Diagnostic;
-use crate::karpenter::{KarpenterVersion, NodePool};
+use crate::karpenter::{KarpenterVersion, NODE_LIMIT_ANNOTATION, NodePool};
 use crate::policy::{FeatureGate, GateState};
+use crate::rules::choices;
 use crate::rules::findings::Findings;
-use crate::rules::limits;
+use crate::rules::limits::{self, Limits};
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, [Silent], Shown);
 pub static REPLICAS_AT_LIMIT: Rule = rule!("replicas-at-limit", Warning, [Silent], Shown);
 
-pub fn check(pool: &NodePool<'_>, replicas: i64, limit: Option<&Quantity>, findings: &mut Findings<'_>) {
-    if let Some((rule, reason, suggestion)) = wrong(replicas, limit) {
-        if rule.id == REPLICAS_AT_LIMIT.id && terminates_first(pool, findings) {
-            return;
-        }
-        findings
-            .report(rule, path(), replicas, reason)
-            .suggest(suggestion)
-            .related(limits::path("nodes"));
+pub fn check(
+    pool: &NodePool<'_>,
+    replicas: i64,
+    limits: &Limits<'_>,
+    old: Option<&NodePool<'_>>,
+    findings: &mut Findings<'_>,
+) {
+    let Some(limit) = limits.most_nodes().and_then(most) else {
+        return;
+    };
+    let Some((rule, reason, suggestion)) = wrong(replicas, limit) else {
+        return;
+    };
+    if rule.id == REPLICAS_AT_LIMIT.id && terminates_first(pool, findings) {
+        return;
     }
+    let limited_by = match limits.annotated {
+        Some(_) => choices::path(NODE_LIMIT_ANNOTATION),
+        None => limits::path(limits::NODES),
+    };
+    findings
+        .report(rule, path(), replicas, reason)
+        .suggest(suggestion)
+        .related(limited_by)
+        .lessened(old.is_some_and(|old| is_step_towards(replicas, limit, old)));
+}
+
+/// The nodes that a limit allows.
+fn most(limit: &Quantity) -> Option<i64> {
+    (!limit.is_negative()).then(|| limit.rounded_up())
+}
+
+/// Whether neither the replicas nor the limit of the stored pool was closer to the other.
+fn is_step_towards(replicas: i64, limit: i64, old: &NodePool<'_>) -> bool {
+    let stored = old.replicas.present();
+    let stored = stored.zip(old.node_limit().as_ref().and_then(most));
+    stored.is_some_and(|(old_replicas, old_limit)| replicas <= old_replicas && limit >= old_limit)
 }
 
 /// Whether it is certain that a drifted node is terminated before its replacement is launched.
@@ -36,17 +63,8 @@ fn terminates_first(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
             == GateState::On
 }
 
-/// The finding on a number that only replaces that of a stored pool.
-pub fn of_scale(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
-    let (rule, reason, suggestion) = wrong(replicas, limit)?;
-    let mut finding = rule.finding(path(), replicas, reason);
-    finding.suggest(suggestion);
-    Some(finding)
-}
-
 /// The rule that this number of replicas breaks under this limit, why, and what to write instead.
-fn wrong(replicas: i64, limit: Option<&Quantity>) -> Option<(&'static Rule, String, String)> {
-    let limit = limit.filter(|limit| !limit.is_negative())?.rounded_up();
+fn wrong(replicas: i64, limit: i64) -> Option<(&'static Rule, String, String)> {
     if replicas > limit {
         let reason = format!("limits.nodes is {limit}, so the pool never has more nodes than that");
         let suggestion = match limit {
@@ -70,8 +88,10 @@ fn wrong(replicas: i64, limit: Option<&Quantity>) -> Option<(&'static Rule, Stri
 mod tests {
     use serde_json::json;
 
+    use crate::karpenter::ApiVersion::V1;
+    use crate::karpenter::KarpenterVersion;
     use crate::policy::{DeclaredCluster, FeatureGate};
-    use crate::rules::testing::{errors, findings_in, warnings};
+    use crate::rules::testing::{errors, errors_for, findings_in, warnings};
 
     #[test]
     fn a_pool_at_its_limit_is_fine_where_karpenter_terminates_a_drifted_node_first() {
@@ -83,6 +103,35 @@ mod tests {
         };
         assert!(warned(false));
         assert!(!warned(true));
+    }
+
+    #[test]
+    fn an_update_towards_the_limit_is_not_denied() {
+        let pool = |(replicas, nodes): (i64, &str)| json!({"spec": {"replicas": replicas, "limits": {"nodes": nodes}}});
+        let denied = |old, new| {
+            let denied = errors_for(V1, KarpenterVersion::NEWEST, &pool(new), Some(&pool(old)));
+            !denied.is_empty()
+        };
+        for closer in [(8, "5"), (9, "6"), (8, "6")] {
+            assert!(!denied((9, "5"), closer), "{closer:?}");
+        }
+        for further in [(10, "5"), (9, "4"), (8, "4"), (12, "8")] {
+            assert!(denied((9, "5"), further), "{further:?}");
+        }
+        assert!(denied((5, "5"), (6, "5")));
+        assert!(denied((5, "9"), (5, "4")));
+    }
+
+    #[test]
+    fn a_limit_in_the_annotation_that_an_update_lowers_below_the_replicas_is_denied() {
+        let pool = |limit: &str| {
+            json!({
+                "metadata": {"annotations": {"poolgate.dev/node-limit": limit}},
+                "spec": {"replicas": 5, "limits": {"nodes": "9"}},
+            })
+        };
+        let denied = |limit| errors_for(V1, KarpenterVersion::NEWEST, &pool(limit), Some(&pool("9"))).len();
+        assert_eq!((denied("4"), denied("6")), (1, 0));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub fn check(
         return;
     }
     mode::note_gate(pool, replicas, findings);
-    limit::check(pool, replicas, limits.most_nodes(), findings);
+    limit::check(pool, replicas, limits, old, findings);
 }
 
 fn path() -> FieldPath {

@@ -1,7 +1,7 @@
 //! Machines that the provider does not launch: on EKS Auto Mode those of one CPU, and the smallest sizes.
 
 use super::Scope;
-use super::groups::{Group, Source};
+use super::groups::Group;
 use crate::diagnostic::ErrorType;
 use crate::karpenter::{INSTANCE_TYPE_LABEL, Selection};
 use crate::rules::findings::Findings;
@@ -19,7 +19,7 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         return;
     };
     let is_small = |size: &str| settings.sizes_not_launched.contains(&size);
-    let left = || Selection::all(group.sources.iter().map(Source::selection));
+    let left = || group.selection(scope);
     let is_unsupported = match entry.key.strip_prefix(provider.group) {
         Some("/instance-cpu") => left().most().is_some_and(|most| most < fewest),
         Some("/instance-size") => leaves_only(group, &left(), is_small),

@@ -21,19 +21,19 @@ pub static REQUIREMENT_CONTRADICTION_DRIFT: Rule =
 pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let sources = &group.sources;
     let existing = existing(group, scope);
-    if sources.len() < 2 || !contradict(sources, existing) {
+    if sources.len() < 2 || !contradict(sources, existing, scope) {
         return true;
     }
     // More entries never leave more values, so a binary search finds the first one that leaves none.
     let fine = (1..sources.len())
         .collect::<Vec<_>>()
-        .partition_point(|count| !contradict(sources.get(..*count).unwrap_or_default(), existing));
+        .partition_point(|count| !contradict(sources.get(..*count).unwrap_or_default(), existing, scope));
     let (before, culprit) = (sources.get(..fine).unwrap_or_default(), sources.get(fine));
     if let Some(culprit) = culprit {
         let values: usize = sources.iter().map(Source::count).sum();
         let partner = before
             .iter()
-            .find(|source| values <= MOST_COMPARED && contradict(&[**source, *culprit], existing));
+            .find(|source| values <= MOST_COMPARED && contradict(&[**source, *culprit], existing, scope));
         report(group, culprit, before, partner, scope, findings);
     }
     false
@@ -46,10 +46,11 @@ fn existing(group: &Group<'_>, scope: &Scope<'_>) -> Option<&'static [&'static s
 }
 
 /// Whether no value is left although a node must carry the label.
-fn contradict(sources: &[Source<'_>], existing: Option<&[&str]>) -> bool {
+fn contradict(sources: &[Source<'_>], existing: Option<&[&str]>, scope: &Scope<'_>) -> bool {
     let existing = existing.map(|values| Selection::new(Operator::In, values));
     let is_demanded = existing.is_some() || sources.iter().any(Source::demands_label);
-    is_demanded && Selection::all(sources.iter().map(Source::selection).chain(existing)).is_empty()
+    let selections = sources.iter().map(|source| source.selection(scope));
+    is_demanded && Selection::all(selections.chain(existing)).is_empty()
 }
 
 fn report(
@@ -66,7 +67,7 @@ fn report(
         (_, Some(other)) => (culprit, other),
         (_, None) => (culprit, culprit),
     };
-    let (rule, effect) = consequence(group);
+    let (rule, effect) = consequence(group, scope);
     let place = other.path(scope);
     let reason = if partner.is_some() {
         format!("contradicts {other} at {place}, {effect}")
@@ -83,7 +84,7 @@ fn report(
 }
 
 /// The rule that the contradiction breaks, and what comes of it.
-fn consequence(group: &Group<'_>) -> (&'static Rule, &'static str) {
+fn consequence(group: &Group<'_>, scope: &Scope<'_>) -> (&'static Rule, &'static str) {
     let sources = &group.sources;
     if !group.is_custom() {
         return (&REQUIREMENT_CONTRADICTION, "so the pool never launches a node");
@@ -98,7 +99,7 @@ fn consequence(group: &Group<'_>) -> (&'static Rule, &'static str) {
         );
     }
     // Nothing is left, but to Karpenter the bounds still are open: it picks a number between them.
-    if Selection::all(sources.iter().map(Source::selection)).is_open() {
+    if group.selection(scope).is_open() {
         return (
             &REQUIREMENT_CONTRADICTION_DRIFT,
             "so every node gets a number that is excluded, counts as drifted at once, and is replaced again and again",
@@ -153,7 +154,6 @@ mod tests {
                 "karpenter.k8s.alibabacloud",
                 "topology.diskplugin.csi.alibabacloud.com/zone",
             ),
-            ("karpenter.hetzner.cloud", "csi.hetzner.cloud/location"),
         ] {
             let zones = |other: &str| {
                 errors(&requirements_of(
@@ -170,6 +170,68 @@ mod tests {
             assert_eq!(denied.len(), 1, "{denied:?}");
             assert!(denied[0].ends_with("[requirement-contradiction]"), "{denied:?}");
         }
+    }
+
+    #[test]
+    fn a_zone_does_not_contradict_the_name_that_the_volumes_of_another_provider_have_for_it() {
+        for (group, name) in [
+            ("karpenter.k8s.aws", "topology.gke.io/zone"),
+            ("karpenter.k8s.aws", "csi.hetzner.cloud/location"),
+            ("karpenter.kwok.sh", "topology.ebs.csi.aws.com/zone"),
+            // Providers without data, or with two meanings.
+            ("karpenter.example.com", "topology.ebs.csi.aws.com/zone"),
+            ("karpenter.hetzner.cloud", "csi.hetzner.cloud/location"),
+        ] {
+            let object = requirements_of(
+                group,
+                &json!([
+                    {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]},
+                    {"key": name, "operator": "In", "values": ["us-central1-a"]},
+                    {"key": name, "operator": "NotIn", "values": ["us-east-1a"]},
+                ]),
+            );
+            assert_eq!(errors(&object), [""; 0], "{group} {name}");
+        }
+    }
+
+    #[test]
+    fn an_empty_zone_of_azure_may_be_zone_0() {
+        let zone = "topology.kubernetes.io/zone";
+        let denied = |first: (&str, Value), second: (&str, Value)| {
+            let entry = |(operator, values): (&str, Value)| json!({"key": zone, "operator": operator, "values": values});
+            errors(&requirements_of(
+                "karpenter.azure.com",
+                &json!([entry(first), entry(second)]),
+            ))
+        };
+        for (first, second) in [
+            (("In", json!([""])), ("In", json!(["0"]))),
+            (("In", json!(["0"])), ("NotIn", json!([""]))),
+            (("In", json!([""])), ("NotIn", json!(["0"]))),
+        ] {
+            assert_eq!(
+                denied(first.clone(), second.clone()),
+                [""; 0],
+                "{first:?} {second:?}"
+            );
+        }
+        for (first, second) in [
+            (("In", json!(["0"])), ("NotIn", json!(["", "0"]))),
+            (("In", json!([""])), ("In", json!(["eastus-1"]))),
+        ] {
+            let denied = denied(first, second);
+            assert_eq!(denied.len(), 1, "{denied:?}");
+            assert!(
+                denied[0].contains("zone In [\"\"]") || denied[0].contains("NotIn [\"\", 0]"),
+                "{denied:?}"
+            );
+        }
+        let mut labelled = requirements_of(
+            "karpenter.azure.com",
+            &json!([{"key": "topology.disk.csi.azure.com/zone", "operator": "In", "values": ["0"]}]),
+        );
+        labelled["spec"]["template"]["metadata"] = json!({"labels": {zone: ""}});
+        assert_eq!(errors(&labelled), [""; 0]);
     }
 
     #[test]

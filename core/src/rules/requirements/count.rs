@@ -4,7 +4,7 @@ use super::{Findings, Scope};
 use crate::diagnostic::ErrorType;
 use crate::json::FewMap;
 use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool, Template,
+    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool, Provider, Template,
     canonical_label, node_class_label,
 };
 use crate::rules::rule::Rule;
@@ -36,7 +36,8 @@ pub fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let template = &pool.template;
     let most = context.karpenter.max_requirements(pool.version);
     let listed = template.requirements().len();
-    let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release);
+    let provider = Scope::new(template, context).provider;
+    let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release, provider);
     if listed <= most && actual > most {
         let reason = format!(
             "with the template labels and what Karpenter adds, a NodeClaim of this pool has {actual} requirements, \
@@ -63,7 +64,12 @@ struct BoundedSides {
 
 /// For a static pool, the provider picks instance types and capacity types
 /// (`NodeClaimTemplate.ToNodeClaim` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling`).
-fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: KarpenterVersion) -> usize {
+fn count_in_nodeclaim(
+    template: &Template<'_>,
+    is_static: bool,
+    release: KarpenterVersion,
+    provider: Option<&Provider>,
+) -> usize {
     let mut keys: FewMap<&str, BoundedSides> = FewMap::default();
     keys.insert(NODEPOOL_LABEL, BoundedSides::default());
     if !is_static {
@@ -75,7 +81,7 @@ fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Karpent
     for (label, value) in template.labels.present().into_iter().flatten() {
         // The API server drops null values.
         if !value.is_null() {
-            keys.insert(canonical_label(label), BoundedSides::default());
+            keys.insert(canonical_label(label, provider), BoundedSides::default());
         }
     }
     for requirement in template.requirements() {
@@ -87,7 +93,7 @@ fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Karpent
             lower: matches!(operator, Some("Gt" | "Gte")),
             upper: matches!(operator, Some("Lt" | "Lte")),
         };
-        if let Some(known) = keys.insert(canonical_label(key), sides) {
+        if let Some(known) = keys.insert(canonical_label(key, provider), sides) {
             known.lower |= sides.lower;
             known.upper |= sides.upper;
         }
@@ -168,7 +174,7 @@ mod tests {
             }}});
             let object = Json::from(&object);
             let pool = NodePool::view(crate::karpenter::ApiVersion::V1, &object);
-            count_in_nodeclaim(&pool.template, false, release)
+            count_in_nodeclaim(&pool.template, false, release, None)
         };
         assert_eq!(count_for(KarpenterVersion::new(1, 0, 8), json!([])), 3);
         assert_eq!(count_for(KarpenterVersion::new(1, 8, 0), json!([])), 4);

@@ -1,16 +1,15 @@
 //! Requirements on custom labels for which Karpenter has to choose a value itself.
 
 use super::Scope;
-use super::groups::{Group, Source};
+use super::groups::Group;
 use crate::diagnostic::ErrorType;
-use crate::karpenter::Selection;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, [Silent], Shown);
 
 pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    if !group.is_custom() || !Selection::all(group.sources.iter().map(Source::selection)).is_open() {
+    if !group.is_custom() || !group.selection(scope).is_open() {
         return;
     }
     let Some(entry) = group.entries().next() else {

@@ -33,7 +33,7 @@ pub fn check<'a>(
     };
     let labels = labels.iter().map(|&(written, value)| Source::Label {
         written,
-        key: canonical_label(written),
+        key: canonical_label(written, scope.provider),
         value,
     });
     let sources = entries.iter().map(Source::Entry).chain(labels);
@@ -73,7 +73,7 @@ pub fn check<'a>(
             .iter()
             .any(|cut| excluding(named(value), *cut, &others).is_none())
     };
-    if values.clone().any(is_left) || contradict(&[&[(listed, list)], &*same, &others].concat()) {
+    if values.clone().any(is_left) || contradict(&[&[(listed, list)], &*same, &others].concat(), scope) {
         return;
     }
     let Some(newest) = naming.cuts().first().copied() else {
@@ -111,10 +111,10 @@ fn excluding<'n, 'd, 'a>(
 }
 
 /// Whether the demands on one part contradict each other: that is reported already.
-fn contradict(demands: &[Demand<'_>]) -> bool {
+fn contradict(demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
     demands.iter().any(|(part, _)| {
         let on_it = demands.iter().filter(|(other, _)| other == part);
-        Selection::all(on_it.map(|(_, source)| source.selection())).is_empty()
+        Selection::all(on_it.map(|(_, source)| source.selection(scope))).is_empty()
     })
 }
 

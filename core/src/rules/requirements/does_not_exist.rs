@@ -127,6 +127,8 @@ mod tests {
             ("karpenter.k8s.aws/instance-cpu", "eks.amazonaws.com"),
             ("karpenter.example.com/instance-cpu", "karpenter.example.com"),
             ("example.com/team", "karpenter.kwok.sh"),
+            ("csi.hetzner.cloud/location", "karpenter.k8s.aws"),
+            ("topology.ebs.csi.aws.com/zone", "karpenter.example.com"),
         ] {
             assert_eq!(without(key, group), [""; 0], "{key}");
         }

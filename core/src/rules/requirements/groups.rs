@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Entry, Scope};
 use crate::diagnostic::FieldPath;
 use crate::json::FewMap;
-use crate::karpenter::{LabelKind, Operator, Selection, canonical_label};
+use crate::karpenter::{LabelKind, Operator, Selection, canonical_label, selection_of};
 
 /// How many values a message names; the others are only counted.
 const MOST_SHOWN: usize = 5;
@@ -37,7 +37,7 @@ pub struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// Groups valid requirements by label, together with the valid template labels of the same name.
-    pub fn all(entries: &'a [Entry<'a>], labels: &[(&'a str, &'a str)]) -> Vec<Self> {
+    pub fn all(entries: &'a [Entry<'a>], labels: &[(&'a str, &'a str)], scope: &Scope<'_>) -> Vec<Self> {
         let mut indexes: FewMap<&str, usize> = FewMap::default();
         let mut groups: Vec<Self> = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -51,7 +51,7 @@ impl<'a> Group<'a> {
             }
         }
         for &(written, value) in labels {
-            let key = canonical_label(written);
+            let key = canonical_label(written, scope.provider);
             let group = indexes.get(&key).and_then(|index| groups.get_mut(*index));
             if let Some(group) = group {
                 group.sources.push(Source::Label { written, key, value });
@@ -68,6 +68,11 @@ impl<'a> Group<'a> {
         })
     }
 
+    /// The values that all of them allow together.
+    pub fn selection(&self, scope: &Scope<'_>) -> Selection<'a> {
+        Selection::all(self.sources.iter().map(|source| source.selection(scope)))
+    }
+
     /// Whether no instance type has the label.
     pub fn is_custom(&self) -> bool {
         self.kind.is_custom()
@@ -75,12 +80,13 @@ impl<'a> Group<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The values that it allows.
-    pub fn selection(&self) -> Selection<'a> {
-        match self {
-            Self::Entry(entry) => Selection::new(entry.operator, &entry.values),
-            Self::Label { value, .. } => Selection::new(Operator::In, &[value]),
-        }
+    /// The values that it allows, by the provider's release that allows most.
+    pub fn selection(&self, scope: &Scope<'_>) -> Selection<'a> {
+        let operator = match self {
+            Self::Entry(entry) => entry.operator,
+            Self::Label { .. } => Operator::In,
+        };
+        selection_of(self.key(), operator, self.values(), scope.provider)
     }
 
     /// The key of the label, by the name that Karpenter uses.
@@ -140,7 +146,7 @@ impl fmt::Display for Source<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entry(entry) => entry.fmt(f),
-            Self::Label { key, value, .. } => write!(f, "the label {key}: {value}"),
+            Self::Label { key, value, .. } => write!(f, "the label {key}: {}", shown(value)),
         }
     }
 }
@@ -151,11 +157,17 @@ impl fmt::Display for Entry<'_> {
         if self.values.is_empty() {
             return Ok(());
         }
-        let shown = self.values.iter().take(MOST_SHOWN).copied().collect::<Vec<_>>();
+        let values = self.values.iter().take(MOST_SHOWN);
+        let shown = values.map(|value| shown(value)).collect::<Vec<_>>();
         write!(f, " [{}", shown.join(", "))?;
         match self.values.len() - shown.len() {
             0 => f.write_str("]"),
             more => write!(f, " and {more} more]"),
         }
     }
+}
+
+/// A value as a message lists it: an empty one would not be seen.
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "\"\"" } else { value }
 }

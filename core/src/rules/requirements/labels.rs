@@ -99,6 +99,23 @@ mod tests {
     }
 
     #[test]
+    fn the_name_of_the_zone_in_another_providers_volumes_is_a_foreign_label() {
+        let object = requirements_of(
+            "karpenter.k8s.aws",
+            &json!([{"key": "csi.hetzner.cloud/location", "operator": "DoesNotExist"}]),
+        );
+        assert_eq!(errors(&object), [""; 0]);
+        assert_eq!(
+            warnings(&object),
+            [
+                "spec.template.spec.requirements[0].key: Invalid value: \"csi.hetzner.cloud/location\": it is a label of \
+                 Hetzner, and not of this pool's provider, so it selects nothing; did you mean \
+                 topology.kubernetes.io/zone? [requirement-label-foreign]"
+            ]
+        );
+    }
+
+    #[test]
     fn the_suggestion_for_a_label_of_another_provider_is_the_pools_own() {
         let object = requirements_of(
             "eks.amazonaws.com",

@@ -28,9 +28,9 @@ pub fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'
         Some(known) => selection.and(known.clone()),
         None => selection,
     };
-    let left = existing(Selection::all(group.sources.iter().map(Source::selection)));
+    let left = existing(group.selection(scope));
     // If the entry has too few values by itself, that is reported at the entry.
-    if !is_short(&left) || is_short(&existing(Source::Entry(entry).selection())) {
+    if !is_short(&left) || is_short(&existing(Source::Entry(entry).selection(scope))) {
         return;
     }
     let left = left.count().unwrap_or(0);

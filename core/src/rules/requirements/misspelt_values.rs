@@ -45,7 +45,7 @@ pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warnin
 /// A legal text as a value of this label that nodes can have, so that a suggestion is not itself denied. `None` if there is
 /// none that was probably meant.
 pub fn existing<'t>(key: &str, text: &'t str, capacity_types: &[&'t str]) -> Option<&'t str> {
-    match canonical_label(key) {
+    match canonical_label(key, None) {
         CAPACITY_TYPE_LABEL => nearest(text, capacity_types.iter().copied()),
         key => Some(other_name(key, text).unwrap_or(text)),
     }

@@ -150,7 +150,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let labels = check_labels(scope, findings);
     zone_region::check(entries, &labels, scope, findings);
-    for group in groups::Group::all(entries, &labels) {
+    for group in groups::Group::all(entries, &labels, scope) {
         if conflicts::check(&group, scope, findings) {
             min_values_together::check(&group, scope, findings);
             repeated::warn_of_entries(&group, scope, findings);
@@ -178,7 +178,7 @@ fn check_label<'a>(written: &'a str, value: &'a str, scope: &Scope<'a>, findings
     if !kind.is_well_known() {
         return true;
     }
-    let key = canonical_label(written);
+    let key = canonical_label(written, scope.provider);
     let entry = Entry {
         index: 0,
         label: Some(written),
@@ -214,7 +214,7 @@ fn check_entry<'a>(
         least.and_then(|least| min_values::check_count(least, requirement, operator, scope, findings));
     let values = values::check(requirement, operator, scope, findings)?;
     let (written, kind, is_known) = about?;
-    let key = canonical_label(written);
+    let key = canonical_label(written, scope.provider);
     let entry = Entry {
         index: requirement.index,
         label: None,

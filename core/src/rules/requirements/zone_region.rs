@@ -3,7 +3,7 @@
 use super::groups::Source;
 use super::{Entry, Scope};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{Operator, REGION_LABEL, ZONE_LABEL, ZoneForm, canonical_label};
+use crate::karpenter::{Operator, Provider, REGION_LABEL, ZONE_LABEL, ZoneForm, canonical_label};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -14,8 +14,8 @@ pub static REQUIREMENT_ZONE_REGION: Rule = rule!("requirement-zone-region", Warn
 
 /// Warns of a list of zones none of which is in a listed region.
 pub fn check(entries: &[Entry<'_>], labels: &[(&str, &str)], scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    let zones = || lists(entries, labels, ZONE_LABEL);
-    let regions = || lists(entries, labels, REGION_LABEL);
+    let zones = || lists(entries, labels, ZONE_LABEL, scope.provider);
+    let regions = || lists(entries, labels, REGION_LABEL, scope.provider);
     if regions().next().is_none() {
         return;
     }
@@ -39,13 +39,14 @@ fn lists<'a>(
     entries: &'a [Entry<'a>],
     labels: &'a [(&'a str, &'a str)],
     wanted: &'static str,
+    provider: Option<&'static Provider>,
 ) -> impl Iterator<Item = Source<'a>> {
     let entries = entries
         .iter()
         .filter(move |entry| entry.key == wanted && entry.operator == Operator::In)
         .map(Source::Entry);
     let labels = labels.iter().filter_map(move |&(written, value)| {
-        let key = canonical_label(written);
+        let key = canonical_label(written, provider);
         (key == wanted).then_some(Source::Label { written, key, value })
     });
     entries.chain(labels)

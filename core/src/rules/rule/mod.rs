@@ -89,6 +89,7 @@ impl Rule {
             reason: reason.into(),
             suggestion: None,
             related: Vec::new(),
+            is_lessened: false,
         }
     }
 }

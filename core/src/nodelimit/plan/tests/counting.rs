@@ -165,6 +165,59 @@ fn what_a_pool_could_serve_follows_its_template() {
 }
 
 #[test]
+fn labels_have_the_names_that_the_pools_provider_knows() {
+    const ZONE: &str = "topology.kubernetes.io/zone";
+    let could_serve = |group: &str, (key, value): (&str, &str), (asked, wanted): (&str, &str)| {
+        let pool = World::from_object(&json!({
+            "metadata": {"name": "p"},
+            "spec": {"template": {"spec": {
+                "nodeClassRef": {"group": group, "kind": "NodeClass", "name": "default"},
+                "requirements": [{"key": key, "operator": "In", "values": [value]}],
+            }}},
+        }))
+        .pool;
+        let needs = Needs {
+            node_selector: [(asked.to_owned(), wanted.to_owned())].into(),
+            ..needs("1")
+        };
+        pool.template.could_serve(&needs)
+    };
+    let (aws, azure) = ("karpenter.k8s.aws", "karpenter.azure.com");
+    let (ebs, disk) = (
+        "topology.ebs.csi.aws.com/zone",
+        "topology.disk.csi.azure.com/zone",
+    );
+    for (group, required, asked, expected) in [
+        (
+            aws,
+            ("beta.kubernetes.io/arch", "arm64"),
+            ("kubernetes.io/arch", "amd64"),
+            false,
+        ),
+        (
+            aws,
+            ("kubernetes.io/arch", "arm64"),
+            ("beta.kubernetes.io/arch", "arm64"),
+            true,
+        ),
+        (aws, (ZONE, "us-east-1a"), (ebs, "us-east-1b"), false),
+        (aws, (ZONE, "us-east-1a"), (ebs, "us-east-1a"), true),
+        // Another provider's name for the zone is no label of these nodes.
+        (aws, (ZONE, "us-east-1a"), (disk, "us-east-1a"), false),
+        // Nobody knows what it is there.
+        ("karpenter.example.com", (ZONE, "a"), (ebs, "b"), true),
+        (azure, (ZONE, "0"), (disk, ""), true),
+        (azure, (ZONE, "eastus-1"), (disk, ""), false),
+    ] {
+        assert_eq!(
+            could_serve(group, required, asked),
+            expected,
+            "{group} {required:?} {asked:?}"
+        );
+    }
+}
+
+#[test]
 fn annotations_are_read_as_karpenter_reads_them() {
     assert_eq!(DoNotDisrupt::parse("true"), Some(DoNotDisrupt::Always));
     assert_eq!(DoNotDisrupt::parse("1h"), Some(DoNotDisrupt::For(minutes(60))));

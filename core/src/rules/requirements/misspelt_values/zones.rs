@@ -52,7 +52,7 @@ pub fn slip(key: &str, value: &str, scope: &Scope<'_>) -> Option<(&'static str, 
 
 /// The region that a template demands, if it names one alone.
 fn region_of<'a>(template: &Template<'a>) -> Option<&'a str> {
-    let is_region = |key: &str| canonical_label(key) == REGION_LABEL;
+    let is_region = |key: &str| canonical_label(key, None) == REGION_LABEL;
     let mut labels = template.labels.present().into_iter().flatten();
     let label = labels.find(|(key, _)| is_region(key)).map(|(_, value)| value);
     let listed = || {
