@@ -17,10 +17,12 @@ pub struct CachedPool {
 }
 
 impl CachedPool {
-    /// Whether it has `spec.replicas`.
+    /// Whether it has `spec.replicas`, and all that the review of a scale request needs.
     fn is_static(&self) -> bool {
         let object = self.object.as_ref();
-        object.is_some_and(|object| object.pointer("/spec/replicas").is_some())
+        object.is_some_and(|object| {
+            object.pointer("/spec/replicas").is_some() && object.pointer("/metadata/name").is_some()
+        })
     }
 }
 

@@ -25,6 +25,9 @@ const MOST_POOLS: usize = 10_000;
 /// The longest word of a NodePool that is kept, in bytes: no number is longer.
 const LONGEST_WORD: usize = MAX_LENGTH;
 
+/// What is kept in place of a limit that is no word and no number, or too long to be kept.
+const UNREADABLE: &str = "unreadable";
+
 /// The most labels of a NodePool that are kept, in bytes. Scaling a pool with more is not checked.
 const MOST_LABELS: usize = 4 * 1024;
 
@@ -149,8 +152,8 @@ pub fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
 /// As much of a pool as scale requests and node limits need; none if the pool is not static and has no limit.
 fn object(pool: &Pool) -> Option<Value> {
     let labels = &pool.metadata.labels;
-    let replicas = Some(&pool.spec.replicas).filter(|replicas| is_short(replicas) && are_few(labels));
-    let nodes = short(&pool.spec.limits, "nodes");
+    let replicas = Some(&pool.spec.replicas).filter(|replicas| is_short(replicas));
+    let nodes = readable_or_not(&pool.spec.limits, "nodes");
     let is_annotated = pool.metadata.annotations.get(NODE_LIMIT_ANNOTATION).is_some();
     if replicas.is_none() && nodes.is_none() && !is_annotated {
         return None;
@@ -160,8 +163,7 @@ fn object(pool: &Pool) -> Option<Value> {
     spec.extend(replicas.map(|replicas| ("replicas".into(), replicas.clone())));
     spec.extend(nodes.map(|nodes| ("limits".into(), json!({"nodes": nodes}))));
     spec.extend(mode.map(|mode| ("disruption".into(), json!({"nodeLimitMode": mode}))));
-    let annotations: Map<String, Value> = [
-        NODE_LIMIT_ANNOTATION,
+    let mut annotations: Map<String, Value> = [
         NODE_LIMIT_MODE_ANNOTATION,
         OVER_LIMIT_ANNOTATION,
         SURGE_ANNOTATION,
@@ -169,12 +171,14 @@ fn object(pool: &Pool) -> Option<Value> {
     .into_iter()
     .filter_map(|key| Some((key.into(), short(&pool.metadata.annotations, key)?.clone())))
     .collect();
+    let limit = readable_or_not(&pool.metadata.annotations, NODE_LIMIT_ANNOTATION);
+    annotations.extend(limit.map(|limit| (NODE_LIMIT_ANNOTATION.into(), limit)));
     let mut metadata = Map::new();
     if !annotations.is_empty() {
         metadata.insert("annotations".into(), annotations.into());
     }
     // The verdict on a scale request depends on the policy, too: on its exemptions, and on the gates of the provider.
-    if replicas.is_some() {
+    if replicas.is_some() && are_few(labels) {
         metadata.insert("name".into(), (&*pool.metadata.name).into());
         metadata.extend(labels.is_object().then(|| ("labels".into(), labels.clone())));
         let deleted = pool.metadata.deletion_timestamp.as_deref();
@@ -203,6 +207,16 @@ fn are_few(labels: &Value) -> bool {
 /// A field of an object, if it is worth the memory.
 fn short<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
     object.get(field).filter(|value| is_short(value))
+}
+
+/// The same of a limit. One that is too long to be kept must not look as if there were none.
+fn readable_or_not(object: &Value, field: &str) -> Option<Value> {
+    let value = object.get(field).filter(|value| !value.is_null())?;
+    Some(if is_short(value) {
+        value.clone()
+    } else {
+        UNREADABLE.into()
+    })
 }
 
 /// Whether a value can be a meaningful word or number, so that it is worth the memory.
@@ -289,7 +303,8 @@ mod tests {
             }))
         );
         for many in [json!({"team": "b".repeat(MOST_LABELS)}), json!({"team": [1]})] {
-            assert_eq!(object(&many), None, "scaling it is not checked");
+            let gated = json!({"spec": {"replicas": 2}});
+            assert_eq!(object(&many).as_deref(), Some(&gated), "scaling it is not checked");
         }
     }
 
@@ -320,7 +335,7 @@ mod tests {
         );
         let object = |name| follower.view.pool(name).map(|pool| pool.object.is_some());
         let kept = ["limited", "left", "free", "huge", "unknown"].map(object);
-        assert_eq!(kept, [Some(true), Some(true), Some(false), Some(false), None]);
+        assert_eq!(kept, [Some(true), Some(true), Some(false), Some(true), None]);
         let left_to_poolgate = follower.view.pool("left").and_then(|pool| pool.object);
         assert_eq!(
             left_to_poolgate

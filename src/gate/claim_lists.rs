@@ -22,15 +22,15 @@ use crate::cluster::clock::Clock;
 use crate::cluster::{Collection, Deadline};
 
 /// How long the API server may take for a LIST.
-const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// After this time the same LIST is made on a new connection too: the open one may be dead, and reads on others do not
 /// notice that.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Listing a pool takes a twentieth of the time at most, or one LIST a second if each takes long.
-const TIMES_LONGER: u32 = 20;
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub const TIMES_LONGER: u32 = 20;
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How many claims a page has: this limits the memory that a list takes. With metadata alone it is hardly less, and few
 /// pools have a second page.

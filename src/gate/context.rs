@@ -4,16 +4,19 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Client;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
-use serde_json::Value;
 
 use super::claim_lists::ClaimLists;
 use super::metrics::GateMetrics;
+use super::pool_lists::PoolLists;
+#[cfg(test)]
+use crate::admission::Pools;
 use crate::admission::{CachedPool, ClusterView};
 use crate::cluster::Collection;
 use crate::cluster::claims::ClaimViews;
@@ -31,6 +34,7 @@ pub struct GateContext {
     pub fresh: ApiConnection,
     pub ledgers: Rc<RefCell<CachedLedgers>>,
     pub lists: Rc<ClaimLists>,
+    pub pools: Rc<PoolLists>,
     pub claims: Rc<RefCell<ClaimViews>>,
     pub shared: Shared,
     /// Denials by pool that are in no ledger yet.
@@ -45,22 +49,27 @@ pub struct ApiConnection {
     pub pools: Collection<Pool>,
 }
 
-/// A pool with a limit.
-#[derive(Debug, Clone)]
-pub struct LimitedPool {
-    /// Its uid.
-    pub uid: Box<str>,
-    /// Its limit.
-    pub limit: LimitInForce,
+/// What a NodePool says of its node limit.
+#[derive(Debug, Clone, Default)]
+pub struct PoolLimit {
+    /// The pool's uid; `None` if there is no such pool.
+    pub uid: Option<Box<str>>,
+    /// Its limit, if it has one that can be read.
+    pub limit: Option<LimitInForce>,
+    /// Why the limit is not known, so that `/gate/strict` denies.
+    pub unknown: Option<Box<str>>,
 }
 
 impl GateContext {
     /// A context whose ledgers are in `namespace`.
     pub fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
         let (clock, metrics) = (shared.clock, &shared.metrics);
-        let ledgers = Rc::new(RefCell::new(CachedLedgers::new(metrics.ledgers.clone())));
-        let claims = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&shared.view))));
+        let ledgers = CachedLedgers::new(shared.reservation_lifetime, metrics.ledgers.clone());
+        let ledgers = Rc::new(RefCell::new(ledgers));
+        let views = ClaimViews::new(Arc::clone(&shared.view), metrics.invariants.clone());
+        let claims = Rc::new(RefCell::new(views));
         let lists = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_CLAIMS));
+        let pools = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_POOLS));
         let way = |client: Client| ApiConnection {
             store: CachingLedgerStore::new(
                 LedgerStore::new(client.clone(), namespace),
@@ -73,6 +82,7 @@ impl GateContext {
             usual: way(usual),
             fresh: way(fresh),
             ledgers,
+            pools: Rc::new(PoolLists::new(pools, clock, metrics.clone())),
             lists: Rc::new(ClaimLists::new(lists, Rc::clone(&claims), clock, metrics.clone())),
             claims,
             shared,
@@ -81,26 +91,39 @@ impl GateContext {
         }
     }
 
-    /// The limit of a pool, if it has one. While the policy is not known, its mode is taken from the ledger.
-    pub fn limited(&self, name: &str, pool: &CachedPool) -> Option<LimitedPool> {
-        let object: &Value = pool.object.as_deref()?;
+    /// The limit of a pool. While the policy is not known, its mode is taken from the ledger.
+    pub fn limit_of(&self, name: &str, pool: &CachedPool) -> PoolLimit {
+        let uid = Some(pool.uid.clone());
+        let Some(object) = pool.object.as_deref() else {
+            return PoolLimit {
+                uid,
+                ..PoolLimit::default()
+            };
+        };
         let object = Json::from(object);
         let view = NodePool::view(ApiVersion::V1, &object);
+        PoolLimit {
+            uid,
+            limit: self.readable_limit(name, pool.version, &view),
+            unknown: view
+                .unreadable_node_limit()
+                .map(|place| format!("{place} is no number of nodes").into()),
+        }
+    }
+
+    fn readable_limit(&self, name: &str, version: u64, view: &NodePool<'_>) -> Option<LimitInForce> {
         let loaded = self.shared.policy.load();
-        let mut limit = NodeLimit::of(&view, &loaded.policy)?;
+        let mut limit = NodeLimit::of(view, &loaded.policy)?;
         if loaded.is_stand_in && view.node_limit_mode().is_none() {
             let stored = self.ledgers.borrow().get(name);
             let before = stored.as_ref().and_then(|stored| stored.ledger.limit());
             limit.mode = before.map_or(limit.mode, |before| before.mode);
         }
-        Some(LimitedPool {
-            uid: pool.uid.clone(),
-            limit: LimitInForce {
-                nodes: limit.nodes,
-                mode: limit.mode,
-                surge: limit.surge(&view),
-                pool_version: pool.version,
-            },
+        Some(LimitInForce {
+            nodes: limit.nodes,
+            mode: limit.mode,
+            surge: limit.surge(view),
+            pool_version: version,
         })
     }
 
@@ -168,13 +191,23 @@ impl Drop for WriteBeside {
 
 #[cfg(test)]
 impl GateContext {
-    /// A context that knows nothing of the cluster yet.
+    /// A context that knows of the cluster that there is a NodePool `general`, without a limit.
     pub fn of_clients(usual: Client, fresh: Client) -> Self {
+        let general = CachedPool {
+            uid: "p".into(),
+            version: 4,
+            object: None,
+        };
+        let mut pools = Pools::default();
+        pools.insert("general".into(), general);
+        let view = ClusterView::default();
+        view.set_pools(Some(pools));
         let shared = Shared {
-            view: Arc::default(),
+            view: Arc::new(view),
             policy: poolgate_core::policy::Policy::default().into(),
             clock: Clock::start(),
             metrics: GateMetrics::default(),
+            reservation_lifetime: Duration::from_mins(1),
         };
         Self::new(Clients { usual, fresh }, "default", shared)
     }
@@ -195,4 +228,6 @@ pub struct Shared {
     pub policy: PolicyInForce,
     pub clock: Clock,
     pub metrics: GateMetrics,
+    /// How long after it was first seen a reservation may still become a NodeClaim.
+    pub reservation_lifetime: Duration,
 }

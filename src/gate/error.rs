@@ -40,6 +40,9 @@ pub enum GateError {
     /// The API server did not return what the decision needs, or did not store the decision.
     #[error("{0}")]
     ApiServer(String),
+    /// The pool's limit cannot be read.
+    #[error("{0}")]
+    Limit(Box<str>),
     /// The pool may have room, but its claims took too long to list.
     #[error("the NodeClaims of the pool could not be listed in time")]
     ListLate,
@@ -57,6 +60,7 @@ impl GateError {
             Self::Uid(_) => "uid",
             Self::Ledger(_) => "ledger",
             Self::ApiServer(_) => "api_server",
+            Self::Limit(_) => "limit",
             Self::ListLate => "list_late",
             Self::Ended => "ended",
         }

@@ -22,7 +22,8 @@ const INBOX: usize = 1_024;
 /// The gate. A request blocks no thread, and takes only locks that are held briefly.
 #[derive(Debug)]
 pub struct Gate {
-    /// Whether nothing is denied: what would be denied is only counted.
+    /// Whether no creation is denied: what would be denied is only counted. (A change of the pool label is denied all the
+    /// same.)
     observe: bool,
     metrics: GateMetrics,
     clock: Clock,
@@ -67,6 +68,7 @@ impl Gate {
             deadline: now + limit,
             on_error,
             dry_run: review.is_dry_run(),
+            observed: self.observe,
             reply: sender,
             is_admitted: Arc::clone(&is_admitted),
         };

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use poolgate_core::nodelimit::ledger::Ledger;
+use poolgate_core::nodelimit::ledger::{Ledger, Uid};
 use tokio::task::spawn_local;
 
 use super::context::{ApiConnection, GateContext};
@@ -16,16 +16,18 @@ use crate::cluster::ledgers::Owner;
 pub struct LedgerWrite {
     pub pool: Box<str>,
     /// The pool's uid.
-    pub uid: Box<str>,
+    pub owner: Box<str>,
     pub ledger: Ledger,
     /// The resourceVersion that it replaces; `None` if it is the pool's first one.
     pub over: Option<u64>,
     /// How many denials it records in addition.
     pub denials: u64,
-    /// How many reservations it removes although their claims were never seen.
-    pub expired: usize,
+    /// The reservations that it removes although their claims were never seen.
+    pub expired: Vec<Uid>,
     /// How many claims it admits above the limit.
     pub surged: usize,
+    /// Whether the ledger before was open, or missing.
+    pub closes: bool,
 }
 
 impl LedgerWrite {
@@ -38,7 +40,7 @@ impl LedgerWrite {
     ) -> Result<(), CallError> {
         let owner = Owner {
             name: &self.pool,
-            uid: &self.uid,
+            uid: &self.owner,
         };
         let metrics = &context.shared.metrics;
         let by = Deadline::within(limit);
@@ -47,20 +49,35 @@ impl LedgerWrite {
         match &written {
             Ok(_) => {
                 metrics.ledgers.writes.inc("stored");
-                metrics.ledgers.expired(&self.pool, self.expired);
+                metrics.ledgers.expired(&self.pool, self.expired.len());
+                context.claims.borrow_mut().ended(&self.expired);
                 metrics.ledgers.surged(&self.pool, self.surged);
                 context.recorded(&self.pool, self.denials);
-                if self.over.is_none() && self.ledger.is_closed() {
-                    tracing::warn!(
-                        pool = &*self.pool,
-                        "new ledger for a pool that already has NodeClaims: its limit is new, or the old ledger was deleted; /gate/strict denies for about 50 s, until earlier admissions are known"
-                    );
+                if self.closes {
+                    self.log_closed(context.shared.reservation_lifetime);
                 }
             }
             Err(CallError::Conflict) => metrics.ledgers.writes.inc("conflict"),
             Err(CallError::Failure { .. }) => metrics.ledgers.writes.inc("failed"),
         }
         written.map(|_| ())
+    }
+
+    fn log_closed(&self, lifetime: Duration) {
+        let (pool, seconds) = (&*self.pool, lifetime.as_secs());
+        if self.ledger.limit().is_some() {
+            tracing::warn!(
+                pool,
+                seconds,
+                "the pool has NodeClaims and no ledger: its limit is new, or the ledger was deleted; /gate/strict denies until this time has passed and all earlier admissions are known"
+            );
+        } else {
+            tracing::info!(
+                pool,
+                seconds,
+                "the pool has no limit any more, so nothing is reserved; when it has one again, /gate/strict denies until this time has passed"
+            );
+        }
     }
 
     /// Stores what no request waits for: if another replica was faster, that one has written what matters.

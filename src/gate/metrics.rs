@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 
 use crate::cluster::ledgers::LedgerMetrics;
-use crate::telemetry::{Counters, Label, Registry};
+use crate::telemetry::{Counters, Invariants, Label, Registry};
 
 /// The metrics of the gate.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +14,7 @@ pub struct GateMetrics {
     pub errors: Counters,
     pub reads: Counters,
     pub ledgers: LedgerMetrics,
+    pub invariants: Invariants,
     releases: Counter,
     stale: Counter,
 }
@@ -26,6 +27,7 @@ impl GateMetrics {
             errors: registry.counters("gate_errors", "NodeClaim creations that the gate could not decide: /gate admitted them, /gate/strict denied them", "reason"),
             reads: registry.counters("gate_reads", "Reads from the API server for decisions for which the watches did not suffice", "resource"),
             ledgers: LedgerMetrics::register(registry),
+            invariants: Invariants::register(registry),
             releases: registry.metric("gate_reservations_cancelled", "Reservations cancelled because their answer could not be sent"),
             stale: registry.metric("gate_stale_denials", "Denials at the limit by a count older than the request, because listing the NodeClaims took too long"),
         }

@@ -13,6 +13,7 @@ mod error;
 mod handle;
 mod ledger_write;
 mod metrics;
+mod pool_lists;
 mod reads;
 mod review;
 mod round;

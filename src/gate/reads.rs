@@ -8,10 +8,11 @@ use futures_util::future::{Either, select};
 use poolgate_core::nodelimit::ledger::{Needs, Observed, ReadSpan};
 use tokio::time::{sleep, timeout};
 
-use super::context::{ApiConnection, GateContext, LimitedPool};
-use super::error::CallError;
+use super::context::{ApiConnection, GateContext, PoolLimit};
+use super::error::{CallError, GateError};
 use super::waiter::Waiter;
 use crate::cluster::ledgers::StoredLedger;
+use crate::cluster::pools::Pool;
 use crate::cluster::{Deadline, pools};
 
 /// The shortest and the longest time that the API server gets for one call.
@@ -33,8 +34,8 @@ pub struct Reads<'a> {
     context: &'a GateContext,
     /// The pool's name.
     name: &'a str,
-    /// The pool. A sweep first takes it from the watch. None inside if it has no limit.
-    pub pool: Option<Observed<Option<LimitedPool>>>,
+    /// The pool's limit. A sweep first takes it from the watch.
+    pub pool: Option<Observed<PoolLimit>>,
     pub ledger: Option<(Option<StoredLedger>, ReadSpan)>,
     /// Whether a LIST of the claims was late.
     pub claims_late: bool,
@@ -77,7 +78,7 @@ impl<'a> Reads<'a> {
         let begun = context.shared.clock.now();
         let (ledger, pool, claims_late) = tokio::try_join!(
             self.hedged(needs.ledger, limit, |way, by| way.store.read(name, by)),
-            self.hedged(needs.limit, limit, |way, by| way.pools.get_opt(name).by(by)),
+            self.pool(needs.limit, limit, waiters),
             self.claims_are_late(needs.claims, waiters),
         )?;
         let span = ReadSpan {
@@ -85,17 +86,54 @@ impl<'a> Reads<'a> {
             done: context.shared.clock.now(),
         };
         self.claims_late |= claims_late;
-        if let Some(pool) = pool {
-            let kept = pool.and_then(pools::kept);
+        if let Some((pool, listed)) = pool {
             self.pool = Some(Observed {
-                value: kept.and_then(|(_, pool)| context.limited(name, &pool)),
-                read: Some(span),
+                value: self.limit_of(pool),
+                read: Some(listed.unwrap_or(span)),
             });
         }
         if let Some(ledger) = ledger {
             self.ledger = Some((ledger, span));
         }
         Ok(())
+    }
+
+    /// Reads the pool within `limit`: by name if the watch knows it, else from a LIST, whose span is returned too.
+    async fn pool(
+        &self,
+        is_wanted: bool,
+        limit: Duration,
+        waiters: &[Waiter],
+    ) -> Result<Option<(Option<Pool>, Option<ReadSpan>)>, CallError> {
+        let (context, name) = (self.context, self.name);
+        if !is_wanted || context.shared.view.pool(name).is_some() {
+            let read = self.hedged(is_wanted, limit, |way, by| way.pools.get_opt(name).by(by));
+            return Ok(read.await?.map(|pool| (pool, None)));
+        }
+        let newest = waiters.iter().map(|waiter| waiter.arrived).max();
+        let newest = newest.unwrap_or_else(|| context.shared.clock.now());
+        let ledger_read = self.ledger.as_ref().map(|(_, span)| span.done);
+        let as_of = ledger_read.map_or(newest, |read| newest.max(read));
+        let listed = timeout(limit, context.pools.as_of(as_of)).await;
+        let listed = listed.map_err(|_| CallError::Failure {
+            error: GateError::ApiServer("the NodePools could not be listed in time".into()),
+            is_final: false,
+        })??;
+        Ok(Some((listed.by_name.get(name).cloned(), Some(listed.span))))
+    }
+
+    fn limit_of(&self, pool: Option<Pool>) -> PoolLimit {
+        let unknown = |why: &str| PoolLimit {
+            unknown: Some(why.into()),
+            ..PoolLimit::default()
+        };
+        match pool {
+            None => unknown("there is no such NodePool"),
+            Some(pool) => match pools::kept(pool) {
+                Some((name, pool)) => self.context.limit_of(&name, &pool),
+                None => unknown("the NodePool's resourceVersion is no number"),
+            },
+        }
     }
 
     /// Reads what is needed within `limit`. After half of it, the same call is made a second time, on a new connection: the
@@ -137,8 +175,8 @@ impl<'a> Reads<'a> {
             return Ok(false);
         }
         let context = self.context;
-        let pool = self.pool.as_ref().and_then(|pool| pool.value.as_ref());
-        let whole = pool.is_none_or(|pool| pool.limit.depends_on_disruption());
+        let limit = self.pool.as_ref().and_then(|pool| pool.value.limit);
+        let whole = limit.is_none_or(|limit| limit.depends_on_disruption());
         let listed = async |moment| {
             let mut pause = FIRST_PAUSE;
             while let Err(error) = context.lists.as_of(self.name, moment, whole).await {
@@ -227,7 +265,7 @@ mod tests {
         let mut reads = Reads::new(&context, "general");
         assert!(ptr::eq(reads.way(), &raw const context.usual));
         reads.read(READS, &[]).await.expect("answers");
-        assert!(matches!(&reads.pool, Some(pool) if pool.value.is_none()));
+        assert!(matches!(&reads.pool, Some(pool) if pool.value.uid.is_none()));
         assert!(matches!(&reads.ledger, Some((None, _))));
         assert!(ptr::eq(reads.way(), &raw const context.fresh));
     }

@@ -189,8 +189,8 @@ pub fn sentence(pool: &str, denied: &Denial) -> String {
              keep track of; try again within a minute"
         ),
         Denial::LedgerLost => format!(
-            "NodePool {pool} may be at its node limit: poolgate has lost the record of admissions and is \
-             counting again; try again within a minute"
+            "NodePool {pool} may be at its node limit: not all admissions are on record, because its limit is new or its \
+             ledger was lost; poolgate waits until their outcome is known; try again in a minute"
         ),
     }
 }

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use poolgate_core::nodelimit::ledger::{
-    Decision, Denial, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed, RequestVerdict, Step, Uid,
-    Write, decide,
+    ClaimView, Decision, Denial, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed, RequestVerdict,
+    Step, Uid, Write, decide,
 };
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
-use super::context::{GateContext, LimitedPool};
-use super::error::{CallError, GateError};
+use super::context::{GateContext, PoolLimit};
+use super::error::{CallError, GateError, OnError};
 use super::ledger_write::LedgerWrite;
 use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, write_limit};
 use super::waiter::{DecidedRequest, Waiter};
@@ -120,17 +120,17 @@ impl<'a> Round<'a> {
     /// Reads what is needed, and decides if that is enough. Returns what the next step needs, if there is one.
     async fn step(&mut self, needs: Needs) -> Result<Option<Needs>, CallError> {
         self.read.read(needs, &self.waiters).await?;
-        let Some(Observed { value, read }) = self.read.pool.clone() else {
+        let Some(Observed { value: pool, read }) = self.read.pool.clone() else {
             return Ok(Some(LIMIT));
         };
-        let Some(pool) = value else {
-            if read.is_none() && !self.waiters.is_empty() {
-                return Ok(Some(LIMIT));
-            }
-            self.admit_all();
-            return Ok(None);
-        };
         let base = self.base();
+        // A ledger that is gone is made anew only for the pool that there is now.
+        if read.is_none() && (base.is_none() || !self.waiters.is_empty()) {
+            return Ok(Some(LIMIT));
+        }
+        if let Some(why) = &pool.unknown {
+            self.deny_where_strict(why);
+        }
         let limit = Observed {
             value: pool.limit,
             read,
@@ -148,20 +148,19 @@ impl<'a> Round<'a> {
     /// Stores what must be stored first, answers, and stores the rest. Returns what the next step needs, if there is one.
     async fn carry_out(
         &mut self,
-        pool: &LimitedPool,
+        pool: &PoolLimit,
         base: Option<LedgerToDecideOn>,
         decision: Decision,
     ) -> Result<Option<Needs>, CallError> {
         let Decision { write, answers } = decision;
-        let over = base.as_ref().map(|base| base.stored.version);
         match write {
             Write::Required(ledger) => {
-                let write = self.counted(base.as_ref(), self.write(pool, over, ledger));
+                let write = self.write(pool, base.as_ref(), ledger);
                 self.store(&write).await?;
                 self.answer(pool, &answers, true);
             }
             Write::Useful(ledger) => {
-                let write = self.counted(base.as_ref(), self.write(pool, over, ledger));
+                let write = self.write(pool, base.as_ref(), ledger);
                 self.answer(pool, &answers, false);
                 if answers.is_empty() || !self.releases.is_empty() {
                     self.store_if_unchanged(&write).await?;
@@ -171,8 +170,9 @@ impl<'a> Round<'a> {
             }
             Write::Nothing => {
                 self.answer(pool, &answers, false);
-                if let Some(ledger) = base.and_then(|base| base.released) {
-                    self.store_if_unchanged(&self.write(pool, over, ledger)).await?;
+                if let Some(ledger) = base.as_ref().and_then(|base| base.released.clone()) {
+                    let write = self.write(pool, base.as_ref(), ledger);
+                    self.store_if_unchanged(&write).await?;
                 }
                 self.releases.clear();
             }
@@ -182,28 +182,23 @@ impl<'a> Round<'a> {
         Ok((!self.releases.is_empty()).then_some(NOTHING))
     }
 
-    /// The write that replaces the ledger of version `over`.
-    fn write(&self, pool: &LimitedPool, over: Option<u64>, ledger: Ledger) -> LedgerWrite {
-        LedgerWrite {
-            pool: self.pool.into(),
-            uid: pool.uid.clone(),
-            ledger,
-            over,
-            denials: 0,
-            expired: 0,
-            surged: 0,
-        }
-    }
-
-    /// The write with what it adds to the ledger before, and removes from it.
-    fn counted(&self, base: Option<&LedgerToDecideOn>, write: LedgerWrite) -> LedgerWrite {
+    /// The write of the ledger that follows this one, with what it adds to that, and removes from it.
+    fn write(&self, pool: &PoolLimit, base: Option<&LedgerToDecideOn>, ledger: Ledger) -> LedgerWrite {
         let total = |ledger: &Ledger| ledger.denied().map_or(0, |denied| denied.total);
         let before = base.map(LedgerToDecideOn::ledger);
+        // By a watch, it may be a pool of that name that is gone: then garbage collection would delete the ledger.
+        let is_read = self.read.pool.as_ref().is_some_and(|pool| pool.read.is_some());
+        let owner = base.map(|base| &base.stored.owner);
+        let read = pool.uid.as_ref().filter(|_| is_read || owner.is_none());
         LedgerWrite {
-            denials: total(&write.ledger).saturating_sub(before.map_or(0, total)),
-            expired: before.map_or(0, |before| self.expired(before, &write.ledger)),
-            surged: before.map_or(0, |before| surged(before, &write.ledger)),
-            ..write
+            pool: self.pool.into(),
+            owner: read.or(owner).cloned().unwrap_or_default(),
+            over: base.map(|base| base.stored.version),
+            denials: total(&ledger).saturating_sub(before.map_or(0, total)),
+            expired: before.map_or_else(Vec::new, |before| self.expired(before, &ledger)),
+            surged: before.map_or(0, |before| surged(before, &ledger)),
+            closes: ledger.is_closed() && before.is_none_or(|before| !before.is_closed()),
+            ledger,
         }
     }
 
@@ -236,29 +231,36 @@ impl<'a> Round<'a> {
         self.store(write).await
     }
 
-    /// How many reservations of a ledger are missing in the next one although their claims were never seen.
-    fn expired(&self, before: &Ledger, after: &Ledger) -> usize {
+    /// The reservations of a ledger that are missing in the next one although their claims were never seen.
+    fn expired(&self, before: &Ledger, after: &Ledger) -> Vec<Uid> {
         let mut claims = self.context.claims.borrow_mut();
         let Some((view, _)) = claims.current(self.pool) else {
-            return 0;
+            return Vec::new();
         };
         let gone = before.reservations().filter(|uid| !after.has_reservation(uid));
         let unseen = gone.filter(|uid| view.get(uid).is_none() && !view.has_departed(uid));
-        unseen.count()
+        unseen.cloned().collect()
     }
 
-    fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_recorded: bool) {
+    fn answer(&mut self, pool: &PoolLimit, answers: &[RequestVerdict], is_recorded: bool) {
         let mut denied = 0;
+        let metrics = &self.context.shared.metrics;
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
+            if *answer == RequestVerdict::Reserved && !is_recorded {
+                let claim = waiter.uid.as_str();
+                metrics
+                    .invariants
+                    .violated("allowed_without_reservation", self.pool, claim);
+            }
             if matches!(answer, RequestVerdict::Deny(_)) && !waiter.dry_run {
                 denied += 1;
             }
             if matches!(answer, RequestVerdict::Deny(Denial::Full(full)) if full.stale) {
-                self.context.shared.metrics.stale();
+                metrics.stale();
             }
             let verdict = DecidedRequest {
                 answer: *answer,
-                mode: Some(pool.limit.mode),
+                mode: pool.limit.map(|limit| limit.mode),
             };
             self.releases.extend(waiter.answer(Ok(verdict)));
         }
@@ -267,14 +269,14 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// There is no limit.
-    fn admit_all(&mut self) {
-        for waiter in take(&mut self.waiters) {
-            let verdict = DecidedRequest {
-                answer: RequestVerdict::Allow,
-                mode: None,
-            };
-            waiter.answer(Ok(verdict));
+    /// The limit is not known, and why: `/gate/strict` denies, `/gate` decides by what is known.
+    fn deny_where_strict(&mut self, why: &str) {
+        let (denied, waiting): (Vec<Waiter>, Vec<Waiter>) = take(&mut self.waiters)
+            .into_iter()
+            .partition(|waiter| waiter.on_error == OnError::Deny && !waiter.observed);
+        self.waiters = waiting;
+        for waiter in denied {
+            waiter.answer(Err(GateError::Limit(why.into())));
         }
     }
 
@@ -299,7 +301,7 @@ impl<'a> Round<'a> {
     /// What must be read before anything else.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
         let pool = self.context.shared.view.pool(self.pool);
-        self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(self.pool, &pool)));
+        self.read.pool = pool.map(|pool| Observed::kept(self.context.limit_of(self.pool, &pool)));
         if !is_sweep {
             return self.needs_by_what_is_known();
         }
@@ -315,17 +317,14 @@ impl<'a> Round<'a> {
     /// have an old one, or none.
     fn needs_by_what_is_known(&self) -> Needs {
         let known = match &self.read.pool {
-            Some(Observed {
-                value: Some(pool),
-                read,
-            }) => {
+            Some(Observed { value, read }) => {
                 let limit = Observed {
-                    value: pool.limit,
+                    value: value.limit,
                     read: *read,
                 };
                 self.decide(limit, self.base().as_ref())
             }
-            _ => Step::Read(LIMIT),
+            None => Step::Read(LIMIT),
         };
         match known {
             Step::Read(needs) => Needs { limit: true, ..needs },
@@ -344,27 +343,34 @@ impl<'a> Round<'a> {
         })
     }
 
-    fn decide(&self, limit: Observed<LimitInForce>, base: Option<&LedgerToDecideOn>) -> Step {
+    fn decide(&self, limit: Observed<Option<LimitInForce>>, base: Option<&LedgerToDecideOn>) -> Step {
         let context = self.context;
         let mut claims = context.claims.borrow_mut();
         let oldest = context.shared.clock.now().minus(OLDEST_VIEW);
         let claims_late = self.read.claims_late && claims.is_known_since(self.pool, oldest);
-        let is_suspect = claims.is_suspect(self.pool);
+        // Without a limit nothing is counted.
+        let is_counted = limit.value.is_some();
+        let is_suspect = is_counted && claims.is_suspect(self.pool);
         if is_suspect && (!claims_late || self.waiters.is_empty()) {
             return Step::Read(CLAIMS);
         }
-        let Some((view, listed)) = claims.current(self.pool) else {
-            return Step::Read(CLAIMS);
+        let uncounted = ClaimView::default();
+        let (view, listed) = match claims.current(self.pool) {
+            Some(known) if is_counted => known,
+            None if is_counted => return Step::Read(CLAIMS),
+            _ => (&uncounted, None),
         };
         // What was listed without disruptions is no evidence of them.
-        let listed = listed.filter(|listed| listed.whole || !limit.value.depends_on_disruption());
+        let depends = limit.value.is_some_and(|limit| limit.depends_on_disruption());
+        let listed = listed.filter(|listed| listed.whole || !depends);
         let ledgers = context.ledgers.borrow();
-        let none = FirstSeen::default();
+        let none = FirstSeen::new(context.shared.reservation_lifetime);
         let facts = Facts {
             ledger: Observed {
                 value: base.map(LedgerToDecideOn::ledger),
                 read: self.read.ledger.as_ref().map(|(_, span)| *span),
             },
+            version: base.map_or(0, |base| base.stored.version),
             claims: Observed {
                 value: view,
                 read: listed.map(|listed| listed.span),

@@ -30,7 +30,15 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     let (view, policy) = (Arc::clone(&server.view), server.policy.clone());
     let board = server.process.board.clone();
     let metrics = GateMetrics::register(&mut server.process.registry);
-    let (gate, runner) = GateRunner::open(args.observe, Arc::clone(&view), policy.clone(), &board, metrics);
+    let lifetime = args.reservation_lifetime;
+    let (gate, runner) = GateRunner::open(
+        args.observe,
+        lifetime,
+        Arc::clone(&view),
+        policy.clone(),
+        &board,
+        metrics,
+    );
 
     let metrics = ClusterMetrics::register(&mut server.process.registry);
     let registration = server.registration(Serves::Gate);

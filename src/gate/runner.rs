@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::{Client, Config};
 use tokio::sync::mpsc;
@@ -35,6 +36,7 @@ impl GateRunner {
     /// The gate, and the part that works for it.
     pub fn open(
         observe: bool,
+        reservation_lifetime: Duration,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
         board: &StatusBoard,
@@ -49,6 +51,7 @@ impl GateRunner {
                 policy,
                 clock,
                 metrics,
+                reservation_lifetime,
             },
             claims: ClaimWatch::new(MEANWHILE, board),
             ledgers_line: board.line("node limit ledgers"),

@@ -49,6 +49,8 @@ pub struct Waiter {
     /// What happens to it if it cannot be decided.
     pub on_error: OnError,
     pub dry_run: bool,
+    /// Whether it is admitted whatever the decision.
+    pub observed: bool,
     pub reply: oneshot::Sender<Reply>,
     pub is_admitted: Arc<AtomicBool>,
 }
@@ -62,6 +64,7 @@ impl Waiter {
             arrived: self.arrived,
             strict: self.on_error == OnError::Deny,
             dry_run: self.dry_run,
+            observed: self.observed,
         }
     }
 
@@ -131,6 +134,7 @@ mod tests {
             deadline: Instant::now(),
             on_error: OnError::Allow,
             dry_run: false,
+            observed: false,
             reply: sender,
             is_admitted: Arc::clone(&is_admitted),
         };

@@ -60,7 +60,7 @@ async fn start_cluster(server: &mut WebhookServer<'_>) -> anyhow::Result<Cancell
     let cluster = cluster.with(registration.map(|registration| registration.shown_on(&board)));
     let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool", &board);
     let definition_read = cluster.definition_read();
-    let views = ClaimViews::new(Arc::clone(&server.view));
+    let views = ClaimViews::new(Arc::clone(&server.view), crate::telemetry::Invariants::default());
     let watch = cluster
         .watch(|client, _, metrics| claims.run(client, Rc::new(RefCell::new(views)), metrics.watches))?;
     server.process.tasks.spawn("cluster watch", watch);

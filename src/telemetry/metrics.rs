@@ -1,6 +1,8 @@
 //! The metrics of the process as OpenMetrics text. Each module registers its own; this one only collects them.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, text};
 use prometheus_client::metrics::MetricType;
@@ -28,6 +30,42 @@ impl Counters {
     /// Counts one more with this value.
     pub fn inc(&self, value: &'static str) {
         self.family.get_or_create(&[(self.label, value)]).inc();
+    }
+}
+
+/// What must never happen, and was seen all the same: a defect, or a fault that the design does not cover.
+#[derive(Debug, Clone, Default)]
+pub struct Invariants {
+    violations: Counters,
+    /// Those that are logged.
+    logged: Arc<Mutex<BTreeSet<&'static str>>>,
+}
+
+impl Invariants {
+    /// Registers the metric.
+    pub fn register(registry: &mut Registry) -> Self {
+        Self {
+            violations: registry.counters(
+                "invariant_violations",
+                "Seen although it must never happen, by what it is: report it",
+                "invariant",
+            ),
+            logged: Arc::default(),
+        }
+    }
+
+    /// Counts one, and logs the first of its kind.
+    pub fn violated(&self, invariant: &'static str, pool: &str, object: &str) {
+        self.violations.inc(invariant);
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.insert(invariant) {
+            tracing::error!(
+                invariant,
+                pool,
+                object,
+                "this must never happen: report it; more of them are only counted"
+            );
+        }
     }
 }
 

@@ -9,5 +9,5 @@ mod panics;
 pub use log_limit::LogLimit;
 pub use log_writer::finish as finish_log;
 pub use logging::LogArgs;
-pub use metrics::{CONTENT_TYPE, Counters, Label, Registry};
+pub use metrics::{CONTENT_TYPE, Counters, Invariants, Label, Registry};
 pub use panics::{caught, count_panics};

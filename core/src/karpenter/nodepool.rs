@@ -76,6 +76,21 @@ impl<'a> NodePool<'a> {
         Self::limit_value(self.limits.present()?.get("nodes")?)
     }
 
+    /// Where a node limit stands that cannot be read. A readable one in the annotation wins over `spec.limits`.
+    pub fn unreadable_node_limit(&self) -> Option<&'static str> {
+        if self
+            .annotation(NODE_LIMIT_ANNOTATION)
+            .is_some_and(|value| !value.is_null())
+        {
+            return self
+                .annotated_node_limit()
+                .is_none()
+                .then_some("its annotation poolgate.dev/node-limit");
+        }
+        let nodes = self.limits.present()?.get("nodes")?;
+        (!nodes.is_null() && Self::limit_value(nodes).is_none()).then_some("its spec.limits.nodes")
+    }
+
     /// The value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&'a Json<'a>> {
         self.annotations.present()?.get(key)

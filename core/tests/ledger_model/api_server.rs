@@ -1,5 +1,7 @@
 //! What the API server, its clients and time do.
 
+use poolgate_core::nodelimit::ledger::Ledger;
+
 use crate::real::Real;
 use crate::scenario::{FIRST_TICK, Guard};
 use crate::steps::{Action, Steps};
@@ -12,20 +14,42 @@ pub(crate) fn steps(world: &World, real: &Real<'_>, steps: &mut Steps) {
     for claim in 0..real.scenario.creates {
         step_claim(world, claim, real, steps);
     }
-    if world.pool == 1 && real.scenario.limit_changes() {
+    if usize::from(world.pool) < real.scenario.limits.len() {
         let mut next = *world;
-        next.pool = 2;
+        next.pool += 1;
+        next.newer = 0;
         steps.take(Action::ChangeLimit, next, world, real);
     }
-    if world.left.corruptions > 0 && world.ledger.is_some() {
+    if world.left.corruptions > 0
+        && let Some(book) = world.ledger
+    {
         let mut next = *world;
         next.left.corruptions -= 1;
-        next.store(Book::closed(), false);
+        next.store(book.lost(), false);
         steps.take(Action::Corrupt, next, world, real);
+    }
+    if world.left.deletions > 0 && world.ledger.is_some() {
+        let mut next = *world;
+        next.left.deletions -= 1;
+        next.delete_ledger();
+        steps.take(Action::Delete, next, world, real);
+    }
+    if world.left.reconciles > 0 {
+        let mut next = *world;
+        next.left.reconciles -= 1;
+        // It changes only what the gate does not read.
+        next.store(world.ledger.unwrap_or_else(|| missing(world, real)), false);
+        steps.take(Action::Reconcile, next, world, real);
     }
     if world.tick < FIRST_TICK + real.scenario.ticks {
         steps.take(Action::Tick, ticked(world, real), world, real);
     }
+}
+
+/// What the reconciler stores if there is no ledger.
+fn missing(world: &World, real: &Real<'_>) -> Book {
+    let has_claims = world.counted(false) != 0 && !real.lacks(Guard::MissingIsClosed);
+    real.book(&Ledger::in_place_of_missing(has_claims), Book::default())
 }
 
 fn step_claim(world: &World, claim: usize, real: &Real<'_>, steps: &mut Steps) {
@@ -37,7 +61,8 @@ fn step_claim(world: &World, claim: usize, real: &Real<'_>, steps: &mut Steps) {
                 started: world.tick,
                 allowed: false,
             };
-            next.newer |= u8::from(world.pool > 1) << claim;
+            next.newer |= 1 << claim;
+            next.existed[claim] = world.counted(false);
             calls(&next, world, claim, real, steps, |replica| Action::Start {
                 claim,
                 replica,
@@ -61,6 +86,7 @@ fn step_claim(world: &World, claim: usize, real: &Real<'_>, steps: &mut Steps) {
                 steps.take(Action::Commit { claim }, next, world, real);
             }
         }
+        Create::Live { .. } if real.scenario.pinned && claim < real.scenario.older => {}
         Create::Live { created } => {
             let mut next = *world;
             next.revision += 1;

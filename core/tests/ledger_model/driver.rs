@@ -5,17 +5,15 @@ use poolgate_core::nodelimit::ledger::Needs;
 
 use crate::outcome::{self, keep};
 use crate::real::{Lists, Question, Real, Reply, Stored};
-use crate::scenario::{Guard, NO_LIMIT};
+use crate::scenario::Guard;
 use crate::steps::{Action, Steps};
-use crate::world::{Book, CREATES, Call, Copied, Replica, World};
+use crate::world::{Book, CREATES, Call, Copied, Replica, SIGHTS, Sighted, UNSEEN, World};
 
 pub(crate) fn steps(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
     background(world, replica, real, steps);
     let this = &world.replicas[replica];
     if this.waiting() != 0 {
-        if real.scenario.limit(this.pool) == NO_LIMIT {
-            without_limit(world, replica, real, steps);
-        } else if this.copy.is_none() {
+        if this.copy.is_none() {
             let mut next = *world;
             read_ledger(&mut next, replica, real);
             steps.take(Action::ReadLedger { replica }, next, world, real);
@@ -36,22 +34,6 @@ pub(crate) fn steps(world: &World, replica: usize, real: &mut Real<'_>, steps: &
             }
         }
     }
-}
-
-/// The replica knows the pool as one without a limit; meanwhile it may have one.
-fn without_limit(world: &World, replica: usize, real: &Real<'_>, steps: &mut Steps) {
-    let mut next = *world;
-    if !world.replicas[replica].pool_fresh && !real.lacks(Guard::AdmissionOnFreshLimit) {
-        read_pool(&mut next, replica);
-        steps.take(Action::ReadPool { replica }, next, world, real);
-        return;
-    }
-    for call in &mut next.replicas[replica].calls {
-        if let Call::Waiting(_) = call {
-            *call = Call::Ready { reserved: false };
-        }
-    }
-    steps.take(Action::Decide { replica }, next, world, real);
 }
 
 /// What happens to a replica from outside, and its sweeps.
@@ -110,11 +92,8 @@ fn tidy_up(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps
     if world.replicas[replica].waiting() != 0
         || world
             .ledger
-            .is_none_or(|book| book.reservations() == 0 && book.surged == 0 && !book.closed)
+            .is_none_or(|book| book.reservations() == 0 && book.surged == 0 && book.closed == 0)
     {
-        return;
-    }
-    if real.scenario.limit(world.replicas[replica].pool) == NO_LIMIT {
         return;
     }
     let mut next = *world;
@@ -133,7 +112,7 @@ fn tidy_up(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps
     } = real.decide(question(&next, replica))
     {
         next.store(book, real.lacks(Guard::CompareAndSwap));
-        keep(&mut next, replica, book, real);
+        keep(&mut next, replica, real);
     }
     if next != *world {
         steps.take(Action::TidyUp { replica }, next, world, real);
@@ -163,6 +142,7 @@ fn question(world: &World, replica: usize) -> Question {
         pool_fresh: this.pool_fresh,
         pool_after_copy: this.pool_after_copy,
         first_seen: this.first_seen,
+        sighted: this.sighted,
         waiting: this.calls.map(|call| match call {
             Call::Waiting(waiting) => Some((waiting.ledger, waiting.claims)),
             _ => None,
@@ -214,13 +194,18 @@ fn read_ledger(world: &mut World, replica: usize, real: &mut Real<'_>) {
     this.listed_after_copy = false;
     this.pool_after_copy = false;
     this.waiting_mut().for_each(|waiting| waiting.ledger = true);
-    sight(this, book.unwrap_or_default(), tick, real);
+    if let Some(book) = book {
+        sight(this, book, tick, real);
+    } else {
+        this.first_seen = [UNSEEN; SIGHTS];
+        this.sighted = Sighted::default();
+    }
 }
 
 /// Records the reservations of a ledger that was read.
 pub(crate) fn sight(this: &mut Replica, book: Book, tick: u8, real: &mut Real<'_>) {
     let before = this.first_seen;
-    this.first_seen = real.observe(before, book, tick);
+    (this.first_seen, this.sighted) = real.observe(before, this.sighted, book, tick);
     if real.lacks(Guard::UnknownReservationIsYoung) {
         for ((first, before), calls) in this.first_seen.iter_mut().zip(before).zip(book.calls) {
             if *first != before && calls > 0 {

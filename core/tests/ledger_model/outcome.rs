@@ -28,7 +28,7 @@ pub(crate) fn steps(
             let wrong = answer(&mut next, replica, answers, book.reservations(), real);
             if current {
                 next.store(book, unchecked);
-                keep(&mut next, replica, book, real);
+                keep(&mut next, replica, real);
             } else {
                 next.replicas[replica].drop_copy();
             }
@@ -37,7 +37,11 @@ pub(crate) fn steps(
         Stored::Required(book) if real.lacks(Guard::StoredBeforeAnswered) => {
             let wrong = answer(&mut next, replica, answers, book.reservations(), real);
             next.replicas[replica].drop_copy();
-            next.replicas[replica].late = Some(Late { book, current });
+            next.replicas[replica].late = Some(Late {
+                book,
+                current,
+                creates: creates(world, replica),
+            });
             steps.take_answered(action, next, wrong, world, real);
         }
         Stored::Required(_) if !current => {
@@ -47,13 +51,20 @@ pub(crate) fn steps(
         Stored::Required(book) => {
             let wrong = answer(&mut next, replica, answers, book.reservations(), real);
             next.store(book, unchecked);
-            keep(&mut next, replica, book, real);
+            keep(&mut next, replica, real);
             steps.take_answered(Action::Store { replica }, next, wrong, world, real);
             if world.left.losses > 0 {
                 without_answer(world, replica, book, answers, real, steps);
             }
         }
     }
+}
+
+/// Whether the replica has found no ledger.
+fn creates(world: &World, replica: usize) -> bool {
+    world.replicas[replica]
+        .copy
+        .is_some_and(|copy| copy.book.is_none())
 }
 
 /// The write of a ledger that returns no answer: carried out, not carried out, or later.
@@ -74,7 +85,11 @@ fn without_answer(
     steps.take(Action::StoreUnanswered { replica }, stored, world, real);
 
     let mut later = lost;
-    later.replicas[replica].late = Some(Late { book, current: true });
+    later.replicas[replica].late = Some(Late {
+        book,
+        current: true,
+        creates: creates(world, replica),
+    });
     steps.take(Action::StoreLater { replica }, later, world, real);
 
     let mut wrong = None;
@@ -85,16 +100,18 @@ fn without_answer(
 }
 
 /// Keeps what was stored as the replica's own copy.
-pub(crate) fn keep(world: &mut World, replica: usize, book: Book, real: &mut Real<'_>) {
-    let tick = world.tick;
+pub(crate) fn keep(world: &mut World, replica: usize, real: &mut Real<'_>) {
+    let (tick, book) = (world.tick, world.ledger);
     let this = &mut world.replicas[replica];
     this.drop_copy();
     this.copy = Some(Copied {
-        book: Some(book),
+        book,
         current: true,
         read: false,
     });
-    sight(this, book, tick, real);
+    if let Some(book) = book {
+        sight(this, book, tick, real);
+    }
 }
 
 /// Answers all waiting calls: denials at once, the others are ready to be sent. Returns a violation if a denied

@@ -4,16 +4,15 @@
 use std::collections::HashSet;
 
 use poolgate_core::nodelimit::ledger::{
-    Claim, ClaimView, Facts, Ledger, Moment, Observed, RESERVATION_LIFETIME, Request, RequestVerdict, Step,
-    Write, decide,
+    Claim, ClaimView, Facts, Ledger, Moment, Observed, Request, RequestVerdict, Step, Write, decide,
 };
 
 use crate::fingerprint::Fast;
-use crate::real::{Real, uid};
+use crate::real::{Real, object, uid};
 use crate::scenario::{Guard, NO_LIMIT};
 use crate::steps::Violation;
-use crate::times::moment;
-use crate::world::{Book, CREATES, SIGHTS, Shown, UNSEEN, World};
+use crate::times::{LIFETIME, moment};
+use crate::world::{Book, CREATES, SIGHTS, Shown, Sighted, UNSEEN, World};
 
 /// The inputs of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,6 +22,7 @@ struct Rest {
     revision: u8,
     pool: u8,
     first_seen: [u8; SIGHTS],
+    sighted: Sighted,
 }
 
 /// Worlds that were found correct.
@@ -33,14 +33,16 @@ impl Probe {
     /// Requests every free place and one more, from a replica of this world and from one that has just started.
     pub(crate) fn look(&mut self, world: &World, real: &Real<'_>) -> Option<Violation> {
         let known = world.replicas.iter().take(real.scenario.replicas);
-        let first_seen = known.map(|replica| replica.first_seen);
-        for first_seen in std::iter::once([UNSEEN; SIGHTS]).chain(first_seen) {
+        let sights = known.map(|replica| (replica.first_seen, replica.sighted));
+        let new = ([UNSEEN; SIGHTS], Sighted::default());
+        for (first_seen, sighted) in std::iter::once(new).chain(sights) {
             let rest = Rest {
                 ledger: world.ledger,
                 shown: world.shown(world.revision),
                 revision: world.revision,
                 pool: world.pool,
                 first_seen,
+                sighted,
             };
             if self.0.insert(rest)
                 && let Some(violation) = ask(&rest, real)
@@ -57,14 +59,24 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
         return None;
     }
     let looked = moment(UNSEEN - 1);
-    let later = looked.plus(RESERVATION_LIFETIME);
-    let mut first_seen = real.first_seen(rest.first_seen);
-    let ledger = rest.ledger.map(|book| real.ledger(book));
-    if let Some(ledger) = &ledger {
-        first_seen.observe(ledger, looked);
-    }
+    let later = looked.plus(LIFETIME);
+    let mut first_seen = real.first_seen(rest.first_seen, rest.sighted);
+    // A sweep, or the first denial, has stored what a decision by the limit makes of it.
+    let missing = || {
+        real.book(
+            &Ledger::in_place_of_missing(rest.shown.iter().any(Option::is_some)),
+            Book::default(),
+        )
+    };
+    let book = rest.ledger.unwrap_or_else(missing);
+    let book = Book {
+        pool: rest.pool,
+        ..book
+    };
+    let ledger = real.ledger(book);
+    first_seen.observe(&object(book.object), &ledger, looked);
     if real.lacks(Guard::ReservationsEnd) {
-        first_seen = real.first_seen([UNSEEN; SIGHTS]);
+        first_seen = real.first_seen([UNSEEN; SIGHTS], Sighted::default());
     }
     let claims = (0..CREATES).filter_map(|claim| Some((claim, rest.shown[claim]?)));
     let view = ClaimView::listed(
@@ -82,14 +94,14 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
     let limit = real.limit(rest.pool);
     let [nodes, surge] = [limit.nodes, limit.surge].map(|number| usize::try_from(number).unwrap());
     let counted = view.counts().counted(limit.mode);
-    // The first ledger of a pool that has claims is closed, and has no surge.
-    let surge = rest.ledger.map_or(0, |_| surge.min(view.disrupted()));
+    let surge = surge.min(view.disrupted());
     let free = (nodes + surge).saturating_sub(counted);
     let facts = Facts {
-        ledger: Observed::read(ledger.as_ref(), later, later),
+        ledger: Observed::read(Some(&ledger), later, later),
+        version: 1,
         claims: Observed::read(&view, later, later),
         claims_late: false,
-        limit: Observed::read(limit, later, later),
+        limit: Observed::read(Some(limit), later, later),
         first_seen: &first_seen,
         clock: 0,
         untold: 0,
@@ -128,6 +140,7 @@ fn places(facts: &Facts<'_>, asked: usize, arrived: Moment, strict: bool) -> usi
             name: "probe",
             arrived,
             strict,
+            observed: false,
             dry_run: false,
         })
         .collect();

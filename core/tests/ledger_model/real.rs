@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use poolgate_core::nodelimit::MAX_SURGE;
 use poolgate_core::nodelimit::ledger::{
     Claim, ClaimView, Decision, Denial, Facts, FirstSeen, Full, Ledger, LimitInForce, Needs, Observed,
-    RESERVATION_LIFETIME, Request, RequestVerdict, Step, Uid, Write, decide,
+    Request, RequestVerdict, Step, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 
 use crate::fingerprint::Fast;
-use crate::scenario::{Guard, Scenario};
-use crate::times::{Times, moment};
-use crate::world::{Book, CLOSED, CREATES, Copied, SIGHTS, Shown, UNSEEN, mask};
+use crate::scenario::{Guard, NO_LIMIT, Scenario};
+use crate::times::{LIFETIME, Times, moment};
+use crate::world::{Book, CLOSED, CREATES, Copied, SIGHTS, Shown, Sighted, UNSEEN, mask};
 
 /// All inputs of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,6 +33,7 @@ pub(crate) struct Question {
     pub(crate) pool_fresh: bool,
     pub(crate) pool_after_copy: bool,
     pub(crate) first_seen: [u8; SIGHTS],
+    pub(crate) sighted: Sighted,
     pub(crate) lists: Lists,
     /// For each waiting call: whether ledger and claims were read since it arrived.
     pub(crate) waiting: [Option<(bool, bool)>; CREATES],
@@ -69,13 +70,16 @@ pub(crate) enum Stored {
     Required(Book),
 }
 
+/// When everything was first seen, and in which ledger.
+type Sights = ([u8; SIGHTS], Sighted);
+
 pub(crate) struct Real<'s> {
     pub(crate) scenario: &'s Scenario,
     /// The guard that is disabled.
     pub(crate) without: Option<Guard>,
     uids: [Uid; CREATES],
     replies: HashMap<Question, Reply, Fast>,
-    observed: HashMap<([u8; SIGHTS], u8, u8), [u8; SIGHTS], Fast>,
+    observed: HashMap<(Sights, Book, u8), Sights, Fast>,
 }
 
 impl<'s> Real<'s> {
@@ -110,25 +114,42 @@ impl<'s> Real<'s> {
     }
 
     /// When everything was first seen, after this ledger was read.
-    pub(crate) fn observe(&mut self, first_seen: [u8; SIGHTS], book: Book, tick: u8) -> [u8; SIGHTS] {
-        let key = (
-            first_seen,
-            book.reservations() | (u8::from(book.closed) << CLOSED),
-            tick,
-        );
+    pub(crate) fn observe(
+        &mut self,
+        first_seen: [u8; SIGHTS],
+        mut sighted: Sighted,
+        book: Book,
+        tick: u8,
+    ) -> Sights {
+        // Nothing else of it is looked at.
+        let mut book = Book {
+            calls: book.calls.map(|calls| calls.min(1)),
+            seen: 0,
+            surged: 0,
+            ..book
+        };
+        if self.lacks(Guard::LossesAreToldApart) {
+            sighted = sighted_in(book);
+        }
+        if self.lacks(Guard::ClosedAgesWithLimit) {
+            book.pool = 1;
+        }
+        let key = ((first_seen, sighted), book, tick);
         if let Some(after) = self.observed.get(&key) {
             return *after;
         }
-        let mut real = self.first_seen(first_seen);
-        real.observe(&self.ledger(book), moment(tick));
+        let mut real = self.first_seen(first_seen, sighted);
+        let ledger = self.ledger(book);
+        real.observe(&object(book.object), &ledger, moment(tick));
         let after = std::array::from_fn(|sight| {
             let over = match self.uids.get(sight) {
                 Some(uid) => real.over_at(uid),
-                None => real.opens_at(),
+                None => real.opens_at(&ledger),
             };
-            let first = |tick: &u8| over == Some(moment(*tick).plus(RESERVATION_LIFETIME));
+            let first = |tick: &u8| over == Some(moment(*tick).plus(LIFETIME));
             (0..=tick).find(first).unwrap_or(UNSEEN)
         });
+        let after = (after, sighted_in(book));
         self.observed.insert(key, after);
         after
     }
@@ -137,26 +158,27 @@ impl<'s> Real<'s> {
     pub(crate) fn release(&self, book: Book, claim: usize) -> Book {
         self.ledger(book)
             .release([&self.uids[claim]])
-            .map_or(book, |ledger| self.book(&ledger))
+            .map_or(book, |ledger| self.book(&ledger, book))
     }
 
     fn ask(&self, question: &Question, sent: &Question) -> Reply {
         let ledger = sent.copy.book.map(|book| self.ledger(book));
         let view = self.view(sent);
-        let first_seen = self.first_seen(sent.first_seen);
+        let first_seen = self.first_seen(sent.first_seen, sent.sighted);
         let times = Times::of(sent);
         let facts = Facts {
             ledger: Observed {
                 value: ledger.as_ref(),
                 read: times.ledger,
             },
+            version: sent.copy.book.map_or(0, |book| u64::from(book.mark) + 1),
             claims: Observed {
                 value: &view,
                 read: times.claims,
             },
             claims_late: sent.lists == Lists::Late,
             limit: Observed {
-                value: self.limit(sent.pool),
+                value: self.limit_of(sent.pool),
                 read: times.limit,
             },
             first_seen: &first_seen,
@@ -173,6 +195,7 @@ impl<'s> Real<'s> {
                 name: "claim",
                 arrived: times.arrived(ledger, claims),
                 strict: self.scenario.strict && !self.lacks(Guard::ClosedLedgerDenies),
+                observed: false,
                 dry_run: self.scenario.is_dry(claim) && !self.lacks(Guard::DryRunReservesNothing),
             })
             .collect();
@@ -190,7 +213,7 @@ impl<'s> Real<'s> {
         };
         let surged_before = question.copy.book.map_or(0, |book| book.surged);
         let surged = match &decision.write {
-            Write::Required(ledger) => self.book(ledger).surged & !surged_before,
+            Write::Required(ledger) => self.book(ledger, Book::default()).surged & !surged_before,
             Write::Nothing | Write::Useful(_) => 0,
         };
         Reply::Decided {
@@ -208,6 +231,11 @@ impl<'s> Real<'s> {
             write: match &decision.write {
                 Write::Nothing => Stored::Nothing,
                 Write::Useful(ledger) => Stored::Useful(self.taken_over(question, ledger)),
+                Write::Required(_)
+                    if self.lacks(Guard::ClosedWithoutLimit) && self.limit_of(question.pool).is_none() =>
+                {
+                    Stored::Nothing
+                }
                 Write::Required(ledger) => Stored::Required(self.taken_over(question, ledger)),
             },
         }
@@ -249,7 +277,7 @@ impl<'s> Real<'s> {
             }
             Some(Guard::NoSurgeWhileClosed) => {
                 if let Some(book) = &mut sent.copy.book {
-                    book.closed = false;
+                    book.closed = 0;
                 }
             }
             Some(Guard::SurgeOnlyForDisrupted) => {
@@ -259,6 +287,13 @@ impl<'s> Real<'s> {
                         ..shown?
                     })
                 });
+            }
+            Some(Guard::AdmissionOnFreshLimit) if self.limit_of(sent.pool).is_none() => {
+                (sent.pool_fresh, sent.pool_after_copy) = (true, true);
+            }
+            Some(Guard::ClosedByFreshLedger) if self.limit_of(sent.pool).is_none() => {
+                sent.copy.read = true;
+                sent.waiting = sent.waiting.map(|call| call.map(|(_, claims)| (true, claims)));
             }
             Some(Guard::NewestLimit) => {
                 if let Some(book) = &mut sent.copy.book {
@@ -272,10 +307,10 @@ impl<'s> Real<'s> {
 
     /// The resulting ledger, without what the disabled guard would have added.
     fn taken_over(&self, question: &Question, ledger: &Ledger) -> Book {
-        let mut book = self.book(ledger);
+        let mut book = self.book(ledger, question.copy.book.unwrap_or_default());
         match self.without {
             Some(Guard::SeenIsRaised) => book.seen = question.copy.book.map_or(0, |book| book.seen),
-            Some(Guard::OpenedAboveOlderViews) if question.copy.book.is_some_and(|book| book.closed) => {
+            Some(Guard::OpenedAboveOlderViews) if question.copy.book.is_some_and(|book| book.closed > 0) => {
                 book.seen = 0;
             }
             Some(Guard::SurgedIsRecorded) => book.surged = question.copy.book.map_or(0, |book| book.surged),
@@ -326,16 +361,23 @@ impl<'s> Real<'s> {
         view
     }
 
-    pub(crate) fn first_seen(&self, ticks: [u8; SIGHTS]) -> FirstSeen {
-        let mut first_seen = FirstSeen::default();
+    /// The limit that a version of the NodePool sets, if it sets one.
+    pub(crate) fn limit_of(&self, pool: u8) -> Option<LimitInForce> {
+        (self.scenario.limit(pool) != NO_LIMIT).then(|| self.limit(pool))
+    }
+
+    pub(crate) fn first_seen(&self, ticks: [u8; SIGHTS], sighted: Sighted) -> FirstSeen {
+        let mut first_seen = FirstSeen::new(LIFETIME);
         for tick in 0..UNSEEN {
             let known = Book {
                 calls: std::array::from_fn(|claim| u8::from(ticks[claim] <= tick)),
-                closed: ticks[CLOSED] <= tick,
+                closed: if ticks[CLOSED] <= tick { sighted.closed } else { 0 },
+                // What is seen as closed has a limit.
+                pool: 1,
                 ..Book::default()
             };
             if ticks.contains(&tick) {
-                first_seen.observe(&self.ledger(known), moment(tick));
+                first_seen.observe(&object(sighted.object), &self.ledger(known), moment(tick));
             }
         }
         first_seen
@@ -350,8 +392,9 @@ impl<'s> Real<'s> {
                 text["reservations"][self.uids[claim].as_str()] = json!(book.calls[claim]);
             }
         }
-        if book.closed {
+        if book.closed > 0 {
             text["closed"] = json!(true);
+            text["closedOver"] = json!(book.closed - 1);
         }
         if book.pool > 0 {
             let limit = self.limit(book.pool);
@@ -367,17 +410,34 @@ impl<'s> Real<'s> {
         Ledger::parse(&text.to_string()).unwrap()
     }
 
-    fn book(&self, ledger: &Ledger) -> Book {
+    /// A ledger that follows this one.
+    pub(crate) fn book(&self, ledger: &Ledger, before: Book) -> Book {
         let text: Value = serde_json::from_str(&ledger.write()).unwrap();
         let small = |value: &Value| u8::try_from(value.as_u64().unwrap_or(0)).unwrap();
+        let over = small(&text["closedOver"]);
         Book {
             calls: std::array::from_fn(|claim| small(&text["reservations"][self.uids[claim].as_str()])),
             seen: small(&text["seen"]),
-            closed: text["closed"] == true,
+            closed: if ledger.is_closed() { over + 1 } else { 0 },
+            mark: before.mark.max(over),
+            object: before.object,
             pool: small(&text["limit"]["poolVersion"]),
             surged: mask(|claim| ledger.surged().contains(&self.uids[claim])),
         }
     }
+}
+
+/// Which ledger is seen, if this one is.
+fn sighted_in(book: Book) -> Sighted {
+    Sighted {
+        object: book.object,
+        closed: if book.pool > 0 { book.closed } else { 0 },
+    }
+}
+
+/// The UID of an object that a ledger is stored in.
+pub(crate) fn object(number: u8) -> String {
+    format!("ledger-{number}")
 }
 
 pub(crate) fn uid(claim: usize) -> Uid {

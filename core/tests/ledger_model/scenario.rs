@@ -12,8 +12,8 @@ pub(crate) struct Scenario {
     pub(crate) mode: NodeLimitMode,
     /// Whether requests are denied while it is not known which claims were admitted.
     pub(crate) strict: bool,
-    /// The limit before and after the NodePool changes. If both are the same, it does not change.
-    pub(crate) limits: [u8; 2],
+    /// The limits of the NodePool, one after the other.
+    pub(crate) limits: &'static [u8],
     /// How many more there may be while claims are disrupted. Without it, none is.
     pub(crate) surge: u8,
     pub(crate) creates: usize,
@@ -21,6 +21,8 @@ pub(crate) struct Scenario {
     pub(crate) dry: u8,
     /// How many of the creates exist from the beginning.
     pub(crate) older: usize,
+    /// Whether those stay, so that a LIST always shows a claim.
+    pub(crate) pinned: bool,
     /// Whether there is the ledger by which those were admitted.
     pub(crate) has_ledger: bool,
     pub(crate) replicas: usize,
@@ -66,10 +68,20 @@ pub(crate) enum Guard {
     DenialOnFreshLimit,
     /// So is an admission, if the pool had no limit.
     AdmissionOnFreshLimit,
-    /// While the ledger is lost, no request is admitted.
+    /// While the ledger is closed, no request is admitted.
     ClosedLedgerDenies,
     /// Until what it admitted has been created or has ended.
     ClosedForALifetime,
+    /// Which begins anew with each loss.
+    LossesAreToldApart,
+    /// And only once there is a limit again.
+    ClosedAgesWithLimit,
+    /// Before a claim is admitted without a reservation, the ledger is closed.
+    ClosedWithoutLimit,
+    /// By a ledger that was read since the request arrived.
+    ClosedByFreshLedger,
+    /// The reconciler, too, makes a missing ledger anew as a closed one.
+    MissingIsClosed,
     /// After that, only views that show it are used for counting.
     OpenedAboveOlderViews,
     /// A limit that the ledger knows to be newer is not replaced by an older one.
@@ -106,6 +118,8 @@ const NONE: Mishaps = Mishaps {
     repeats: 0,
     unsent: 0,
     corruptions: 0,
+    deletions: 0,
+    reconciles: 0,
 };
 
 const ONCE_EACH: Mishaps = Mishaps {
@@ -114,6 +128,8 @@ const ONCE_EACH: Mishaps = Mishaps {
     repeats: 1,
     unsent: 1,
     corruptions: 0,
+    deletions: 0,
+    reconciles: 0,
 };
 
 /// Two replicas, one place, two creates, from the first to one reservation lifetime after it; the other scenarios
@@ -122,11 +138,12 @@ const BASE: Scenario = Scenario {
     name: "two for one place",
     mode: NodeLimitMode::Hard,
     strict: false,
-    limits: [1, 1],
+    limits: &[1],
     surge: 0,
     creates: 2,
     dry: 0,
     older: 0,
+    pinned: false,
     has_ledger: false,
     replicas: 2,
     ticks: 3,
@@ -148,6 +165,8 @@ pub(crate) const BOUNDED: &[Scenario] = &[
     SOFT,
     SURGE,
     SURGE_WITHOUT_LEDGER,
+    LIMITED_WITH_CLAIMS,
+    RETURNED,
 ];
 
 const OLDER: Scenario = Scenario {
@@ -189,21 +208,22 @@ const REPEATED: Scenario = Scenario {
 
 const RAISED: Scenario = Scenario {
     name: "the limit is raised",
-    limits: [1, 2],
+    limits: &[1, 2],
     ticks: 0,
     ..BASE
 };
 
 const LOWERED: Scenario = Scenario {
     name: "the limit is lowered",
-    limits: [2, 1],
+    limits: &[2, 1],
     ticks: 0,
     ..BASE
 };
 
 const LIMITED: Scenario = Scenario {
     name: "a pool gets its first limit",
-    limits: [NO_LIMIT, 1],
+    limits: &[NO_LIMIT, 1],
+    strict: true,
     ticks: 0,
     ..BASE
 };
@@ -216,6 +236,69 @@ const CORRUPTED: Scenario = Scenario {
         ..NONE
     },
     ..BASE
+};
+
+const LOST_TWICE: Scenario = Scenario {
+    name: "a ledger is lost twice",
+    has_ledger: true,
+    strict: true,
+    ticks: 4,
+    mishaps: Mishaps {
+        corruptions: 2,
+        ..NONE
+    },
+    ..BASE
+};
+
+const DELETED_TWICE: Scenario = Scenario {
+    name: "a ledger is deleted twice, and the reconciler writes",
+    limits: &[2],
+    creates: 3,
+    older: 1,
+    pinned: true,
+    has_ledger: true,
+    strict: true,
+    ticks: 4,
+    mishaps: Mishaps {
+        deletions: 2,
+        reconciles: 1,
+        ..NONE
+    },
+    ..BASE
+};
+
+const LIMITED_WITH_CLAIMS: Scenario = Scenario {
+    name: "a pool that has a claim gets its first limit",
+    limits: &[NO_LIMIT, 2],
+    creates: 3,
+    older: 1,
+    pinned: true,
+    strict: true,
+    ..BASE
+};
+
+/// The limit goes and comes back: the ledger of before is still there.
+const RESET: Scenario = Scenario {
+    name: "a limit goes and comes back",
+    limits: &[1, NO_LIMIT, 1],
+    has_ledger: true,
+    strict: true,
+    ..BASE
+};
+
+/// The ledger was closed when the limit went.
+const RETURNED: Scenario = Scenario {
+    name: "a limit comes back",
+    limits: &[NO_LIMIT, 1],
+    has_ledger: true,
+    strict: true,
+    ..BASE
+};
+
+const RETURNED_TWICE: Scenario = Scenario {
+    name: "a limit comes back twice",
+    limits: &[NO_LIMIT, 1, NO_LIMIT, 1],
+    ..RETURNED
 };
 
 const SOFT: Scenario = Scenario {
@@ -244,6 +327,10 @@ const SURGE_WITHOUT_LEDGER: Scenario = Scenario {
 
 /// Larger worlds.
 pub(crate) const FULL: &[Scenario] = &[
+    LOST_TWICE,
+    DELETED_TWICE,
+    RESET,
+    RETURNED_TWICE,
     Scenario {
         name: "a crash and a lost write, until reservations end",
         ticks: 3,
@@ -273,7 +360,7 @@ pub(crate) const FULL: &[Scenario] = &[
     Scenario {
         name: "three for two places",
         creates: 3,
-        limits: [2, 2],
+        limits: &[2],
         ticks: 0,
         ..BASE
     },
@@ -326,6 +413,11 @@ pub(crate) const MISSED: &[(Guard, Scenario, Violation)] = &[
     (Guard::AdmissionOnFreshLimit, LIMITED, Violation::TooMany),
     (Guard::ClosedLedgerDenies, CORRUPTED, Violation::TooMany),
     (Guard::ClosedForALifetime, CORRUPTED, Violation::TooMany),
+    (Guard::LossesAreToldApart, LOST_TWICE, Violation::TooMany),
+    (Guard::ClosedAgesWithLimit, RETURNED, Violation::TooMany),
+    (Guard::ClosedWithoutLimit, RESET, Violation::TooMany),
+    (Guard::ClosedByFreshLedger, RETURNED_TWICE, Violation::TooMany),
+    (Guard::MissingIsClosed, DELETED_TWICE, Violation::TooMany),
     (Guard::OpenedAboveOlderViews, CORRUPTED, Violation::TooMany),
     (Guard::NewestLimit, LOWERED, Violation::OlderLimit),
     (Guard::RepeatedCallsCount, REPEATED, Violation::TooMany),
@@ -365,11 +457,21 @@ impl Scenario {
             pool: 1,
             creates,
             newer: 0,
-            ledger: self.has_ledger.then_some(Book {
-                seen: revision,
-                pool: 1,
-                ..Book::default()
+            existed: [0; CREATES],
+            made_of_nothing: false,
+            ledger: self.has_ledger.then_some(if self.limit(1) == NO_LIMIT {
+                Book {
+                    seen: revision,
+                    ..Book::default().lost()
+                }
+            } else {
+                Book {
+                    seen: revision,
+                    pool: 1,
+                    ..Book::default()
+                }
             }),
+            object: 0,
             replicas: [Replica::new(1, !self.limit_changes()); REPLICAS],
             left: self.mishaps,
         }
@@ -377,12 +479,12 @@ impl Scenario {
 
     /// The limit that a version of the NodePool sets.
     pub(crate) fn limit(&self, pool: u8) -> u8 {
-        self.limits[usize::from(pool > 1)]
+        self.limits[usize::from(pool) - 1]
     }
 
     /// Whether the NodePool changes. If not, no replica needs to read it.
     pub(crate) fn limit_changes(&self) -> bool {
-        self.limits[0] != self.limits[1]
+        self.limits.len() > 1
     }
 
     pub(crate) fn is_dry(&self, claim: usize) -> bool {

@@ -3,8 +3,8 @@
 use crate::api_server;
 use crate::driver;
 use crate::real::Real;
-use crate::scenario::Guard;
-use crate::world::World;
+use crate::scenario::{Guard, NO_LIMIT};
+use crate::world::{CREATES, Create, World};
 
 /// A step, for the story of a violation. A replica's number is its index before that step: replicas are
 /// interchangeable, so they are sorted after each.
@@ -19,6 +19,8 @@ pub(crate) enum Action {
     Finish { claim: usize },
     ChangeLimit,
     Corrupt,
+    Delete,
+    Reconcile,
     Tick,
     SeeEvent { replica: usize },
     SeePool { replica: usize },
@@ -42,7 +44,7 @@ pub(crate) enum Action {
 /// Why a world is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Violation {
-    /// More claims than the limit, or more than were requested under it.
+    /// More claims than the limit: of those that existed when a review began and those reviewed since.
     TooMany,
     /// A denial although there was room all the time.
     WrongDenial,
@@ -84,6 +86,15 @@ impl Steps {
     pub(crate) fn take(&mut self, action: Action, mut world: World, before: &World, real: &Real<'_>) {
         if let Some(violation) = violation(&world, before, real) {
             self.violation.get_or_insert((action, violation));
+        }
+        let exist = world.counted(false);
+        for claim in 0..CREATES {
+            let is_over = matches!(
+                world.creates[claim],
+                Create::Gone { .. } | Create::Replaced { .. } | Create::Failed
+            );
+            let counts = world.newer & (1 << claim) != 0 && !is_over;
+            world.existed[claim] = if counts { world.existed[claim] & exist } else { 0 };
         }
         let places = world.places(real.scenario.soft());
         let limit = real.scenario.limit(world.pool);
@@ -129,15 +140,21 @@ impl Steps {
 
 fn violation(world: &World, before: &World, real: &Real<'_>) -> Option<Violation> {
     let scenario = real.scenario;
-    let limits = scenario.limits[0].max(scenario.limits[1]);
-    let most = limits.saturating_add(scenario.surge);
+    let limit = scenario.limit(world.pool);
     let counted = world.counted(scenario.soft());
-    let newer = counted & world.newer;
-    if counted.count_ones() > u32::from(most)
-        || newer.count_ones() > u32::from(scenario.limit(world.pool).saturating_add(scenario.surge))
-    {
+    let is_broken = real.lacks(Guard::ListWithoutLedger) || real.lacks(Guard::MissingIsClosed);
+    let is_excepted = world.made_of_nothing && !is_broken;
+    // Creates start in their order.
+    let is_one_too_many = |claim: usize| {
+        let existed = if is_excepted { 0 } else { world.existed[claim] };
+        let count = counted & (existed | (u8::MAX << claim));
+        count.count_ones() > u32::from(limit.saturating_add(scenario.surge))
+    };
+    let exist = world.counted(false) & world.newer;
+    if limit != NO_LIMIT && (0..CREATES).any(|claim| exist & (1 << claim) != 0 && is_one_too_many(claim)) {
         return Some(Violation::TooMany);
     }
+    let limits = scenario.limits.iter().max().copied().unwrap_or_default();
     let book = world.ledger?;
     let others = world.places(scenario.soft()) & !book.surged;
     if scenario.surge > 0 && others.count_ones() > u32::from(limits) {
@@ -146,6 +163,6 @@ fn violation(world: &World, before: &World, real: &Real<'_>) -> Option<Violation
     if book.reservations() & scenario.dry != 0 {
         return Some(Violation::DryRunReserved);
     }
-    (!book.closed && book.pool < before.ledger.map_or(0, |before| before.pool))
+    (book.closed == 0 && book.pool < before.ledger.map_or(0, |before| before.pool))
         .then_some(Violation::OlderLimit)
 }

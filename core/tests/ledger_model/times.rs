@@ -8,6 +8,7 @@ use crate::real::Question;
 
 /// Two ticks are the API server's limit for a create, three are more than a reservation's lifetime.
 const TICK: Duration = Duration::from_secs(17);
+pub(crate) const LIFETIME: Duration = Duration::from_secs(45);
 const MILLI: Duration = Duration::from_millis(1);
 
 /// The beginning of a tick on each replica's monotonic clock.
@@ -41,12 +42,14 @@ impl Times {
         } else {
             late
         };
-        let limit_begun = match (question.pool_after_copy, question.pool_fresh) {
-            (true, _) => Some(late.plus(MILLI)),
-            (false, true) => {
-                Some(moment(question.listed.unwrap_or(question.tick)).plus(MILLI * (before_list - 1)))
-            }
-            (false, false) => None,
+        // Some call arrived after the ledger was read, or taken over from an own write.
+        let ledger_is_older = question.waiting.iter().flatten().any(|(ledger, _)| !ledger);
+        let limit_begun = if question.pool_after_copy || (question.pool_fresh && ledger_is_older) {
+            Some(late.plus(TICK * 2))
+        } else if question.pool_fresh {
+            Some(moment(question.listed.unwrap_or(question.tick)).plus(MILLI * (before_list - 1)))
+        } else {
+            None
         };
         let span = |begun, done| ReadSpan { begun, done };
         Self {

@@ -20,12 +20,19 @@ pub(crate) struct World {
     pub(crate) tick: u8,
     /// How many changes of NodeClaims there were.
     pub(crate) revision: u8,
-    /// The version of the NodePool: 1, or 2 once its limit has changed.
+    /// The version of the NodePool: its first limit is that of 1.
     pub(crate) pool: u8,
     pub(crate) creates: [Create; CREATES],
-    /// The creates that began after the limit had changed.
+    /// The creates whose reviews began after the limit in force was stored.
     pub(crate) newer: u8,
+    /// For each of these, the claims that existed when its review began and still exist.
+    pub(crate) existed: [u8; CREATES],
+    /// Whether a ledger was made in place of a missing one because the pool had no claim: the exception that the
+    /// documentation names. Then the claims that existed before are not promised to count.
+    pub(crate) made_of_nothing: bool,
     pub(crate) ledger: Option<Book>,
+    /// The object that the next ledger is stored in.
+    pub(crate) object: u8,
     pub(crate) replicas: [Replica; REPLICAS],
     pub(crate) left: Mishaps,
 }
@@ -43,6 +50,10 @@ pub(crate) struct Mishaps {
     pub(crate) unsent: u8,
     /// Ledgers that are overwritten with unreadable text.
     pub(crate) corruptions: u8,
+    /// Ledgers that are deleted.
+    pub(crate) deletions: u8,
+    /// Writes of the reconciler.
+    pub(crate) reconciles: u8,
 }
 
 /// One NodeClaim's life, as the API server sees it. Numbers are revisions, `started` is a tick.
@@ -93,7 +104,12 @@ pub(crate) struct Book {
     /// Allowed calls of each reservation; 0 means no reservation.
     pub(crate) calls: [u8; CREATES],
     pub(crate) seen: u8,
-    pub(crate) closed: bool,
+    /// 0 if it is open, else one more than the version that it was closed over.
+    pub(crate) closed: u8,
+    /// The highest version that a ledger of this object was closed over.
+    pub(crate) mark: u8,
+    /// Which object it is stored in.
+    pub(crate) object: u8,
     /// The version of the NodePool whose limit is in force; 0 is none.
     pub(crate) pool: u8,
     /// The claims that were admitted above the limit.
@@ -116,9 +132,17 @@ pub(crate) struct Replica {
     pub(crate) copy: Option<Copied>,
     /// When it first saw each reservation, and that the ledger is closed.
     pub(crate) first_seen: [u8; SIGHTS],
+    pub(crate) sighted: Sighted,
     pub(crate) calls: [Call; CREATES],
     /// A write whose caller no longer waits and that may still be carried out.
     pub(crate) late: Option<Late>,
+}
+
+/// Which ledger a replica has seen last: its object, and [`Book::closed`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Sighted {
+    pub(crate) object: u8,
+    pub(crate) closed: u8,
 }
 
 /// A replica's copy of the ledger.
@@ -135,6 +159,8 @@ pub(crate) struct Copied {
 pub(crate) struct Late {
     pub(crate) book: Book,
     pub(crate) current: bool,
+    /// Whether it is the first of an object.
+    pub(crate) creates: bool,
 }
 
 /// A webhook call at a replica.
@@ -206,10 +232,13 @@ impl Create {
 }
 
 impl Book {
-    /// The ledger that replaces an unreadable one.
-    pub(crate) fn closed() -> Self {
+    /// An unreadable ledger in place of this one.
+    pub(crate) fn lost(self) -> Self {
+        let mark = self.mark + 1;
         Self {
-            closed: true,
+            closed: mark + 1,
+            mark,
+            object: self.object,
             ..Self::default()
         }
     }
@@ -233,6 +262,7 @@ impl Replica {
             pool_after_copy: false,
             copy: None,
             first_seen: [UNSEEN; SIGHTS],
+            sighted: Sighted { object: 0, closed: 0 },
             calls: [Call::None; CREATES],
             late: None,
         }
@@ -310,8 +340,26 @@ impl World {
         shown.map(|shown| u8::from(shown.disrupted)).sum()
     }
 
+    /// Deletes the ledger: who has found none before can create one.
+    pub(crate) fn delete_ledger(&mut self) {
+        self.ledger = None;
+        self.object += 1;
+        for replica in &mut self.replicas {
+            if let Some(copy) = &mut replica.copy {
+                copy.current = copy.book.is_none();
+            }
+            if let Some(late) = &mut replica.late {
+                late.current = late.creates;
+            }
+        }
+    }
+
     /// Stores a ledger: every other copy is outdated, and a late write of such a copy will never be carried out.
-    pub(crate) fn store(&mut self, book: Book, unchecked: bool) {
+    pub(crate) fn store(&mut self, mut book: Book, unchecked: bool) {
+        if self.ledger.is_none() {
+            book.object = self.object;
+            self.made_of_nothing |= book.closed == 0;
+        }
         self.ledger = Some(book);
         for replica in &mut self.replicas {
             if let Some(copy) = &mut replica.copy {
@@ -320,7 +368,7 @@ impl World {
             if let Some(late) = &mut replica.late {
                 late.current = false;
             }
-            if !unchecked && replica.late.is_some_and(|late| !late.current) {
+            if !unchecked && replica.late.is_some_and(|late| !late.current && !late.creates) {
                 replica.late = None;
             }
         }

@@ -1,11 +1,16 @@
 //! What is known of each pool's claims.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::mem::take;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Moment, ReadSpan, Uid};
 
 use crate::admission::ClusterView;
+use crate::telemetry::Invariants;
+
+/// How many ended reservations are remembered before the oldest are forgotten.
+const MOST_ENDED: usize = 1_000;
 
 /// The claims of all pools. Bounded by the size of the cluster: less than 200 bytes are kept of a claim, and for a few minutes
 /// of one that is gone.
@@ -14,6 +19,9 @@ pub struct ClaimViews {
     by_pool: HashMap<Box<str>, PoolClaims>,
     /// Where reviews find how many there are.
     shared: Arc<ClusterView>,
+    /// Reservations that have ended without a claim: none may appear any more. The latest thousand or two.
+    ended: [BTreeSet<Uid>; 2],
+    invariants: Invariants,
     /// Up to which resourceVersion the watch is complete.
     version: u64,
     /// Whether the watch runs.
@@ -45,10 +53,12 @@ pub type Listing = HashMap<Box<str>, Vec<(Uid, Claim)>>;
 
 impl ClaimViews {
     /// Views that share their counts while the watch runs.
-    pub fn new(shared: Arc<ClusterView>) -> Self {
+    pub fn new(shared: Arc<ClusterView>, invariants: Invariants) -> Self {
         Self {
             by_pool: HashMap::new(),
             shared,
+            ended: Default::default(),
+            invariants,
             version: 0,
             watched: false,
         }
@@ -87,6 +97,16 @@ impl ClaimViews {
 
     /// Takes a consistent list of one pool.
     pub fn relist(&mut self, pool: &str, mut list: ClaimView, listed: Listed) {
+        for ended in &mut self.ended {
+            ended.retain(|uid| {
+                let appeared = list.get(uid).is_some();
+                if appeared {
+                    self.invariants
+                        .violated("claim_after_its_reservation", pool, uid.as_str());
+                }
+                !appeared
+            });
+        }
         let watched = self.watched;
         self.change(pool, |known| {
             if !listed.whole {
@@ -133,12 +153,25 @@ impl ClaimViews {
 
     /// Takes a claim that is new or has changed.
     pub fn upsert(&mut self, pool: &str, uid: Uid, claim: Claim) {
+        if self.ended.iter_mut().any(|ended| ended.remove(&uid)) {
+            self.invariants
+                .violated("claim_after_its_reservation", pool, uid.as_str());
+        }
         self.change(pool, |known| known.view.upsert(uid, claim));
     }
 
     /// Removes a claim that is gone.
     pub fn remove(&mut self, pool: &str, uid: &Uid, version: u64) {
         self.change(pool, |known| known.view.remove(uid, version));
+    }
+
+    /// These reservations have ended, and their claims were never seen.
+    pub fn ended(&mut self, uids: &[Uid]) {
+        let [latest, before] = &mut self.ended;
+        if latest.len() >= MOST_ENDED {
+            *before = take(latest);
+        }
+        latest.extend(uids.iter().cloned());
     }
 
     /// The watch is complete up to this version.
@@ -181,6 +214,7 @@ mod tests {
     use poolgate_core::nodelimit::ClaimCounts;
 
     use super::*;
+    use crate::telemetry::Registry;
 
     const LISTED: Listed = Listed {
         span: ReadSpan {
@@ -210,7 +244,7 @@ mod tests {
 
     #[test]
     fn each_pool_is_complete_up_to_what_the_watch_over_all_has_reported() {
-        let mut views = ClaimViews::new(Arc::default());
+        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
         assert_eq!(
             count(&mut views, "a"),
             None,
@@ -230,8 +264,23 @@ mod tests {
     }
 
     #[test]
+    fn claims_that_appear_after_their_reservations_have_ended_are_counted() {
+        let mut registry = Registry::default();
+        let mut views = ClaimViews::new(Arc::default(), Invariants::register(&mut registry));
+        views.relist_all(Listing::new(), 10);
+        views.ended(&[uid("1"), uid("2")]);
+        views.upsert("a", uid("1"), claim(12));
+        views.upsert("a", uid("1"), claim(13));
+        views.upsert("a", uid("3"), claim(14));
+        views.relist("a", ClaimView::listed(15, [(uid("2"), claim(15))]), LISTED);
+        let text = registry.encode().expect("metrics");
+        let line = r#"invariant_violations_total{invariant="claim_after_its_reservation"} 2"#;
+        assert!(text.contains(line), "{text}");
+    }
+
+    #[test]
     fn news_that_a_list_has_overtaken_change_nothing() {
-        let mut views = ClaimViews::new(Arc::default());
+        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
         views.relist_all(Listing::new(), 10);
         let list = ClaimView::listed(20, [(uid("1"), claim(15))]);
         views.relist("a", list, LISTED);
@@ -255,7 +304,7 @@ mod tests {
             whole: false,
             ..LISTED
         };
-        let mut views = ClaimViews::new(Arc::default());
+        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
         let claims = vec![(uid("1"), disrupted(3, true)), (uid("2"), disrupted(4, true))];
         views.relist_all(Listing::from([("a".into(), claims)]), 10);
         let list = ClaimView::listed(20, [(uid("1"), claim(3)), (uid("2"), claim(15))]);
@@ -272,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_view_is_suspect_from_the_loss_of_the_watch_to_the_next_list() {
-        let mut views = ClaimViews::new(Arc::default());
+        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
         views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 10);
         let list = || ClaimView::listed(20, [(uid("1"), claim(3))]);
         views.relist("a", list(), LISTED);
@@ -295,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_view_is_as_old_as_its_last_list_while_nobody_watches() {
-        let mut views = ClaimViews::new(Arc::default());
+        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
         let at = |second| Moment::at(Duration::from_secs(second));
         let listed = Listed {
             span: ReadSpan {
@@ -317,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_list_of_another_history_is_believed() {
-        let mut views = ClaimViews::new(Arc::default());
+        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
         views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(900))])]), 1_000);
         views.relist_all(Listing::from([("a".into(), vec![(uid("2"), claim(5))])]), 10);
         assert_eq!(count(&mut views, "a"), Some((1, 10)));
@@ -326,7 +375,7 @@ mod tests {
     #[test]
     fn reviews_see_how_many_claims_a_pool_has_while_they_are_watched() {
         let reported = Arc::new(ClusterView::default());
-        let mut views = ClaimViews::new(Arc::clone(&reported));
+        let mut views = ClaimViews::new(Arc::clone(&reported), Invariants::default());
         let existing = || reported.claims_of("a").map(|counts| counts.existing);
         views.relist("a", ClaimView::listed(5, [(uid("1"), claim(3))]), LISTED);
         assert_eq!(existing(), None, "a list of one moment is not followed");

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::{FirstSeen, Moment};
 
@@ -17,8 +18,9 @@ struct Cached {
 }
 
 /// The ledgers that are known, by the names of what they are stored in. Bounded by what is stored.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CachedLedgers {
+    reservation_lifetime: Duration,
     by_name: HashMap<Box<str>, Cached>,
     metrics: LedgerMetrics,
 }
@@ -27,8 +29,10 @@ pub struct CachedLedgers {
 pub type ReadLedger = Result<StoredLedger, BrokenLedger>;
 
 impl CachedLedgers {
-    pub fn new(metrics: LedgerMetrics) -> Self {
+    /// None yet. `reservation_lifetime` is how long after it was first seen a reservation may become a NodeClaim.
+    pub fn new(reservation_lifetime: Duration, metrics: LedgerMetrics) -> Self {
         Self {
+            reservation_lifetime,
             by_name: HashMap::new(),
             metrics,
         }
@@ -64,11 +68,12 @@ impl CachedLedgers {
             self.tell(name, stored.version, lost);
         }
         let before = self.by_name.remove(name);
-        let mut first_seen = before.map(|kept| kept.first_seen).unwrap_or_default();
+        let new = || FirstSeen::new(self.reservation_lifetime);
+        let mut first_seen = before.map_or_else(new, |kept| kept.first_seen);
         if let Ok(stored) = &stored {
             let count = stored.ledger.reservations().len();
             self.metrics.reservations(&stored.pool, count);
-            first_seen.observe(&stored.ledger, now);
+            first_seen.observe(&stored.uid, &stored.ledger, now);
         }
         self.by_name.insert(name.into(), Cached { stored, first_seen });
     }
@@ -129,16 +134,16 @@ impl CachedLedgers {
 mod tests {
     use std::rc::Rc;
 
-    use poolgate_core::nodelimit::ledger::Ledger;
-    use std::time::Duration;
-
     use super::*;
+    use poolgate_core::nodelimit::ledger::Ledger;
 
     fn stored(version: u64, reservations: &str) -> StoredLedger {
         let text = format!(r#"{{"version":1,"seen":0,"reservations":{reservations}}}"#);
         StoredLedger {
             pool: "general".into(),
             version,
+            uid: "ledger-1".into(),
+            owner: "pool-1".into(),
             ledger: Rc::new(Ledger::parse(&text).expect("a ledger")),
             lost: None,
         }
@@ -148,11 +153,13 @@ mod tests {
         Moment::at(Duration::from_secs(seconds))
     }
 
+    const LIFETIME: Duration = Duration::from_mins(1);
+
     const NAME: &str = "poolgate-ledger-general";
 
     #[test]
     fn the_newest_of_what_was_reported_is_kept_and_a_read_holds_whatever_was_known() {
-        let mut kept = CachedLedgers::default();
+        let mut kept = CachedLedgers::new(LIFETIME, LedgerMetrics::default());
         let version = |kept: &CachedLedgers| kept.get("general").map(|stored| stored.version);
         kept.put_newer(NAME, 5, Ok(stored(5, "{}")), at(0));
         kept.put_newer(NAME, 4, Ok(stored(4, "{}")), at(0));
@@ -167,14 +174,11 @@ mod tests {
 
     #[test]
     fn a_reservation_is_as_old_as_its_first_sight() {
-        let mut kept = CachedLedgers::default();
+        let mut kept = CachedLedgers::new(LIFETIME, LedgerMetrics::default());
         kept.put(NAME, Ok(stored(1, r#"{"a":1}"#)), at(10));
         kept.put_newer(NAME, 2, Ok(stored(2, r#"{"a":1,"b":1}"#)), at(20));
         let first = kept.first_seen("general").and_then(FirstSeen::first_over_at);
-        assert_eq!(
-            first,
-            Some(at(10).plus(poolgate_core::nodelimit::ledger::RESERVATION_LIFETIME))
-        );
+        assert_eq!(first, Some(at(10).plus(LIFETIME)));
         assert_eq!(kept.unsettled().collect::<Vec<_>>(), ["general"]);
         kept.put_newer(NAME, 3, Ok(stored(3, "{}")), at(30));
         assert_eq!(kept.unsettled().count(), 0);

@@ -23,6 +23,9 @@ const PREFIX: &str = "poolgate-ledger-";
 /// The longest name of a ConfigMap, in bytes.
 const LONGEST_NAME: usize = 253;
 
+/// The kind of its owner.
+const OWNER_KIND: &str = "NodePool";
+
 /// The keys of the ConfigMap's data.
 const POOL: &str = "nodepool";
 const LEDGER: &str = "ledger.json";
@@ -76,7 +79,7 @@ pub fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> ConfigM
             resource_version: version.map(|version| version.to_string()),
             owner_references: Some(vec![OwnerReference {
                 api_version: "karpenter.sh/v1".into(),
-                kind: "NodePool".into(),
+                kind: OWNER_KIND.into(),
                 name: owner.name.into(),
                 uid: owner.uid.into(),
                 ..OwnerReference::default()
@@ -103,6 +106,10 @@ pub struct StoredLedger {
     pub pool: Box<str>,
     /// Its resourceVersion.
     pub version: u64,
+    /// The UID of its ConfigMap.
+    pub uid: Box<str>,
+    /// The UID of the NodePool that owns it; empty if none does.
+    pub owner: Box<str>,
     /// Its content; a closed ledger if that cannot be read.
     pub ledger: Rc<Ledger>,
     /// Why it cannot be read.
@@ -128,15 +135,24 @@ fn content(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault
     let field = |key: &str| object.data.as_ref()?.get(key).map(String::as_str);
     let named = field(POOL).filter(|pool| object.metadata.name.as_ref() == Some(&name(pool)));
     let version = version(object).ok_or(Fault::NoVersion)?;
+    let metadata = &object.metadata;
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    let owner = owners.iter().find(|owner| owner.kind == OWNER_KIND);
     let stored = |pool: &str, ledger, lost: Option<String>| StoredLedger {
         pool: pool.into(),
         version,
+        uid: metadata.uid.as_deref().unwrap_or_default().into(),
+        owner: owner.map(|owner| owner.uid.as_str()).unwrap_or_default().into(),
         ledger: Rc::new(ledger),
         lost: lost.map(Rc::from),
     };
     let Some(named) = named else {
         let pool = pool.ok_or(Fault::OtherPool)?;
-        return Ok(stored(pool, Ledger::closed(), Some(Fault::OtherPool.to_string())));
+        return Ok(stored(
+            pool,
+            Ledger::closed(version),
+            Some(Fault::OtherPool.to_string()),
+        ));
     };
     let lost = match field(LEDGER).map(Ledger::parse) {
         Some(Ok(ledger)) => return Ok(stored(named, ledger, None)),
@@ -144,7 +160,7 @@ fn content(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault
         Some(Err(error)) => format!("data[\"{LEDGER}\"]: {error}"),
         None => format!("data[\"{LEDGER}\"] is missing"),
     };
-    Ok(stored(named, Ledger::closed(), Some(lost)))
+    Ok(stored(named, Ledger::closed(version), Some(lost)))
 }
 
 #[cfg(test)]

@@ -38,12 +38,13 @@ fn written_by_another() -> Client {
 fn write(over: Option<u64>) -> LedgerWrite {
     LedgerWrite {
         pool: "general".into(),
-        uid: "a".into(),
+        owner: "a".into(),
         ledger: Ledger::default(),
         over,
         denials: 0,
-        expired: 0,
+        expired: Vec::new(),
         surged: 0,
+        closes: false,
     }
 }
 
@@ -89,6 +90,7 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             deadline: Instant::now(),
             on_error: OnError::Deny,
             dry_run: false,
+            observed: false,
             reply: oneshot::channel().0,
             is_admitted: Arc::default(),
         };
@@ -100,7 +102,7 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             surge,
             pool_version: 5,
         };
-        match round.decide(Observed::read(limit, now, now), None) {
+        match round.decide(Observed::read(Some(limit), now, now), None) {
             Step::Decided(_) => true,
             Step::Read(needs) => {
                 assert_eq!(needs, CLAIMS);
@@ -126,4 +128,33 @@ async fn a_write_beside_rounds_that_panics_does_not_keep_the_next_one_from_being
             assert!(context.begin_write("general").is_some());
         })
         .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_keeps_the_owner_that_the_ledger_has() {
+    let client = written_by_another();
+    let context = Rc::new(GateContext::of_clients(client.clone(), client));
+    let mut round = Round::new(&context, "general", Vec::new(), Vec::new());
+    let base = LedgerToDecideOn {
+        stored: StoredLedger {
+            pool: "general".into(),
+            version: 7,
+            uid: "ledger-1".into(),
+            owner: "new".into(),
+            ledger: Rc::default(),
+            lost: None,
+        },
+        released: None,
+    };
+    // The watch may still show the pool that was deleted.
+    let watched = PoolLimit {
+        uid: Some("old".into()),
+        ..PoolLimit::default()
+    };
+    let owner = |round: &Round<'_>| round.write(&watched, Some(&base), Ledger::default()).owner;
+    round.read.pool = Some(Observed::kept(watched.clone()));
+    assert_eq!(&*owner(&round), "new");
+    let now = context.shared.clock.now();
+    round.read.pool = Some(Observed::read(watched.clone(), now, now));
+    assert_eq!(&*owner(&round), "old");
 }

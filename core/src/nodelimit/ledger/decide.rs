@@ -11,15 +11,17 @@ use super::uid::Uid;
 /// What one replica knows of one pool.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// The pool's ledger; `None` if it does not exist yet.
+    /// The pool's ledger; `None` if it does not exist.
     pub ledger: Observed<Option<&'a Ledger>>,
+    /// The ledger's resourceVersion; 0 if it does not exist.
+    pub version: u64,
     /// The NodeClaims of the pool.
     pub claims: Observed<&'a ClaimView>,
     /// Whether a LIST of the claims was requested and is late: nothing newer than what is known will arrive in
     /// time.
     pub claims_late: bool,
-    /// The limit of the pool.
-    pub limit: Observed<LimitInForce>,
+    /// The limit of the pool; `None` if it has none, or does not exist.
+    pub limit: Observed<Option<LimitInForce>>,
     /// When this replica first saw each reservation.
     pub first_seen: &'a FirstSeen,
     /// Wall time in seconds since 1970, to be stored with a denial.
@@ -39,6 +41,8 @@ pub struct Request<'a> {
     pub arrived: Moment,
     /// Whether to deny the request if it is not known which other claims were admitted.
     pub strict: bool,
+    /// Whether it is admitted whatever the answer: then it gets a reservation above the limit too.
+    pub observed: bool,
     /// Whether nothing will be created. Such a request is answered by the count and reserves nothing.
     pub dry_run: bool,
 }
@@ -54,6 +58,10 @@ pub struct Request<'a> {
 ///   closed: for one lifetime the count may be too low.
 /// - A new or lowered limit holds for every request that arrives after it was stored: watches may be silent, so the
 ///   limit is read after the request arrived, even to admit it.
+/// - A closed ledger has lost its `seen`, too: `/gate`, which admits by it, lists the claims.
+/// - Without a limit nothing is reserved. If the limit comes back, the ledger must not be trusted: it is closed before the
+///   first claim is admitted without a reservation. A ledger that is closed and has no limit stays so until a decision
+///   by a limit is stored, and ages from then on. So what was admitted by this read of it is over when it opens.
 /// - Limits are ordered by the NodePool's version. A replica whose watch of the pool lags would bring back an
 ///   outdated limit, so if the ledger knows a newer one, the pool is read.
 /// - Everything that a denial is based on must be read after the request arrived. Too high a count denies a claim
@@ -65,22 +73,26 @@ pub struct Request<'a> {
 /// - Versions ahead of reads begun after the ledger arrived belong to another history (a backup restored, a ledger
 ///   copied from elsewhere): the read is believed and the ledger fixed, or no claim would be admitted again.
 pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
-    let mut outdated = outdated(facts);
+    let Some(limit) = facts.limit.value else {
+        return without_limit(facts, requests);
+    };
+    let mut outdated = outdated(facts, limit);
     let may_lack_claims = outdated.claims;
     outdated.claims &= !facts.claims_late || requests.is_empty();
     if outdated.any() {
         return Step::Read(outdated);
     }
-    let mut round = Round::new(facts);
+    let mut round = Round::new(facts, limit);
     let mut needs = Needs::default();
     let mut answers = Vec::with_capacity(requests.len());
     for request in requests {
         needs.limit |= !facts.limit.is_as_of(request.arrived);
-        let answer = round.answer(request, !facts.claims.is_as_of(request.arrived));
+        let is_listed = facts.claims.is_as_of(request.arrived);
+        let answer = round.answer(request, !is_listed);
         if matches!(answer, RequestVerdict::Deny(_)) {
             needs.add(facts.not_read_since(request.arrived));
         } else {
-            needs.claims |= may_lack_claims;
+            needs.claims |= may_lack_claims || (round.ledger.closed && !facts.claims_late && !is_listed);
         }
         answers.push(answer);
     }
@@ -93,8 +105,33 @@ pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
     })
 }
 
+/// Admits all requests, and closes the ledger before that.
+fn without_limit(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
+    let mut needs = Needs::default();
+    for request in requests {
+        needs.limit |= !facts.limit.is_as_of(request.arrived);
+        needs.ledger |= !request.dry_run && !facts.ledger.is_as_of(request.arrived);
+    }
+    if needs.any() {
+        return Step::Read(needs);
+    }
+    let creates = requests.iter().any(|request| !request.dry_run);
+    let write = match facts.ledger.value {
+        Some(ledger) if creates && !(ledger.closed && ledger.limit.is_none()) => {
+            let mut closed = ledger.clone();
+            closed.close(facts.version);
+            Write::Required(closed)
+        }
+        _ => Write::Nothing,
+    };
+    Step::Decided(Decision {
+        write,
+        answers: vec![RequestVerdict::Allow; requests.len()],
+    })
+}
+
 /// What must be read before anything can be counted.
-fn outdated(facts: &Facts<'_>) -> Needs {
+fn outdated(facts: &Facts<'_>, limit: LimitInForce) -> Needs {
     let Some(ledger) = facts.ledger.value else {
         return Needs {
             claims: !facts.claims.follows(&facts.ledger),
@@ -103,9 +140,8 @@ fn outdated(facts: &Facts<'_>) -> Needs {
             limit: false,
         };
     };
-    let limit = &facts.limit.value;
     let newer_limit =
-        |stored: &LimitInForce| stored.pool_version > limit.pool_version && !stored.agrees_with(limit);
+        |stored: &LimitInForce| stored.pool_version > limit.pool_version && !stored.agrees_with(&limit);
     let claims = facts.claims.value.version() < ledger.seen && !facts.claims.follows(&facts.ledger);
     let limit = ledger.limit.as_ref().is_some_and(newer_limit) && !facts.limit.follows(&facts.ledger);
     Needs {
@@ -131,6 +167,8 @@ struct Round<'a> {
     view: &'a ClaimView,
     limit: LimitInForce,
     ledger: Ledger,
+    /// The resourceVersion of the ledger before; 0 if there was none.
+    version: u64,
     /// Claims that count. Reservations are added: those of claims in view are removed already.
     counted: usize,
     /// Claims that may have their replacements beside them; none without a surge.
@@ -142,25 +180,18 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    fn new(facts: &Facts<'a>) -> Self {
+    fn new(facts: &Facts<'a>, read: LimitInForce) -> Self {
         let view = facts.claims.value;
-        let limit = facts.limit.value;
         let known = facts.ledger.value.cloned();
         let mut changed = known.is_none() && !view.is_empty();
-        let lost = || {
-            if view.is_empty() {
-                Ledger::default()
-            } else {
-                Ledger::closed()
-            }
-        };
-        let mut ledger = known.unwrap_or_else(lost);
+        let mut ledger = known.unwrap_or_else(|| Ledger::in_place_of_missing(!view.is_empty()));
         if view.version() < ledger.seen && !facts.claims_late {
             ledger.seen = view.version();
             changed = true;
         }
         changed |= settle(&mut ledger, &facts.claims, facts.first_seen);
-        changed |= put_in_force(&mut ledger.limit, limit);
+        let (limit, is_new) = put_in_force(&mut ledger.limit, read);
+        changed |= is_new;
         let counted = view.counts().counted(limit.mode);
         if !facts.claims_late {
             let above = (counted + ledger.reservations.len()).saturating_sub(as_count(limit.nodes));
@@ -170,6 +201,7 @@ impl<'a> Round<'a> {
             view,
             limit,
             ledger,
+            version: facts.version,
             counted,
             disrupted: if limit.surge > 0 { view.disrupted() } else { 0 },
             changed,
@@ -191,10 +223,19 @@ impl<'a> Round<'a> {
             return RequestVerdict::Allow;
         }
         let is_new = !self.ledger.has_reservation(uid);
-        if is_new && let Some(denied) = self.no_room(request.strict, stale) {
+        let denied = if is_new {
+            self.no_room(request.strict, stale)
+        } else {
+            // Of a closed ledger: another path may have admitted it, by a count that is too low.
+            (request.strict && self.ledger.closed).then_some(Denial::LedgerLost)
+        };
+        if let Some(denied) = denied {
             if !request.dry_run {
                 self.denied += 1;
                 self.last_denied = Some(request.name);
+                if request.observed {
+                    self.admit_all_the_same(uid);
+                }
             }
             return RequestVerdict::Deny(denied);
         }
@@ -204,12 +245,26 @@ impl<'a> Round<'a> {
         if is_new && self.occupied() >= as_count(self.limit.nodes) {
             self.ledger.surged.push(uid.clone());
         }
-        // Even if there is a reservation already: the call that made it may still release it, and this call must
-        // keep its own.
+        self.reserve(uid);
+        RequestVerdict::Reserved
+    }
+
+    /// Counts a call, even if there is a reservation already: the call that made it may still release it, and this call
+    /// must keep its own.
+    fn reserve(&mut self, uid: &Uid) {
         let calls = self.ledger.reservations.entry(uid.clone()).or_default();
         *calls = calls.saturating_add(1);
         self.reserved = true;
-        RequestVerdict::Reserved
+    }
+
+    /// The claim will be created, so it must count from now on.
+    fn admit_all_the_same(&mut self, uid: &Uid) {
+        if self.ledger.has_reservation(uid) || self.ledger.reservations.len() < MAX_RESERVATIONS {
+            self.reserve(uid);
+        } else {
+            self.ledger.close(self.version);
+            self.reserved = true;
+        }
     }
 
     fn no_room(&self, strict: bool, stale: bool) -> Option<Denial> {
@@ -270,19 +325,20 @@ fn as_count(nodes: u32) -> usize {
     usize::try_from(nodes).unwrap_or(usize::MAX)
 }
 
-/// Replaces the limit in force. True if the limit is different: a new version alone is stored with the next write,
-/// because Karpenter changes a NodePool's status often.
-fn put_in_force(stored: &mut Option<LimitInForce>, limit: LimitInForce) -> bool {
-    match stored {
-        Some(known) if known.agrees_with(&limit) => {
-            known.pool_version = known.pool_version.max(limit.pool_version);
-            false
-        }
-        _ => {
-            *stored = Some(limit);
-            true
-        }
-    }
+/// Replaces the limit in force by the one that was read, unless two releases read the same NodePool differently: then
+/// the stricter one holds. Returns the limit to decide by, and whether it is different from the stored one: a new
+/// version alone is stored with the next write, because Karpenter changes a NodePool's status often.
+fn put_in_force(stored: &mut Option<LimitInForce>, read: LimitInForce) -> (LimitInForce, bool) {
+    let limit = match *stored {
+        Some(known) if known.agrees_with(&read) => LimitInForce {
+            pool_version: known.pool_version.max(read.pool_version),
+            ..read
+        },
+        Some(known) if known.pool_version == read.pool_version => read.stricter(known),
+        _ => read,
+    };
+    let before = stored.replace(limit);
+    (limit, before.is_none_or(|before| !before.agrees_with(&limit)))
 }
 
 #[cfg(test)]

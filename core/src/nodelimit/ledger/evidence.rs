@@ -14,16 +14,15 @@ use super::state::Ledger;
 /// - **The create is over and created nothing**: this replica saw the reservation at least one lifetime ago, and a
 ///   consistent LIST begun after that lacks the claim. A watch does not prove it: it may be silent.
 ///
-/// A closed ledger has lost reservations. It opens as if they were all known: this replica saw that it is closed at
-/// least one lifetime ago, and a consistent LIST begun after that shows their outcome. `seen` was lost with them,
+/// A closed ledger lacks reservations. It opens as if they were all known: this replica saw it, closed and with a limit,
+/// at least one lifetime ago, and a consistent LIST begun after that shows their outcome. `seen` may be lost with them,
 /// so no replica may count by a view that is older than that LIST.
 pub fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_seen: &FirstSeen) -> bool {
     let before = ledger.reservations.len();
     let view = claims.value;
-    let opens = ledger.closed && first_seen.opens_at().is_some_and(|at| claims.is_as_of(at));
+    let opens = first_seen.opens_at(ledger).is_some_and(|at| claims.is_as_of(at));
     if opens {
-        ledger.closed = false;
-        ledger.seen = ledger.seen.max(view.version());
+        ledger.open(view.version());
     }
     let seen = &mut ledger.seen;
     ledger.reservations.retain(|uid, _| {

@@ -7,31 +7,51 @@ use super::moment::Moment;
 use super::state::Ledger;
 use super::uid::Uid;
 
-/// How long after it was first seen a reservation may still become a NodeClaim.
-///
-/// The API server ends a create after 34 s, however long the caller would wait; a write that it has sent to etcd
-/// before may still be carried out within etcd's own request limit (5 s and two election timeouts: 7 s by default).
-/// 41 s, and 4 s of slack for clocks that run at different speeds. The create began before its reservation was
-/// written, and this replica saw the reservation after that, so the real age is always greater.
-pub const RESERVATION_LIFETIME: Duration = Duration::from_secs(45);
-
 /// When one replica first saw each reservation of one pool, and that its ledger is closed, by its own monotonic
 /// clock.
 ///
 /// Never stored: a restart begins again, which keeps places longer, never shorter. So no two clocks are compared.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FirstSeen {
+    lifetime: Duration,
+    /// The UID of the object that the ledger is stored in.
+    object: Box<str>,
     reservations: BTreeMap<Uid, Moment>,
-    closed: Option<Moment>,
+    /// Which closed ledger, and when it was first seen with a limit.
+    closed: Option<(u64, Moment)>,
 }
 
 impl FirstSeen {
-    /// Records a ledger that was read. `now` must be after the response (not before the request: the reservation
-    /// might be younger than that).
+    /// Nothing is seen yet. `lifetime` is how long after it was first seen a reservation may still become a NodeClaim:
+    /// the longest time that the API server takes for a create and etcd for its write, with slack for clocks that run at
+    /// different speeds. (The create began before its reservation was written, and this replica saw the reservation
+    /// after that, so the real age is always greater.)
+    pub fn new(lifetime: Duration) -> Self {
+        Self {
+            lifetime,
+            object: Box::default(),
+            reservations: BTreeMap::new(),
+            closed: None,
+        }
+    }
+
+    /// Records a ledger that was read from the object with this UID. `now` must be after the response (not before the
+    /// request: the reservation might be younger than that).
     ///
-    /// What the ledger no longer holds is forgotten: there are as many entries as reservations.
-    pub fn observe(&mut self, ledger: &Ledger, now: Moment) {
-        self.closed = ledger.is_closed().then(|| self.closed.unwrap_or(now));
+    /// What the ledger no longer holds is forgotten: there are as many entries as reservations. So is everything if the
+    /// object is another one: the ledger was lost in between.
+    ///
+    /// A closed ledger without a limit has no age: claims are created without reservations as long as there is none.
+    pub fn observe(&mut self, object: &str, ledger: &Ledger, now: Moment) {
+        if *self.object != *object {
+            *self = Self {
+                object: object.into(),
+                ..Self::new(self.lifetime)
+            };
+        }
+        let known = self.closed.filter(|(over, _)| *over == ledger.closed_over);
+        let ages = ledger.is_closed() && ledger.limit.is_some();
+        self.closed = ages.then(|| known.unwrap_or((ledger.closed_over, now)));
         let seen = &mut self.reservations;
         seen.retain(|uid, _| ledger.has_reservation(uid));
         for uid in ledger.reservations() {
@@ -43,21 +63,24 @@ impl FirstSeen {
 
     /// When this reservation's create is certainly over; `None` for a reservation never seen.
     pub fn over_at(&self, uid: &Uid) -> Option<Moment> {
-        self.reservations
-            .get(uid)
-            .map(|first| first.plus(RESERVATION_LIFETIME))
+        let first = self.reservations.get(uid)?;
+        Some(first.plus(self.lifetime))
     }
 
-    /// From when on a LIST shows the outcome of all reservations that a closed ledger lost; `None` if it is open.
-    pub fn opens_at(&self) -> Option<Moment> {
-        self.closed.map(|first| first.plus(RESERVATION_LIFETIME))
+    /// From when on a LIST shows the outcome of everything that was admitted and is not in this closed ledger; `None` if
+    /// it is open, or if this replica has not seen it closed with a limit.
+    pub fn opens_at(&self, ledger: &Ledger) -> Option<Moment> {
+        let (over, first) = self.closed?;
+        let is_it = ledger.is_closed() && ledger.limit.is_some() && ledger.closed_over == over;
+        is_it.then(|| first.plus(self.lifetime))
     }
 
     /// From when on a LIST that lacks a claim may remove the first of the reservations, or open a closed ledger;
     /// `None` if there is neither. For the caller's sweep: a LIST begun earlier changes nothing.
     pub fn first_over_at(&self) -> Option<Moment> {
-        let seen = self.reservations.values().chain(&self.closed);
-        seen.min().map(|first| first.plus(RESERVATION_LIFETIME))
+        let closed = self.closed.as_ref().map(|(_, first)| first);
+        let seen = self.reservations.values().chain(closed);
+        seen.min().map(|first| first.plus(self.lifetime))
     }
 }
 
@@ -78,30 +101,60 @@ mod tests {
             ))
             .unwrap()
         };
-        let mut first_seen = FirstSeen::default();
+        let mut first_seen = FirstSeen::new(Duration::from_secs(45));
         assert_eq!(first_seen.first_over_at(), None);
-        first_seen.observe(&ledger(r#"{"a":1}"#), second(10));
-        first_seen.observe(&ledger(r#"{"a":1,"b":1}"#), second(20));
+        first_seen.observe("x", &ledger(r#"{"a":1}"#), second(10));
+        first_seen.observe("x", &ledger(r#"{"a":1,"b":1}"#), second(20));
         assert_eq!(first_seen.over_at(&uid("a")), Some(second(55)));
         assert_eq!(first_seen.over_at(&uid("b")), Some(second(65)));
         assert_eq!(first_seen.over_at(&uid("c")), None);
         assert_eq!(first_seen.first_over_at(), Some(second(55)));
-        first_seen.observe(&ledger(r#"{"b":1}"#), second(30));
-        first_seen.observe(&ledger(r#"{"a":1,"b":1}"#), second(40));
+        first_seen.observe("x", &ledger(r#"{"b":1}"#), second(30));
+        first_seen.observe("x", &ledger(r#"{"a":1,"b":1}"#), second(40));
         assert_eq!(first_seen.over_at(&uid("a")), Some(second(85)));
     }
 
     #[test]
-    fn a_closed_ledger_is_as_old_as_its_first_sight_and_opens_again() {
-        let open = Ledger::default();
-        let mut first_seen = FirstSeen::default();
-        first_seen.observe(&Ledger::closed(), second(10));
-        first_seen.observe(&Ledger::closed(), second(20));
-        assert_eq!(first_seen.opens_at(), Some(second(55)));
+    fn a_closed_ledger_is_as_old_as_its_first_sight_with_a_limit() {
+        let closed = |over: u64| {
+            let limit = r#"{"nodes":5,"mode":"Hard","poolVersion":1}"#;
+            let text = format!(
+                r#"{{"version":1,"seen":0,"reservations":{{}},"closed":true,"closedOver":{over},"limit":{limit}}}"#
+            );
+            Ledger::parse(&text).unwrap()
+        };
+        let mut first_seen = FirstSeen::new(Duration::from_secs(45));
+        first_seen.observe("x", &Ledger::closed(7), second(5));
+        assert_eq!(first_seen.opens_at(&Ledger::closed(7)), None, "no limit");
+        first_seen.observe("x", &closed(7), second(10));
+        first_seen.observe("x", &closed(7), second(20));
+        assert_eq!(first_seen.opens_at(&closed(7)), Some(second(55)));
+        assert_eq!(first_seen.opens_at(&closed(8)), None);
         assert_eq!(first_seen.first_over_at(), Some(second(55)));
-        first_seen.observe(&open, second(30));
-        assert_eq!(first_seen.opens_at(), None);
-        first_seen.observe(&Ledger::closed(), second(40));
-        assert_eq!(first_seen.opens_at(), Some(second(85)));
+        first_seen.observe("x", &Ledger::default(), second(30));
+        assert_eq!(first_seen.first_over_at(), None);
+        first_seen.observe("x", &closed(7), second(40));
+        assert_eq!(first_seen.opens_at(&closed(7)), Some(second(85)));
+    }
+
+    #[test]
+    fn two_losses_of_a_ledger_are_told_apart() {
+        let closed = |over: u64| {
+            let mut ledger = Ledger::closed(over);
+            ledger.limit = Ledger::parse(
+                r#"{"version":1,"seen":0,"reservations":{},"limit":{"nodes":5,"mode":"Hard","poolVersion":1}}"#,
+            )
+            .unwrap()
+            .limit;
+            ledger
+        };
+        let mut first_seen = FirstSeen::new(Duration::from_secs(45));
+        first_seen.observe("x", &closed(7), second(10));
+        // Opened and closed again, which this replica did not see.
+        first_seen.observe("x", &closed(9), second(50));
+        assert_eq!(first_seen.opens_at(&closed(9)), Some(second(95)));
+        // Deleted and created again.
+        first_seen.observe("y", &closed(9), second(60));
+        assert_eq!(first_seen.opens_at(&closed(9)), Some(second(105)));
     }
 }

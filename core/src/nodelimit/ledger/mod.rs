@@ -44,7 +44,7 @@ mod uid;
 pub use claims::{Claim, ClaimView};
 pub use decide::{Facts, Request, decide};
 pub use decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
-pub use first_seen::{FirstSeen, RESERVATION_LIFETIME};
+pub use first_seen::FirstSeen;
 pub use moment::{Moment, Observed, ReadSpan};
 pub use state::{
     DenialRecord, Ledger, LimitInForce, ReplacedFor, Replacement, Stopped, Termination, TooManyVictims,

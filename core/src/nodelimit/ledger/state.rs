@@ -19,13 +19,18 @@ pub(crate) const MAX_VICTIMS: usize = 2_000;
 /// What is stored for one pool; all gate replicas and the reconciler share it. Its fields are those of the text that
 /// [`Ledger::parse`] reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ledger {
     /// How many calls were allowed, by the UID of the claim to create.
     pub(crate) reservations: BTreeMap<Uid, u32>,
     pub(crate) seen: u64,
-    /// Whether reservations were lost, so that any free place may be taken.
+    /// Whether claims may have been admitted that are not among the reservations, so that any free place may be taken.
     #[serde(default)]
     pub(crate) closed: bool,
+    /// Tells one closed ledger of a ConfigMap from another: the resourceVersion of the ledger that it replaced, 0 if
+    /// there was none.
+    #[serde(default)]
+    pub(crate) closed_over: u64,
     #[serde(default, deserialize_with = "present")]
     pub(crate) limit: Option<LimitInForce>,
     #[serde(default, deserialize_with = "present")]
@@ -65,6 +70,20 @@ pub struct LimitInForce {
 }
 
 impl LimitInForce {
+    /// The stricter of two limits that are read from the same version of the NodePool: releases may read it differently.
+    pub(crate) fn stricter(self, other: Self) -> Self {
+        let mode = match (self.mode, other.mode) {
+            (NodeLimitMode::Soft, NodeLimitMode::Soft) => NodeLimitMode::Soft,
+            _ => NodeLimitMode::Hard,
+        };
+        Self {
+            nodes: self.nodes.min(other.nodes),
+            mode,
+            surge: self.surge.min(other.surge),
+            pool_version: self.pool_version,
+        }
+    }
+
     /// Whether both limits are the same, whatever their versions.
     pub(crate) fn agrees_with(&self, other: &Self) -> bool {
         (self.nodes, self.mode, self.surge) == (other.nodes, other.mode, other.surge)
@@ -171,15 +190,40 @@ impl Termination {
 }
 
 impl Ledger {
-    /// The ledger to begin with if the former one cannot be read or is gone: what it held is not known.
-    pub fn closed() -> Self {
-        Self {
-            closed: true,
-            ..Self::default()
+    /// What replaces the ledger of this resourceVersion, which cannot be read: what it held is not known.
+    pub fn closed(over: u64) -> Self {
+        let mut ledger = Self::default();
+        ledger.close(over);
+        ledger
+    }
+
+    /// What a missing ledger means, for gate and reconciler: it may have been deleted with its reservations. Only of a
+    /// pool that has no NodeClaim in a LIST begun after the ledger was found missing, none is lost: a new pool gets its
+    /// first node immediately.
+    pub fn in_place_of_missing(has_claims: bool) -> Self {
+        if has_claims {
+            Self::closed(0)
+        } else {
+            Self::default()
         }
     }
 
-    /// Whether reservations were lost and may still become NodeClaims.
+    /// Closes it over its own resourceVersion: claims are created without a reservation from now on, or were lost. It
+    /// has no limit until the next decision by one, and does not open before a lifetime after that.
+    pub(crate) fn close(&mut self, over: u64) {
+        self.closed = true;
+        self.closed_over = over;
+        self.limit = None;
+    }
+
+    /// Opens it by a LIST of this version, which shows all claims that were admitted without a reservation.
+    pub(crate) fn open(&mut self, listed: u64) {
+        self.closed = false;
+        self.closed_over = 0;
+        self.seen = self.seen.max(listed);
+    }
+
+    /// Whether claims may have been admitted that are not among the reservations.
     pub const fn is_closed(&self) -> bool {
         self.closed
     }

@@ -55,6 +55,9 @@ impl Ledger {
         }
         let mut ledger: Self = parse(text)?;
         ledger.unknown.remove("version");
+        if !ledger.closed {
+            ledger.closed_over = 0;
+        }
         if ledger.reservations.len() > MAX_RESERVATIONS {
             return Err(UnreadableLedger::TooManyReservations(ledger.reservations.len()));
         }
@@ -81,6 +84,7 @@ impl Ledger {
         put("seen", self.seen.into());
         if self.closed {
             put("closed", true.into());
+            put("closedOver", self.closed_over.into());
         }
         if let Some(limit) = &self.limit {
             let mut fields = Map::from_iter([

@@ -19,6 +19,8 @@ fn full(annotations: &Value, ledger: &Value) -> Facts {
         ledgers: Ok(vec![StoredLedger {
             pool: "general".into(),
             version: 7,
+            uid: "ledger-1".into(),
+            owner: "pool-1".into(),
             ledger: Rc::new(Ledger::parse(&text.to_string()).expect("a ledger")),
             lost: None,
         }]),

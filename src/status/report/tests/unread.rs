@@ -29,6 +29,8 @@ fn stored(text: &str) -> StoredLedger {
     StoredLedger {
         pool: "general".into(),
         version: 7,
+        uid: "ledger-1".into(),
+        owner: "pool-1".into(),
         ledger: Rc::new(Ledger::parse(text).expect("a ledger")),
         lost: None,
     }

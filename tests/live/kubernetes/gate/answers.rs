@@ -120,7 +120,6 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
     }
     let labelled = gated.merge("kept-a", &json!({"metadata": {"labels": {"team": "blue"}}}));
     labelled.expect("its pool is the same");
-    gated.create(&claim("kept-stray", "nobody-knows-it"));
     let denied = gated
         .try_create(&claim("kept-x", "kept-full"))
         .expect_err("a denial");
@@ -128,6 +127,51 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
         denied.contains("node limit of 0 (Hard), and 0 NodeClaims count"),
         "{denied}"
     );
+}
+
+#[test]
+fn a_strict_gate_takes_nothing_that_it_cannot_read_for_no_limit() {
+    let gated = Gated::start("unread-", &[]);
+    let mut annotated = pool("unread-words", Some(8));
+    annotated["metadata"]["annotations"] = json!({"poolgate.dev/node-limit": "ten"});
+    gated.apply(&annotated);
+    for (pool, expected) in [
+        (
+            "unread-words",
+            "its annotation poolgate.dev/node-limit is no number of nodes",
+        ),
+        ("unread-nobody", "there is no such NodePool"),
+    ] {
+        let denied = gated
+            .try_create(&claim(&format!("{pool}-a"), pool))
+            .expect_err("a denial");
+        assert!(denied.contains(expected), "{denied}");
+    }
+    annotated["metadata"]["annotations"] = json!({"poolgate.dev/node-limit": "1"});
+    gated.apply(&annotated);
+    gated.create(&claim("unread-words-a", "unread-words"));
+}
+
+#[test]
+fn a_limit_that_comes_back_finds_a_closed_ledger() {
+    let gated = Gated::start("back-", &[]);
+    gated.apply(&pool("back", Some(2)));
+    gated.create(&claim("back-a", "back"));
+    assert_eq!(gated.ledger("back")["closed"], Value::Null);
+    gated.apply(&pool("back", None));
+    for name in ["back-b", "back-c"] {
+        gated.create(&claim(name, "back"));
+    }
+    let closed = gated.ledger("back");
+    assert_eq!(
+        (&closed["closed"], &closed["limit"]),
+        (&json!(true), &Value::Null)
+    );
+    gated.delete("back-c");
+    gated.delete("back-b");
+    gated.apply(&pool("back", Some(2)));
+    let denied = gated.try_create(&claim("back-d", "back")).expect_err("a denial");
+    assert!(denied.contains("not all admissions are on record"), "{denied}");
 }
 
 #[test]
@@ -192,7 +236,7 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
         let denied = gated
             .try_create(&claim(&format!("{pool}-b"), pool))
             .expect_err("a denial");
-        let sentence = format!("NodePool {pool} may be at its node limit: poolgate has lost the record");
+        let sentence = format!("NodePool {pool} may be at its node limit: not all admissions are on record");
         assert!(denied.contains(&sentence), "{denied}");
         wait_for("a closed ledger to be stored", || {
             // The denial is answered first.

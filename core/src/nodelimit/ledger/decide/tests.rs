@@ -17,16 +17,23 @@ struct Known {
     ledger_read: Option<u64>,
     view: ClaimView,
     listed: Option<u64>,
-    limit: LimitInForce,
+    limit: Option<LimitInForce>,
     limit_read: Option<u64>,
     first_seen: FirstSeen,
     untold: u64,
     clock: u64,
     claims_late: bool,
     strict: bool,
+    observed: bool,
 }
 
 const NOW: u64 = 100;
+
+const LIFETIME: u64 = 45;
+
+/// The resourceVersion and the UID of the ledger's object.
+const VERSION: u64 = 50;
+const OBJECT: &str = "ledger-1";
 
 fn second(second: u64) -> Moment {
     Moment::at(Duration::from_secs(second))
@@ -77,17 +84,25 @@ fn known(claims: &[&str], reservations: &[&str]) -> Known {
         ledger_read: Some(NOW),
         view: ClaimView::listed(9, claims.iter().map(|text| (uid(text), claim(7)))),
         listed: Some(NOW),
-        limit: hard(2),
+        limit: Some(hard(2)),
         limit_read: Some(NOW),
-        first_seen: FirstSeen::default(),
+        first_seen: FirstSeen::new(Duration::from_secs(LIFETIME)),
         untold: 0,
         clock: 1_000,
         claims_late: false,
         strict: false,
+        observed: false,
     }
 }
 
 impl Known {
+    /// The limit of a new version of the pool.
+    fn limit_mut(&mut self) -> &mut LimitInForce {
+        let limit = self.limit.as_mut().unwrap();
+        limit.pool_version += 1;
+        limit
+    }
+
     fn ask(&self, requests: &[(&str, bool)]) -> Step {
         let uids: Vec<Uid> = requests.iter().map(|(text, _)| uid(text)).collect();
         let requests: Vec<Request<'_>> = requests
@@ -98,11 +113,13 @@ impl Known {
                 name,
                 arrived: second(NOW),
                 strict: self.strict,
+                observed: self.observed,
                 dry_run: *dry_run,
             })
             .collect();
         let facts = Facts {
             ledger: reading(self.ledger.as_ref(), self.ledger_read),
+            version: self.ledger.as_ref().map_or(0, |_| VERSION),
             claims: reading(&self.view, self.listed),
             claims_late: self.claims_late,
             limit: reading(self.limit, self.limit_read),

@@ -107,6 +107,7 @@ fn the_largest_ledger_fits_where_it_is_stored() {
             .collect(),
         seen: u64::MAX,
         closed: true,
+        closed_over: u64::MAX,
         limit: Some(LimitInForce {
             nodes: u32::MAX,
             mode: NodeLimitMode::Hard,
@@ -183,7 +184,7 @@ prop_compose! {
     fn ledgers()(
         reservations in btree_map(uids(), 1_u32.., 0..5),
         seen in any::<u64>(),
-        closed in any::<bool>(),
+        closed in option::of(any::<u64>()),
         limit in option::of(limits()),
         denied in option::of((any::<u64>(), any::<u64>(), any::<String>())),
         termination in option::of((any::<u64>(), btree_set(uids(), 0..5))),
@@ -193,7 +194,8 @@ prop_compose! {
         Ledger {
             reservations,
             seen,
-            closed,
+            closed: closed.is_some(),
+            closed_over: closed.unwrap_or_default(),
             limit,
             denied: denied.map(|(at, total, claim)| DenialRecord { at, total, claim: claim.into() }),
             termination: termination.map(|(began, victims)| Termination::new(began, victims.into_iter().collect()).unwrap()),

@@ -52,8 +52,8 @@ fn a_terminating_claim_holds_its_place_under_hard_and_not_under_soft() {
             stale: false,
         };
         assert_eq!(answers, [RequestVerdict::Deny(Denial::Full(full))]);
-        pool.limit.mode = NodeLimitMode::Soft;
-        pool.limit.nodes = 3;
+        pool.limit_mut().mode = NodeLimitMode::Soft;
+        pool.limit_mut().nodes = 3;
         assert_eq!(pool.decided(&[("d", false)]).0, [RequestVerdict::Reserved]);
     }
 }
@@ -119,7 +119,7 @@ fn denials_are_written_down_once_a_second_and_none_is_lost() {
 #[test]
 fn a_full_ledger_turns_requests_away_though_there_is_room() {
     let mut pool = known(&[], &[]);
-    pool.limit.nodes = u32::MAX;
+    pool.limit_mut().nodes = u32::MAX;
     let reservations = &mut pool.ledger.as_mut().unwrap().reservations;
     reservations.extend((0..MAX_RESERVATIONS).map(|number| (uid(&number.to_string()), 1)));
     let (answers, _) = pool.decided(&[("a", false), ("7", false)]);
@@ -171,7 +171,7 @@ fn no_claim_is_admitted_by_an_outdated_view_however_late_the_list_is() {
         ..Needs::default()
     };
     assert_eq!(pool.needs(&[("b", false)]), claims);
-    pool.limit.nodes = 1;
+    pool.limit_mut().nodes = 1;
     let (answers, write) = pool.decided(&[("b", false)]);
     assert!(matches!(
         answers.as_slice(),
@@ -184,9 +184,45 @@ fn no_claim_is_admitted_by_an_outdated_view_however_late_the_list_is() {
 }
 
 #[test]
+fn a_closed_ledger_denies_a_strict_call_whose_uid_another_path_has_admitted() {
+    let mut pool = known(&["a"], &[]);
+    pool.ledger = Some(Ledger::closed(VERSION));
+    pool.ledger = Some(required(pool.decided(&[("b", false)]).1));
+    pool.strict = true;
+    let (answers, _) = pool.decided(&[("b", false)]);
+    assert_eq!(answers, [RequestVerdict::Deny(Denial::LedgerLost)]);
+}
+
+#[test]
+fn a_closed_ledger_admits_only_by_a_list_since_the_request() {
+    let mut pool = known(&["a"], &[]);
+    pool.ledger = Some(Ledger::closed(VERSION));
+    pool.listed = Some(NOW - 1);
+    let claims = Needs {
+        claims: true,
+        ..Needs::default()
+    };
+    assert_eq!(pool.needs(&[("b", false)]), claims);
+}
+
+#[test]
+fn an_observed_request_gets_a_reservation_whatever_the_answer() {
+    let mut pool = known(&["a", "b"], &[]);
+    pool.observed = true;
+    let (answers, write) = pool.decided(&[("c", false), ("d", true)]);
+    assert!(
+        answers
+            .iter()
+            .all(|answer| matches!(answer, RequestVerdict::Deny(Denial::Full(_))))
+    );
+    let ledger = required(write);
+    assert_eq!((calls(&ledger), ledger.surged()), (vec![("c", 1)], [].as_slice()));
+}
+
+#[test]
 fn a_closed_ledger_admits_by_the_count_and_denies_where_that_is_not_enough() {
     let mut pool = known(&["a"], &[]);
-    pool.ledger = Some(Ledger::closed());
+    pool.ledger = Some(Ledger::closed(VERSION));
     let ledger = required(pool.decided(&[("b", false)]).1);
     assert!(ledger.is_closed());
     pool.strict = true;
@@ -194,7 +230,7 @@ fn a_closed_ledger_admits_by_the_count_and_denies_where_that_is_not_enough() {
         let (answers, _) = pool.decided(&[("b", dry_run)]);
         assert_eq!(answers, [RequestVerdict::Deny(Denial::LedgerLost)]);
     }
-    pool.limit.nodes = 1;
+    pool.limit_mut().nodes = 1;
     let (answers, _) = pool.decided(&[("b", false)]);
     assert!(matches!(
         answers.as_slice(),

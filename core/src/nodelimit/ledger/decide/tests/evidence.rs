@@ -1,6 +1,5 @@
 //! When a reservation is removed, and what must be read before anything is decided.
 
-use super::super::super::first_seen::RESERVATION_LIFETIME;
 use super::*;
 
 #[test]
@@ -33,14 +32,14 @@ fn a_reservation_goes_once_its_claim_was_seen_and_is_gone() {
 #[test]
 fn a_reservation_goes_after_its_lifetime_only_by_a_list_begun_since() {
     let mut pool = known(&[], &["a"]);
-    let over = NOW - RESERVATION_LIFETIME.as_secs();
+    let over = NOW - LIFETIME;
     assert_eq!(pool.tidied(), None);
     pool.first_seen
-        .observe(pool.ledger.as_ref().unwrap(), second(over + 1));
+        .observe(OBJECT, pool.ledger.as_ref().unwrap(), second(over + 1));
     assert_eq!(pool.tidied(), None);
     let mut older = pool.first_seen.clone();
-    older.observe(&Ledger::default(), second(0));
-    older.observe(pool.ledger.as_ref().unwrap(), second(over));
+    older.observe(OBJECT, &Ledger::default(), second(0));
+    older.observe(OBJECT, pool.ledger.as_ref().unwrap(), second(over));
     pool.first_seen = older;
     pool.listed = None;
     assert_eq!(pool.tidied(), None);
@@ -63,7 +62,7 @@ fn a_denial_asks_for_all_that_was_not_read_since_the_request() {
     };
     assert_eq!(pool.needs(&[("c", false)]), all);
     assert_eq!(pool.needs(&[("c", true)]), all);
-    pool.limit.nodes = 3;
+    pool.limit_mut().nodes = 3;
     let limit = Needs {
         limit: true,
         ..Needs::default()
@@ -105,12 +104,12 @@ fn a_closed_ledger_opens_after_a_lifetime_by_a_list_begun_since() {
     let ledger = pool.ledger.as_mut().unwrap();
     ledger.closed = true;
     ledger.seen = 0;
-    let over = NOW - RESERVATION_LIFETIME.as_secs();
-    pool.first_seen.observe(ledger, second(over + 1));
+    let over = NOW - LIFETIME;
+    pool.first_seen.observe(OBJECT, ledger, second(over + 1));
     assert_eq!(pool.tidied(), None);
-    pool.first_seen.observe(&Ledger::default(), second(0));
+    pool.first_seen.observe(OBJECT, &Ledger::default(), second(0));
     pool.first_seen
-        .observe(pool.ledger.as_ref().unwrap(), second(over));
+        .observe(OBJECT, pool.ledger.as_ref().unwrap(), second(over));
     pool.listed = Some(NOW - 1);
     assert_eq!(pool.tidied(), None);
     pool.listed = Some(NOW);
@@ -139,17 +138,72 @@ fn a_limit_older_than_the_one_in_force_is_read_again() {
     };
     assert_eq!(pool.needs(&[("a", false)]), limit);
     // The same limit at an older version is not another limit, and the newer version stays.
-    pool.limit.nodes = 1;
+    pool.limit_mut().nodes = 1;
     pool.limit_read = Some(NOW);
     let ledger = required(pool.decided(&[("a", false)]).1);
     assert_eq!(ledger.limit().map(|limit| limit.pool_version), Some(4));
     // A newer one replaces it, even without a request.
-    pool.limit = LimitInForce {
+    pool.limit = Some(LimitInForce {
         pool_version: 5,
         ..hard(3)
-    };
+    });
     pool.limit_read = None;
-    assert_eq!(pool.tidied().unwrap().limit(), Some(&pool.limit));
+    assert_eq!(pool.tidied().unwrap().limit(), pool.limit.as_ref());
+}
+
+#[test]
+fn the_stricter_of_two_limits_of_one_version_stays() {
+    let mut pool = known(&["a"], &[]);
+    pool.ledger.as_mut().unwrap().limit = Some(LimitInForce {
+        mode: NodeLimitMode::Soft,
+        ..hard(1)
+    });
+    let (answers, write) = pool.decided(&[("b", false)]);
+    assert!(matches!(
+        answers.as_slice(),
+        [RequestVerdict::Deny(Denial::Full(_))]
+    ));
+    let Write::Useful(ledger) = write else {
+        panic!("{write:?}")
+    };
+    assert_eq!(ledger.limit(), Some(&hard(1)));
+}
+
+#[test]
+fn without_a_limit_the_ledger_is_read_and_closed_before_a_claim_is_admitted() {
+    let mut pool = known(&[], &["a"]);
+    pool.limit = None;
+    pool.ledger_read = None;
+    pool.listed = None;
+    let needs = Needs {
+        ledger: true,
+        ..Needs::default()
+    };
+    assert_eq!(pool.needs(&[("b", false)]), needs);
+    assert_eq!(pool.decided(&[("b", true)]).1, Write::Nothing, "a dry run");
+    assert_eq!(pool.tidied(), None);
+    pool.ledger_read = Some(NOW);
+    let (answers, write) = pool.decided(&[("b", false)]);
+    assert_eq!(answers, [RequestVerdict::Allow]);
+    let closed = required(write);
+    assert_eq!(
+        (closed.closed, closed.closed_over, closed.limit()),
+        (true, VERSION, None)
+    );
+    assert_eq!(calls(&closed), [("a", 1)], "it may still be created");
+    pool.ledger = Some(closed);
+    assert_eq!(pool.decided(&[("b", false)]).1, Write::Nothing, "closed already");
+    // While there was a limit, it may have begun to open.
+    pool.ledger.as_mut().unwrap().limit = Some(hard(2));
+    assert_eq!(required(pool.decided(&[("b", false)]).1).limit(), None);
+    pool.ledger = None;
+    assert_eq!(pool.decided(&[("b", false)]).1, Write::Nothing);
+    pool.limit_read = None;
+    let needs = Needs {
+        limit: true,
+        ..Needs::default()
+    };
+    assert_eq!(pool.needs(&[("b", false)]), needs);
 }
 
 #[test]

@@ -21,21 +21,21 @@ proptest! {
         let reservations: Vec<&str> = reservations.iter().map(|number| names[*number].as_str()).collect();
         let asked: Vec<(&str, bool)> = asked.iter().map(|(number, dry)| (names[*number].as_str(), *dry)).collect();
         let mut pool = known(&[], &reservations);
-        pool.limit.nodes = nodes;
+        pool.limit_mut().nodes = nodes;
         if soft {
-            pool.limit.mode = NodeLimitMode::Soft;
+            pool.limit_mut().mode = NodeLimitMode::Soft;
         } else {
-            pool.limit.surge = surge;
+            pool.limit_mut().surge = surge;
         }
         for (number, [deleting, disrupted, initialized]) in claims.iter().copied() {
             let version = pool.view.version() + 1;
             pool.view.upsert(uid(&names[number]), Claim { version, deleting, disrupted, initialized });
         }
         pool.ledger.as_mut().unwrap().surged = surged.iter().map(|number| uid(&names[*number])).collect();
-        let more = pool.view.disrupted().min(pool.limit.surge.try_into().unwrap());
+        let more = pool.view.disrupted().min(pool.limit.unwrap().surge.try_into().unwrap());
         let occupied = |ledger: &Ledger| {
             let outside = ledger.reservations().filter(|uid| pool.view.get(uid).is_none()).count();
-            pool.view.counts().counted(pool.limit.mode) + outside
+            pool.view.counts().counted(pool.limit.unwrap().mode) + outside
         };
         let before = occupied(pool.ledger.as_ref().unwrap());
         let (answers, write) = pool.decided(&asked);

@@ -5,8 +5,8 @@ use super::*;
 /// A pool of two places and a surge, with two claims of which these many are being disrupted.
 fn surging(surge: u32, disrupted: usize) -> Known {
     let mut pool = known(&["a", "b"], &[]);
-    pool.limit.surge = surge;
-    pool.ledger.as_mut().unwrap().limit = Some(pool.limit);
+    pool.limit_mut().surge = surge;
+    pool.ledger.as_mut().unwrap().limit = pool.limit;
     for (text, version) in ["a", "b"].into_iter().take(disrupted).zip(10..) {
         disrupt(&mut pool, text, version);
     }
@@ -45,10 +45,10 @@ fn one_is_admitted_above_the_limit_for_each_that_is_disrupted_and_no_more_than_t
 #[test]
 fn what_is_admitted_above_the_limit_is_recorded_and_what_is_below_is_not() {
     let mut pool = surging(1, 1);
-    pool.limit.nodes = 3;
+    pool.limit_mut().nodes = 3;
     let (answers, write) = pool.decided(&[("c", false), ("d", false), ("e", false)]);
     let full = Full {
-        limit: pool.limit,
+        limit: pool.limit.unwrap(),
         occupied: 4,
         terminating: 0,
         outstanding: 2,
@@ -136,7 +136,7 @@ fn a_surge_ends_with_its_claim_or_when_the_pool_is_at_its_limit_again() {
     let mut pool = above();
     pool.view.remove(&uid("a"), 22);
     assert_eq!(surged(&pool), [uid("d")], "the oldest takes the free place");
-    pool.limit.nodes = 3;
+    pool.limit_mut().nodes = 3;
     assert_eq!(surged(&pool), []);
 }
 
@@ -158,7 +158,7 @@ fn no_surge_ends_by_an_outdated_view() {
 #[test]
 fn nothing_is_admitted_above_the_limit_by_a_closed_ledger() {
     let mut pool = surging(1, 1);
-    pool.ledger = Some(Ledger::closed());
+    pool.ledger = Some(Ledger::closed(VERSION));
     let (answers, _) = pool.decided(&[("c", false)]);
     assert_eq!(answers, [RequestVerdict::Deny(Denial::LedgerLost)]);
 }
@@ -177,7 +177,7 @@ fn a_surge_that_changes_is_another_limit() {
         ..Needs::default()
     };
     assert_eq!(pool.needs(&[]), limit);
-    pool.limit.pool_version = 5;
+    pool.limit_mut().pool_version = 5;
     pool.limit_read = Some(NOW);
-    assert_eq!(pool.tidied().unwrap().limit(), Some(&pool.limit));
+    assert_eq!(pool.tidied().unwrap().limit(), pool.limit.as_ref());
 }

@@ -1,0 +1,127 @@
+//! The LISTs of NodePools for names that the watch does not know: one at a time, no matter how many names are asked about.
+//! Anybody who reaches the gate can invent names.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use kube::api::ListParams;
+use poolgate_core::nodelimit::ledger::{Moment, ReadSpan};
+use tokio::sync::watch;
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::claim_lists::{DEADLINE, LONGEST_PAUSE, PATIENCE, TIMES_LONGER};
+use super::error::CallError;
+use super::metrics::GateMetrics;
+use crate::cluster::clock::Clock;
+use crate::cluster::pools::Pool;
+use crate::cluster::{Collection, Deadline};
+
+/// How many pools a page has.
+const PAGE: u32 = 500;
+
+/// All NodePools as they were read.
+#[derive(Debug)]
+pub struct ListedPools {
+    pub by_name: HashMap<Box<str>, Pool>,
+    pub span: ReadSpan,
+}
+
+type Ended = Option<Result<Rc<ListedPools>, CallError>>;
+
+/// Lists the NodePools.
+pub struct PoolLists {
+    usual: Collection<Pool>,
+    fresh: Collection<Pool>,
+    clock: Clock,
+    metrics: GateMetrics,
+    /// The last LIST, running or ended, and when the next one may begin.
+    last: RefCell<Option<(watch::Receiver<Ended>, Rc<RefCell<Instant>>)>>,
+}
+
+impl PoolLists {
+    pub fn new([usual, fresh]: [Collection<Pool>; 2], clock: Clock, metrics: GateMetrics) -> Self {
+        Self {
+            usual,
+            fresh,
+            clock,
+            metrics,
+            last: RefCell::default(),
+        }
+    }
+
+    /// All pools that existed at `moment`. Within a [`LocalSet`](tokio::task::LocalSet).
+    pub async fn as_of(self: &Rc<Self>, moment: Moment) -> Result<Rc<ListedPools>, CallError> {
+        loop {
+            let mut running = self.running(moment);
+            let ended = running.wait_for(Option::is_some).await;
+            // A LIST that panicked sends nothing: the next one may succeed.
+            let Some(listed) = ended.ok().and_then(|ended| ended.clone()) else {
+                continue;
+            };
+            let listed = listed?;
+            if listed.span.begun >= moment {
+                return Ok(listed);
+            }
+        }
+    }
+
+    /// The LIST that runs, or that has ended and began late enough; else a new one.
+    fn running(self: &Rc<Self>, moment: Moment) -> watch::Receiver<Ended> {
+        let mut last = self.last.borrow_mut();
+        let mut next = Instant::now();
+        if let Some((running, pause)) = &*last {
+            let serves = match &*running.borrow() {
+                None => running.has_changed().is_ok(),
+                Some(Ok(listed)) => listed.span.begun >= moment,
+                Some(Err(_)) => false,
+            };
+            if serves {
+                return running.clone();
+            }
+            next = *pause.borrow();
+        }
+        let (ended, running) = watch::channel(None);
+        let pause = Rc::new(RefCell::new(next));
+        *last = Some((running.clone(), Rc::clone(&pause)));
+        let lists = Rc::clone(self);
+        spawn_local(async move {
+            sleep_until(next).await;
+            let begun = Instant::now();
+            let result = lists.list().await;
+            *pause.borrow_mut() = begun + (begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE);
+            // Perhaps no request waits any more.
+            let _ = ended.send(Some(result.map(Rc::new)));
+        });
+        running
+    }
+
+    async fn list(&self) -> Result<ListedPools, CallError> {
+        self.metrics.reads.inc("pools");
+        let begun = self.clock.now();
+        let by = Deadline::within(DEADLINE);
+        let anew = async {
+            sleep(PATIENCE).await;
+            all(&self.fresh, by).await
+        };
+        let by_name = tokio::select! {
+            listed = all(&self.usual, by) => listed,
+            listed = anew => listed,
+        }?;
+        let done = self.clock.now();
+        Ok(ListedPools {
+            by_name,
+            span: ReadSpan { begun, done },
+        })
+    }
+}
+
+async fn all(pools: &Collection<Pool>, by: Deadline) -> Result<HashMap<Box<str>, Pool>, CallError> {
+    let mut pages = pools.pages(ListParams::default().limit(PAGE));
+    let mut by_name = HashMap::new();
+    while let Some(page) = pages.next(by).await? {
+        by_name.extend(page.into_iter().map(|pool| (pool.metadata.name.clone(), pool)));
+    }
+    Ok(by_name)
+}
