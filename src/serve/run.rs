@@ -61,8 +61,10 @@ async fn start_cluster(server: &mut WebhookServer<'_>) -> anyhow::Result<Cancell
     let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool", &board);
     let definition_read = cluster.definition_read();
     let views = ClaimViews::new(Arc::clone(&server.view));
-    let watch = cluster
-        .watch(|client, _, metrics| claims.run(client, Rc::new(RefCell::new(views)), metrics.watches))?;
+    let heartbeat = server.process.heartbeat.clone();
+    let watch = cluster.watch(heartbeat, |client, _, metrics| {
+        claims.run(client, Rc::new(RefCell::new(views)), metrics.watches)
+    })?;
     server.process.tasks.spawn("cluster watch", watch);
     Ok(definition_read)
 }
