@@ -17,7 +17,7 @@ use crate::cluster::pools::PoolFollower;
 use crate::cluster::stored_verdicts::StoredVerdicts;
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection};
-use crate::lifecycle::{StatusBoard, StatusLine, on_own_thread};
+use crate::lifecycle::{Heartbeat, StatusBoard, StatusLine, on_own_thread};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Registration;
 
@@ -100,9 +100,10 @@ impl Cluster {
     /// Starts the thread, which also does what `beside` returns. The returned future ends with the thread.
     pub fn watch<F: Future<Output = ()> + 'static>(
         self,
+        heartbeat: Heartbeat,
         beside: impl FnOnce(Client, Config, ClusterMetrics) -> F + Send + 'static,
     ) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
-        on_own_thread("cluster", || self.run(beside))
+        on_own_thread("cluster", heartbeat, || self.run(beside))
             .context("the thread that watches the cluster cannot be started")
     }
 

@@ -12,7 +12,7 @@ use axum::routing::get;
 use clap::Args;
 
 use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Workers};
-use crate::lifecycle::{Readiness, StatusBoard};
+use crate::lifecycle::{Heartbeat, Readiness, StatusBoard};
 use crate::telemetry::{CONTENT_TYPE, Registry};
 
 /// How many connections are kept open: of a kubelet and a few Prometheus servers.
@@ -38,6 +38,8 @@ pub struct Probes {
     pub readiness: Arc<Readiness>,
     /// The lines of its parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
+    /// Of the thread without which it is not alive.
+    pub heartbeat: Heartbeat,
     /// Its metrics.
     pub metrics: Registry,
 }
@@ -74,9 +76,18 @@ fn router(probes: Probes) -> Router {
         .with_state(Arc::new(probes))
 }
 
-/// If the runtime answers, the process is alive: it exits when one of its tasks stops.
-async fn live() -> &'static str {
-    "ok\n"
+/// If the runtime answers and the other thread works, the process is alive: it exits when one of its tasks stops.
+async fn live(State(probes): State<Arc<Probes>>) -> (StatusCode, String) {
+    match probes.heartbeat.missed() {
+        None => (StatusCode::OK, "ok\n".into()),
+        Some(missed) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!(
+                "the thread that watches the cluster has not run for {} s\n",
+                missed.as_secs()
+            ),
+        ),
+    }
 }
 
 async fn ready(State(probes): State<Arc<Probes>>) -> (StatusCode, String) {
@@ -106,4 +117,58 @@ async fn unknown() -> (StatusCode, &'static str) {
         StatusCode::NOT_FOUND,
         "there is nothing here: ask for /livez, /readyz or /metrics\n",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use axum::body::Body;
+    use hyper::Request;
+    use tokio::time::sleep;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::lifecycle::on_own_thread;
+
+    /// The time here is paused and passes while everybody waits. That of the other thread does not: it is really blocked.
+    #[tokio::test(start_paused = true)]
+    async fn a_process_whose_thread_is_blocked_is_not_alive_until_the_thread_runs_again() {
+        let heartbeat = Heartbeat::default();
+        let router = router(Probes {
+            readiness: Arc::default(),
+            board: StatusBoard::default(),
+            heartbeat: heartbeat.clone(),
+            metrics: Registry::default(),
+        });
+        let live = async || {
+            let request = Request::get("/livez").body(Body::empty()).expect("a request");
+            router.clone().oneshot(request).await.expect("an answer").status()
+        };
+        // A second here is a millisecond there.
+        let becomes = async |status| {
+            for _ in 0..60_000 {
+                if live().await == status {
+                    return;
+                }
+                thread::sleep(Duration::from_millis(1));
+                sleep(Duration::from_secs(1)).await;
+            }
+            panic!("it is not {status}");
+        };
+        let (blocked, is_blocked) = tokio::sync::oneshot::channel();
+        let (unblock, unblocked) = mpsc::channel::<()>();
+        let thread = on_own_thread("cluster", heartbeat, || async move {
+            blocked.send(()).expect("somebody who waits");
+            let _ = unblocked.recv();
+            std::future::pending().await
+        });
+        is_blocked.await.expect("a blocked thread");
+        tokio::spawn(thread.expect("a thread"));
+        assert_eq!(live().await, StatusCode::OK, "it was just there");
+        becomes(StatusCode::SERVICE_UNAVAILABLE).await;
+        unblock.send(()).expect("the thread");
+        becomes(StatusCode::OK).await;
+    }
 }

@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::http::{self, BindError, HttpMetrics, Interface};
-use crate::lifecycle::{PartError, Readiness, Signal, Signals, StatusBoard, SystemError, Tasks};
+use crate::lifecycle::{Heartbeat, PartError, Readiness, Signal, Signals, StatusBoard, SystemError, Tasks};
 use crate::probes::{ProbeArgs, Probes};
 use crate::telemetry::{Registry, count_panics};
 
@@ -20,6 +20,8 @@ pub struct Process {
     pub tasks: Tasks,
     /// The lines of the parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
+    /// Of the thread that watches the cluster, if it has one: without it the process is not alive.
+    pub heartbeat: Heartbeat,
     /// Cancelled after a signal, when work that has begun is to be finished.
     pub drain: CancellationToken,
     signals: Signals,
@@ -46,6 +48,7 @@ impl Process {
             registry,
             tasks: Tasks::default(),
             board: StatusBoard::default(),
+            heartbeat: Heartbeat::default(),
             drain: CancellationToken::new(),
             signals: Signals::listen()?,
         })
@@ -61,6 +64,7 @@ impl Process {
         let probes = Probes {
             readiness: Arc::clone(&readiness),
             board: self.board,
+            heartbeat: self.heartbeat,
             metrics: self.registry,
         };
         let server = probes.server(args, otherwise, self.http_metrics).await?;

@@ -31,8 +31,8 @@ pub use config::ClusterArgs;
 pub use connect::{client, client_for_watches, required_cluster, without_kept_connections};
 pub use definition::FIELDS as DEFINITION_FIELDS;
 pub use lease::{
-    Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder, is_silent as lease_is_silent,
-    path as leases_path,
+    Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, duration as lease_duration,
+    holder as lease_holder, is_silent as lease_is_silent, path as leases_path,
 };
 pub use ledgers::{LABEL as LEDGER_LABEL, LedgerError, path as ledgers_path};
 pub use metrics::{ClusterMetrics, WatchMetrics};

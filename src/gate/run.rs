@@ -45,7 +45,10 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     let registration = registration.map(|registration| registration.shown_on(&board));
     let cluster = Cluster::new(config, view, policy, &board, metrics).with(registration);
     let definition_read = cluster.definition_read();
-    let watch = cluster.watch(|client, config, metrics| runner.run(client, config, metrics))?;
+    let heartbeat = server.process.heartbeat.clone();
+    let watch = cluster.watch(heartbeat, |client, config, metrics| {
+        runner.run(client, config, metrics)
+    })?;
     server.process.tasks.spawn("cluster watch", watch);
 
     let webhook = ClaimWebhook::new(gate, server.about(), server.intake(PATHS)?);

@@ -1,12 +1,14 @@
-//! The life of a process that runs until it is signalled to stop: whether it is ready, which parts it
+//! The life of a process that runs until it is signalled to stop: whether it is alive and ready, which parts it
 //! has, and which signal stops it. Does not depend on what the process does.
 
+mod heartbeat;
 mod readiness;
 mod signals;
 mod tasks;
 
 use std::io;
 
+pub use heartbeat::Heartbeat;
 pub use readiness::{Need, Readiness, StatusBoard, StatusLine};
 pub use signals::{Signal, Signals};
 pub use tasks::{PartError, Tasks, on_own_thread};

@@ -6,7 +6,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use poolgate_core::policy::OverLimit;
 
-use crate::cluster::ClusterArgs;
+use crate::cluster::{ClusterArgs, LONGEST_LEASE, SHORTEST_LEASE};
 use crate::flags;
 use crate::policy_watch::WatchedPolicyArgs;
 use crate::probes::ProbeArgs;
@@ -40,7 +40,7 @@ pub struct ReconcileArgs {
         value_parser = flags::time)]
     pub settle: Duration,
 
-    /// How long the leader may be silent before another replica takes over
+    /// How long the leader may be silent before another replica takes over: 3s to 1m
     #[arg(long, env = "POOLGATE_LEASE_DURATION", default_value = "15s", value_name = "TIME",
         value_parser = lease_duration)]
     pub lease_duration: Duration,
@@ -86,8 +86,26 @@ impl ReconcileArgs {
 
 fn lease_duration(text: &str) -> Result<Duration, &'static str> {
     let duration = flags::time(text)?;
-    if duration < crate::cluster::SHORTEST_LEASE {
-        return Err("it must be 3s or more");
+    if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&duration) {
+        return Err("it must be between 3s and 1m");
     }
     Ok(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_duration_beyond_its_bounds_is_an_error_that_names_them() {
+        for text in ["0s", "2999ms", "60001ms", "4m"] {
+            assert_eq!(
+                lease_duration(text),
+                Err("it must be between 3s and 1m"),
+                "{text}"
+            );
+        }
+        assert_eq!(lease_duration("3s"), Ok(SHORTEST_LEASE));
+        assert_eq!(lease_duration("1m"), Ok(LONGEST_LEASE));
+    }
 }

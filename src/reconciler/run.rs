@@ -91,6 +91,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
         watches: WatchMetrics::register(&mut process.registry),
         lines,
         readiness: Arc::clone(&readiness),
+        heartbeat: process.heartbeat.clone(),
         end: process.drain.clone(),
     };
     let mut process = process

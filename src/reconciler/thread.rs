@@ -22,7 +22,7 @@ use crate::cluster::{
     Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Versioned, Watch,
     WatchMetrics, api_server_ca, client_for_watches, ledgers_path,
 };
-use crate::lifecycle::{Readiness, StatusBoard, StatusLine, on_own_thread};
+use crate::lifecycle::{Heartbeat, Readiness, StatusBoard, StatusLine, on_own_thread};
 use crate::policy_watch::PolicyInForce;
 
 /// The Lease of the leader: only its holder writes.
@@ -40,6 +40,7 @@ pub struct ReconcilerThread {
     pub watches: WatchMetrics,
     pub lines: Lines,
     pub readiness: Arc<Readiness>,
+    pub heartbeat: Heartbeat,
     pub end: CancellationToken,
 }
 
@@ -77,7 +78,7 @@ impl Lines {
 impl ReconcilerThread {
     /// Starts the thread. The returned future ends when the thread does.
     pub fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
-        on_own_thread("reconciler", || self.run())
+        on_own_thread("reconciler", self.heartbeat.clone(), || self.run())
     }
 
     async fn run(self) {

@@ -16,6 +16,7 @@ use crate::cluster::claims::{ClaimViews, ClaimWatch};
 use crate::cluster_thread::Cluster;
 use crate::lifecycle;
 use crate::registration::Serves;
+use crate::telemetry::Invariants;
 use crate::webhook::{CertificateChoice, WebhookServer};
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
@@ -60,9 +61,12 @@ async fn start_cluster(server: &mut WebhookServer<'_>) -> anyhow::Result<Cancell
     let cluster = cluster.with(registration.map(|registration| registration.shown_on(&board)));
     let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool", &board);
     let definition_read = cluster.definition_read();
-    let views = ClaimViews::new(Arc::clone(&server.view), crate::telemetry::Invariants::default());
-    let watch = cluster
-        .watch(|client, _, metrics| claims.run(client, Rc::new(RefCell::new(views)), metrics.watches))?;
+    // It reserves nothing, so there is nothing to break.
+    let views = ClaimViews::new(Arc::clone(&server.view), Invariants::default());
+    let heartbeat = server.process.heartbeat.clone();
+    let watch = cluster.watch(heartbeat, |client, _, metrics| {
+        claims.run(client, Rc::new(RefCell::new(views)), metrics.watches)
+    })?;
     server.process.tasks.spawn("cluster watch", watch);
     Ok(definition_read)
 }

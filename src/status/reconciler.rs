@@ -6,11 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use tokio::time::{Instant, sleep};
 
+use crate::cluster::lease_duration;
+
 /// How long a Lease is valid without a renewal, if it does not say so itself.
 const DURATION: Duration = Duration::from_secs(15);
-
-/// How long a renewal is waited for at most.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// The pause before the Lease is read again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -36,7 +35,7 @@ impl Reconciler {
         if first.leads || first.holder.is_empty() {
             return Ok(Some(first));
         }
-        let end = Instant::now() + duration(&spec).min(LONGEST_WAIT);
+        let end = Instant::now() + duration(&spec);
         while Instant::now() < end {
             sleep(PAUSE).await;
             let Some(later) = read().await? else {
@@ -74,9 +73,7 @@ impl Reconciler {
 
 /// The time within which the holder of a Lease renews it.
 fn duration(spec: &LeaseSpec) -> Duration {
-    let seconds = spec.lease_duration_seconds;
-    let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    seconds.map_or(DURATION, Duration::from_secs)
+    lease_duration(spec).unwrap_or(DURATION)
 }
 
 #[cfg(test)]
@@ -136,6 +133,7 @@ mod tests {
         for (ahead, seconds, longest) in [
             (3600, 15, 16),
             (-3600, 15, 16),
+            (3600, i32::MAX, 61),
             (i64::from(i32::MAX), i32::MAX, 61),
         ] {
             let (found, took) = look(SignedDuration::from_secs(ahead), seconds, false).await;

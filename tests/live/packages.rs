@@ -635,7 +635,7 @@ fn every_value_at_once_passes_lint_and_renders() {
             authority,
             "--set=monitoring.podMonitor.enabled=false,monitoring.serviceMonitor.enabled=true",
         ],
-        &["--set=reconciler.fence=true,unhold.fence=true,reconciler.repair=true"],
+        &["--set=ledgers.fence=true,reconciler.fence=true,unhold.fence=true,reconciler.repair=true"],
     ] {
         let values = [&[&*values], others].concat();
         lint(&values).success();
@@ -720,7 +720,7 @@ fn what_a_component_is_given_its_pods_have_and_no_others() {
             let text = object.to_string();
             let old = [
                 format!("\"name\":\"{deployment}\",\"namespace\":\"poolgate-system\"}}]"),
-                format!("endsWith(':{deployment}')"),
+                format!(":{deployment}'"),
                 format!("\"serviceAccount\":{{\"name\":\"{deployment}\""),
             ];
             assert!(old.iter().all(|old| !text.contains(old)), "{name}: {text}");

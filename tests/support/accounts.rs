@@ -1,4 +1,4 @@
-//! The accounts that the manifests ship, with their rights and the reconciler's fence: what tests start runs by these.
+//! The accounts that the manifests ship, with their rights and fences: what tests start runs by these.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,13 +14,14 @@ use super::control_plane::ControlPlane;
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
 
 /// Accounts, rights and what these are about; no webhook is registered that nobody would answer.
-const FILES: [&str; 16] = [
+const FILES: [&str; 17] = [
     "base/namespace.yaml",
     "base/serviceaccount.yaml",
     "base/rbac.yaml",
     "base/ledgers.yaml",
     "components/gate/serviceaccount.yaml",
     "components/gate/rbac.yaml",
+    "components/gate/validatingadmissionpolicy.yaml",
     "components/gate/flowcontrol.yaml",
     "components/reconciler/serviceaccount.yaml",
     "components/reconciler/rbac.yaml",

@@ -28,6 +28,10 @@ pub use silence::is_silent;
 /// The shortest duration: the Lease counts in whole seconds, and a renewal may take one.
 pub const SHORTEST: Duration = Duration::from_secs(3);
 
+/// The longest duration. Whoever wants to know whether the holder of a Lease is alive waits for one duration: poolgate-unhold
+/// has four minutes for that and its work.
+pub const LONGEST: Duration = Duration::from_mins(1);
+
 /// How long giving the Lease back may take.
 const RELEASE: Duration = Duration::from_secs(3);
 
@@ -67,7 +71,7 @@ impl Candidate {
             leases: Collection::new(client, &path(namespace)),
             name,
             identity,
-            duration: duration.max(SHORTEST),
+            duration: duration.clamp(SHORTEST, LONGEST),
             seen: None,
             term,
             terms: 0,
@@ -140,7 +144,7 @@ impl Candidate {
         match spec.holder_identity.as_deref() {
             None | Some("") => true,
             Some(holder) if holder == self.identity => true,
-            Some(_) => since.elapsed() > theirs(spec).unwrap_or(self.duration),
+            Some(_) => since.elapsed() > duration(spec).unwrap_or(self.duration),
         }
     }
 
@@ -244,10 +248,10 @@ pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<Strin
     lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
 }
 
-/// The duration within which its holder renews it.
-fn theirs(spec: &LeaseSpec) -> Option<Duration> {
+/// The duration within which its holder renews it. No reconciler writes one beyond these bounds, but a Lease may contain any.
+pub fn duration(spec: &LeaseSpec) -> Option<Duration> {
     let seconds = u64::try_from(spec.lease_duration_seconds?).ok()?;
-    Some(Duration::from_secs(seconds))
+    Some(Duration::from_secs(seconds).clamp(SHORTEST, LONGEST))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::time::sleep;
 
-use super::{RELEASE, path, theirs};
+use super::{LONGEST, duration, path};
 use crate::cluster::api::ApiError;
 use crate::cluster::collection::Collection;
 
@@ -31,7 +31,7 @@ pub async fn is_silent(
     if is_fresh(&spec, longest, Timestamp::now()) {
         return Ok(false);
     }
-    sleep(theirs(&spec).unwrap_or(RELEASE)).await;
+    sleep(duration(&spec).unwrap_or(LONGEST)).await;
     let later = leases.get_opt(name).within(LOOK).await?;
     Ok(later.is_none_or(|later| later.metadata.resource_version == lease.metadata.resource_version))
 }
@@ -55,14 +55,16 @@ mod tests {
     use hyper::{Request, Response};
     use kube::client::Body;
     use serde_json::json;
+    use tokio::time::Instant;
     use tower::service_fn;
 
     use super::*;
 
-    const LONGEST: Duration = Duration::from_mins(15);
+    const EXPIRY: Duration = Duration::from_mins(15);
 
-    /// An API server with a Lease that was renewed `minutes` ago, and that is renewed after each read if `is_alive`.
-    fn with_lease(minutes: i64, is_alive: bool) -> Client {
+    /// An API server with a Lease of so many seconds that was renewed `minutes` ago, and that is renewed after each read if
+    /// `is_alive`.
+    fn with_lease(minutes: i64, seconds: Option<i32>, is_alive: bool) -> Client {
         let renewed = Timestamp::now() - k8s_openapi::jiff::SignedDuration::from_mins(minutes);
         let reads = Arc::new(AtomicU32::new(0));
         let server = service_fn(move |_: Request<Body>| {
@@ -71,7 +73,7 @@ mod tests {
                 .to_string();
             let lease = json!({
                 "metadata": {"name": "poolgate-reconciler", "resourceVersion": version},
-                "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": renewed.to_string()},
+                "spec": {"holderIdentity": "a", "leaseDurationSeconds": seconds, "renewTime": renewed.to_string()},
             });
             async move { Ok::<_, Infallible>(Response::new(Body::from(lease.to_string().into_bytes()))) }
         });
@@ -79,8 +81,8 @@ mod tests {
     }
 
     async fn silent(minutes: i64, is_alive: bool) -> bool {
-        let client = with_lease(minutes, is_alive);
-        let silent = is_silent(client, "default", "poolgate-reconciler", LONGEST).await;
+        let client = with_lease(minutes, Some(15), is_alive);
+        let silent = is_silent(client, "default", "poolgate-reconciler", EXPIRY).await;
         silent.expect("a Lease")
     }
 
@@ -95,5 +97,24 @@ mod tests {
         assert!(silent(16, false).await);
         assert!(!silent(16, true).await, "alive, with a clock that is behind");
         assert!(!silent(14, false).await, "not for long enough yet");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_is_watched_for_a_minute_at_most_whatever_number_it_carries() {
+        for (seconds, expected) in [
+            (Some(15), 15),
+            (Some(240), 60),
+            (Some(i32::MAX), 60),
+            (Some(0), 3),
+            (Some(-1), 60),
+            (None, 60),
+        ] {
+            let begun = Instant::now();
+            let client = with_lease(16, seconds, false);
+            let silent = is_silent(client, "default", "poolgate-reconciler", EXPIRY).await;
+            assert!(silent.expect("a Lease"), "{seconds:?}");
+            // Paused time moves in steps of a millisecond.
+            assert_eq!(begun.elapsed().as_secs(), expected, "{seconds:?}");
+        }
     }
 }

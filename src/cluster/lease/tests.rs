@@ -1,4 +1,4 @@
-//! A leader whose connections die.
+//! A leader whose connections die, and a Lease that says it counts for ever.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -17,7 +17,12 @@ const DURATION: Duration = Duration::from_secs(15);
 
 /// An API server that stores one Lease. The request of this number gets no answer.
 fn silent_once(number: u32) -> Client {
-    let (stored, requests) = (Arc::new(Mutex::new(None)), Arc::new(AtomicU32::new(0)));
+    storing(None, number)
+}
+
+/// The same with this Lease at first.
+fn storing(lease: Option<Value>, number: u32) -> Client {
+    let (stored, requests) = (Arc::new(Mutex::new(lease)), Arc::new(AtomicU32::new(0)));
     let server = service_fn(move |request: Request<Body>| {
         let (stored, requests) = (Arc::clone(&stored), Arc::clone(&requests));
         async move {
@@ -67,4 +72,31 @@ async fn one_silent_connection_does_not_cost_a_leader_its_term() {
         };
         tokio::join!(candidate.run(end.clone()), leads);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_of_a_dead_holder_is_taken_after_a_minute_whatever_duration_it_carries() {
+    let dead = json!({
+        "metadata": {"name": "poolgate-reconciler"},
+        "spec": {"holderIdentity": "dead", "leaseDurationSeconds": i32::MAX},
+    });
+    let (candidate, mut leadership) = Candidate::new(
+        storing(Some(dead), u32::MAX),
+        "poolgate-ledgers",
+        "poolgate-reconciler",
+        "a".into(),
+        DURATION,
+        StatusLine::default(),
+    );
+    let begun = Instant::now();
+    let end = CancellationToken::new();
+    let leads = async {
+        while !leadership.holds() {
+            leadership.changed().await;
+        }
+        let took = begun.elapsed();
+        assert!(took > LONGEST && took < LONGEST + DURATION, "{took:?}");
+        end.cancel();
+    };
+    tokio::join!(candidate.run(end.clone()), leads);
 }

@@ -28,6 +28,12 @@ fn tries_become_rarer_and_never_end() {
     );
 }
 
+#[test]
+fn two_that_back_off_do_not_wait_for_the_same_times() {
+    let [one, other]: [Vec<Duration>; 2] = [backoff(), backoff()].map(|pauses| pauses.take(10).collect());
+    assert_ne!(one, other);
+}
+
 /// An API server whose list is empty, and whose watches are closed at once or stay silent.
 struct Server {
     watches: Rc<Cell<u32>>,

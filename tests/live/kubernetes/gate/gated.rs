@@ -80,15 +80,17 @@ impl Gated {
         serde_json::from_str(text).expect("JSON")
     }
 
-    /// Writes this over the ledger of a pool, or deletes it.
+    /// Writes this over the ledger of a pool, by the gate's account, or deletes it.
     pub fn replace_ledger(&self, pool: &str, text: Option<&str>) {
-        match text {
-            Some(_) => drop(
-                self.client
-                    .merge(&ledger_path(pool), &json!({"data": {"ledger.json": text}})),
-            ),
-            None => self.client.delete(&ledger_path(pool)),
-        }
+        let Some(text) = text else {
+            return self.client.delete(&ledger_path(pool));
+        };
+        let mut object = self.stored(pool);
+        object["metadata"] =
+            json!({"name": object["metadata"]["name"], "labels": object["metadata"]["labels"]});
+        object["data"]["ledger.json"] = json!(text);
+        let account = Client::by(&self.plane.kubeconfig_by(Account::Gate));
+        account.replace(&ledger_path(pool), &object);
     }
 
     #[track_caller]
