@@ -10,7 +10,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
-use serde_json::Value;
+use poolgate_core::policy::OverLimit;
 
 use super::claim_lists::ClaimLists;
 use super::metrics::GateMetrics;
@@ -21,7 +21,6 @@ use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{CachedLedgers, CachingLedgerStore, LedgerStore};
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::cluster::pools::Pool;
-use crate::policy_watch::PolicyInForce;
 
 /// What all decisions share.
 pub struct GateContext {
@@ -81,18 +80,14 @@ impl GateContext {
         }
     }
 
-    /// The limit of a pool, if it has one. While the policy is not known, its mode is taken from the ledger.
-    pub fn limited(&self, name: &str, pool: &CachedPool) -> Option<LimitedPool> {
-        let object: &Value = pool.object.as_deref()?;
-        let object = Json::from(object);
+    /// The limit of a pool, if it has one. The NodePool alone decides it: replicas that also read a file could have different
+    /// files for minutes, and overwrite each other's limit.
+    #[allow(clippy::unused_self, reason = "every fact of a round is asked of its context")]
+    pub fn limited(&self, _name: &str, pool: &CachedPool) -> Option<LimitedPool> {
+        let object = Json::from(pool.object.as_deref()?);
         let view = NodePool::view(ApiVersion::V1, &object);
-        let loaded = self.shared.policy.load();
-        let mut limit = NodeLimit::of(&view, &loaded.policy)?;
-        if loaded.is_stand_in && view.node_limit_mode().is_none() {
-            let stored = self.ledgers.borrow().get(name);
-            let before = stored.as_ref().and_then(|stored| stored.ledger.limit());
-            limit.mode = before.map_or(limit.mode, |before| before.mode);
-        }
+        // What becomes of claims above the limit is not the gate's concern.
+        let limit = NodeLimit::of(&view, OverLimit::default())?;
         Some(LimitedPool {
             uid: pool.uid.clone(),
             limit: LimitInForce {
@@ -172,7 +167,6 @@ impl GateContext {
     pub fn of_clients(usual: Client, fresh: Client) -> Self {
         let shared = Shared {
             view: Arc::default(),
-            policy: poolgate_core::policy::Policy::default().into(),
             clock: Clock::start(),
             metrics: GateMetrics::default(),
         };
@@ -192,7 +186,6 @@ pub struct Clients {
 #[derive(Debug, Clone)]
 pub struct Shared {
     pub view: Arc<ClusterView>,
-    pub policy: PolicyInForce,
     pub clock: Clock,
     pub metrics: GateMetrics,
 }

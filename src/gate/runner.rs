@@ -17,7 +17,6 @@ use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
 use crate::cluster::{ClusterMetrics, Collection, Watch, client_for_watches, without_kept_connections};
 use crate::lifecycle::{StatusBoard, StatusLine};
-use crate::policy_watch::PolicyInForce;
 
 /// What poolgate does while one of the watches is down.
 const MEANWHILE: &str = "the gate reads what it needs for each decision";
@@ -36,7 +35,6 @@ impl GateRunner {
     pub fn open(
         observe: bool,
         view: Arc<ClusterView>,
-        policy: PolicyInForce,
         board: &StatusBoard,
         metrics: GateMetrics,
     ) -> (Gate, Self) {
@@ -44,12 +42,7 @@ impl GateRunner {
         let (gate, questions) = Gate::new(observe, metrics.clone(), clock);
         let side = Self {
             questions,
-            shared: Shared {
-                view,
-                policy,
-                clock,
-                metrics,
-            },
+            shared: Shared { view, clock, metrics },
             claims: ClaimWatch::new(MEANWHILE, board),
             ledgers_line: board.line("node limit ledgers"),
         };

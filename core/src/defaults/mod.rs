@@ -8,6 +8,8 @@
 mod limit;
 mod mode;
 
+pub use mode::completed as node_limit_mode;
+
 use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
@@ -49,8 +51,7 @@ pub fn defaults(
     } else {
         missing(pool, disruption, old, values, karpenter)
     };
-    let mode = fields.iter().find(|(field, _)| *field == "nodeLimitMode");
-    let agreement = mode::agreement(pool, old, mode.map(|(_, mode)| mode), values.node_limit_mode);
+    let agreement = mode::agreement(pool, old, values.node_limit_mode);
     let mut written: Vec<_> = if disruption.is_some() {
         let each = fields.into_iter().map(|(field, value)| DefaultValue {
             path: Disruption::path(field),

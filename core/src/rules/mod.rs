@@ -212,9 +212,9 @@ pub(crate) fn check<'a>(
     stored: Option<Stored<'a>>,
     context: Context<'a>,
 ) -> Report {
+    let limits = Limits::parse(pool, old, context.policy);
     let mut findings = Findings::new(pool.object, stored, context);
     let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
-    let limits = Limits::parse(pool);
     fields::check(pool.object, &pool.template, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);

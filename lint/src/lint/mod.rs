@@ -134,7 +134,10 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     );
     let (mut together, mut stored) = (Together::default(), HashMap::new());
     if let Some(cluster) = cluster.as_deref() {
-        (files, stored) = from_cluster::all(cluster);
+        let pools = from_cluster::all(cluster);
+        (files, stored) = (pools.inputs, pools.stored);
+        let found = policies.for_folder(files.first().map_or(Path::new("."), Input::folder));
+        from_cluster::tell_of_modes(&pools.without_mode, &found.policy);
         let objects = Objects::collect(&files, &settings, &patches);
         together = Together::among(&objects, &from_cluster::classes(cluster, &objects.class_kinds()));
     } else if args.together {

@@ -28,9 +28,7 @@ pub fn held(seen: &Seen<'_>) -> Cause {
 pub fn places(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
     let is_replaced = |reason: &Reason| matches!(reason, Reason::Drifted | Reason::Unhealthy);
     let pool = seen.pool.filter(|_| reasons.iter().any(is_replaced))?;
-    let limit = pool
-        .limit
-        .filter(|limit| limit.mode == Some(NodeLimitMode::Hard))?;
+    let limit = pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard)?;
     let is_held = seen.node?.metadata.label(HELD_LABEL).is_some();
     if is_held || pool.limit_report(limit).free != Some(0) {
         return None;
@@ -49,16 +47,15 @@ pub fn places(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
 }
 
 fn described(pool: &PoolFacts<'_>, limit: KnownLimit) -> String {
-    let mode = limit.mode.map(|mode| format!(" ({})", mode.as_str()));
     let claims = pool
         .claims
         .as_ref()
         .map(|claims| format!(", {}", counted(claims.len(), "NodeClaim")));
     format!(
-        "limits.nodes of NodePool {} is {}{}{}",
+        "limits.nodes of NodePool {} is {} ({}){}",
         pool.object.metadata.name,
         limit.nodes,
-        mode.unwrap_or_default(),
+        limit.mode.as_str(),
         claims.unwrap_or_default()
     )
 }
