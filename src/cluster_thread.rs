@@ -26,7 +26,8 @@ use crate::registration::Registration;
 pub struct Cluster {
     config: Config,
     view: Arc<ClusterView>,
-    policy: PolicyInForce,
+    /// What stored NodePools are reviewed with, if they are.
+    policy: Option<PolicyInForce>,
     metrics: ClusterMetrics,
     release_line: StatusLine,
     definition: Watch,
@@ -46,7 +47,7 @@ impl Cluster {
     ) -> Result<Option<Self>, ClusterConfigError> {
         let release = view.karpenter().release();
         match find(args).await? {
-            Found::Cluster(config) => Ok(Some(Self::new(*config, view, policy, board, metrics))),
+            Found::Cluster(config) => Ok(Some(Self::new(*config, view, Some(policy), board, metrics))),
             Found::Unwanted => Ok(None),
             Found::Nowhere => {
                 tracing::info!(%release, "no kubeconfig, and not in a pod: no cluster is watched");
@@ -63,7 +64,7 @@ impl Cluster {
     pub fn new(
         config: Config,
         view: Arc<ClusterView>,
-        policy: PolicyInForce,
+        policy: Option<PolicyInForce>,
         board: &StatusBoard,
         metrics: ClusterMetrics,
     ) -> Self {
@@ -126,8 +127,9 @@ impl Cluster {
         let registration = self
             .registration
             .map(|registration| registration.watch(client.clone(), self.metrics.watches.clone()));
+        let verdicts = |policy| StoredVerdicts::new(Arc::clone(&self.view), policy, self.metrics.clone());
         let follow_pools = PoolFollower {
-            verdicts: StoredVerdicts::new(Arc::clone(&self.view), self.policy, self.metrics.clone()),
+            verdicts: self.policy.map(verdicts),
             view: self.view,
             metrics: self.metrics,
             listing: Pools::default(),

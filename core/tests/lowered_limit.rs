@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use poolgate_core::defaults::defaults;
+use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion::V1;
-use poolgate_core::karpenter::{Stored, TargetKarpenter};
+use poolgate_core::karpenter::{NodePool, Stored, TargetKarpenter};
 use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
@@ -140,6 +142,25 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
     (number("will terminate "), number(", so "))
 }
 
+/// The pool with the mode that admission writes.
+fn completed(before: &Value, pool: &Value, policy: &Policy) -> Value {
+    let (object, old) = (Json::from(pool), Json::from(before));
+    let old = NodePool::view(V1, &old);
+    let values = &policy.defaults;
+    let written = defaults(
+        &NodePool::view(V1, &object),
+        Some(&old),
+        values,
+        &TargetKarpenter::default(),
+    );
+    let mode = FieldPath::of(&["spec", "disruption", "nodeLimitMode"]);
+    let mut completed = pool.clone();
+    for written in written.into_iter().filter(|written| written.path == mode) {
+        completed["spec"]["disruption"]["nodeLimitMode"] = written.value;
+    }
+    completed
+}
+
 proptest! {
     #[test]
     fn the_warning_says_how_many_the_reconciler_will_terminate(
@@ -157,7 +178,8 @@ proptest! {
             staying: count(|(deleted, disrupted)| !deleted && !disrupted),
         };
         let (terminated, above) = reported(&before, &after, counts, &policy);
-        prop_assert_eq!(terminated, victims(&before, &after, &all, &policy));
+        let stored = completed(&before, &after, &policy);
+        prop_assert_eq!(terminated, victims(&before, &stored, &all, &policy));
         prop_assert!(above >= terminated);
     }
 }

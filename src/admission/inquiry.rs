@@ -1,5 +1,5 @@
 //! An inquiry is a dry run of a creation under one name. The webhook answers with its self report in a warning. So
-//! `poolgate status` learns that the API server reaches a webhook, and which policy is in force there.
+//! `poolgate status` learns that the API server reaches a webhook, and which policy reviews there.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub const BEGINNING: &str = "poolgate-status ";
 /// What a server reports about itself.
 #[derive(Debug, Clone)]
 pub struct About {
-    /// The policy that it reviews with.
-    pub policy: PolicyInForce,
+    /// The policy that it reviews with, if it reviews.
+    pub policy: Option<PolicyInForce>,
     /// What it knows of the cluster.
     pub view: Arc<ClusterView>,
     /// The certificate that it shows.
@@ -29,15 +29,16 @@ pub struct About {
 impl About {
     /// The warning of the webhook at a path, with its decision.
     pub fn warning(&self, webhook: &str, decision: &str) -> String {
-        let policy = self.policy.load();
-        let policy = policy.sha256.as_deref().unwrap_or("built-in");
         let mut text = format!(
-            "{BEGINNING}path=/{webhook} decision={decision} version={} karpenter={} policy={policy}",
+            "{BEGINNING}path=/{webhook} decision={decision} version={} karpenter={}",
             env!("CARGO_PKG_VERSION"),
             self.view.karpenter().release(),
         );
+        if let Some(policy) = &self.policy {
+            let loaded = policy.load();
+            let _ = write!(text, " policy={}", loaded.sha256.as_deref().unwrap_or("built-in"));
+        }
         if let Some(ends) = self.certificate.not_after() {
-            // A String takes everything.
             let _ = write!(text, " certificate-ends={ends}");
         }
         text
@@ -61,7 +62,7 @@ mod tests {
     fn response(name: &str, operation: &str, dry_run: bool) -> Value {
         let policy = PolicyInForce::from(Policy::default());
         let about = About {
-            policy: policy.clone(),
+            policy: Some(policy.clone()),
             view: Arc::default(),
             certificate: Arc::default(),
         };

@@ -106,7 +106,6 @@ fn state(ledger: &Ledger) -> LedgerState {
     LedgerState {
         reservations: ledger.reservations().map(text).collect(),
         denial,
-        mode: ledger.limit().map(|limit| limit.mode),
         victims: victims.iter().map(text).collect(),
         replacement: ledger.replacement().cloned(),
         stopped: ledger.stopped(),

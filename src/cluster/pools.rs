@@ -1,6 +1,7 @@
 //! The NodePools of the cluster: `kubectl scale` is checked with them, because a scale request contains only the name of the
 //! pool; and the gate takes the node limits from them.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
@@ -69,7 +70,8 @@ impl Versioned for WholePool {
 pub struct PoolFollower {
     pub view: Arc<ClusterView>,
     pub metrics: ClusterMetrics,
-    pub verdicts: StoredVerdicts,
+    /// None where nothing is reviewed.
+    pub verdicts: Option<StoredVerdicts>,
     pub listing: Pools,
     /// Whether it was logged that there are too many.
     pub is_logged: bool,
@@ -80,20 +82,26 @@ impl Follower for PoolFollower {
 
     fn list_begins(&mut self) {
         self.listing = Pools::default();
-        self.verdicts.list_begins();
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts.list_begins();
+        }
     }
 
     fn listed(&mut self, WholePool { pool, object }: WholePool) {
         if self.has_room(self.listing.len())
             && let Some((name, pool)) = kept(pool)
         {
-            self.verdicts.listed(&name, &object);
+            if let Some(verdicts) = &mut self.verdicts {
+                verdicts.listed(&name, &object);
+            }
             self.listing.insert(name, pool);
         }
     }
 
     fn list_ends(&mut self) {
-        self.verdicts.list_ends();
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts.list_ends();
+        }
         let listing = std::mem::take(&mut self.listing);
         self.metrics.static_pools(listing.statics());
         self.view.set_pools(Some(listing));
@@ -102,13 +110,17 @@ impl Follower for PoolFollower {
     fn changed(&mut self, WholePool { pool, object }: WholePool) {
         let Some((name, pool)) = kept(pool) else { return };
         if self.view.pool(&name).is_some() || self.has_room(self.view.pool_count()) {
-            self.verdicts.changed(&name, &object);
+            if let Some(verdicts) = &mut self.verdicts {
+                verdicts.changed(&name, &object);
+            }
             self.metrics.static_pools(self.view.set_pool(name, Some(pool)));
         }
     }
 
     fn gone(&mut self, WholePool { pool, .. }: &WholePool) {
-        self.verdicts.gone(&pool.metadata.name);
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts.gone(&pool.metadata.name);
+        }
         let statics = self.view.set_pool(pool.metadata.name.clone(), None);
         self.metrics.static_pools(statics);
     }
@@ -116,12 +128,15 @@ impl Follower for PoolFollower {
     /// No scale request is denied by a limit that may have been raised since.
     fn lost(&mut self) {
         self.metrics.static_pools(0);
-        self.verdicts.lost();
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts.lost();
+        }
         self.view.set_pools(None);
     }
 
     fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
-        self.verdicts.outdated()
+        let outdated = self.verdicts.as_ref().map(StoredVerdicts::outdated);
+        outdated.unwrap_or_else(|| Box::pin(pending()))
     }
 }
 
@@ -249,7 +264,11 @@ mod tests {
         let view = Arc::new(ClusterView::new(TargetKarpenter::default()));
         let metrics = ClusterMetrics::default();
         PoolFollower {
-            verdicts: StoredVerdicts::new(Arc::clone(&view), Policy::default().into(), metrics.clone()),
+            verdicts: Some(StoredVerdicts::new(
+                Arc::clone(&view),
+                Policy::default().into(),
+                metrics.clone(),
+            )),
             view,
             metrics,
             listing: Pools::default(),
@@ -304,7 +323,11 @@ mod tests {
         );
         for many in [json!({"team": "b".repeat(MOST_LABELS)}), json!({"team": [1]})] {
             let gated = json!({"spec": {"replicas": 2}});
-            assert_eq!(object(&many).as_deref(), Some(&gated), "scaling it is not checked");
+            assert_eq!(
+                object(&many).as_deref(),
+                Some(&gated),
+                "scaling it is not checked"
+            );
         }
     }
 

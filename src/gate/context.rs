@@ -11,6 +11,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
+use poolgate_core::policy::OverLimit;
 
 use super::claim_lists::ClaimLists;
 use super::metrics::GateMetrics;
@@ -24,7 +25,6 @@ use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{CachedLedgers, CachingLedgerStore, LedgerStore};
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::cluster::pools::Pool;
-use crate::policy_watch::PolicyInForce;
 
 /// What all decisions share.
 pub struct GateContext {
@@ -60,6 +60,35 @@ pub struct PoolLimit {
     pub unknown: Option<Box<str>>,
 }
 
+impl PoolLimit {
+    /// The limit of a pool. The NodePool alone decides it: replicas that also read a file could have different files for
+    /// minutes, and overwrite each other's limit.
+    pub fn of(pool: &CachedPool) -> Self {
+        let uid = Some(pool.uid.clone());
+        let Some(object) = pool.object.as_deref() else {
+            return Self {
+                uid,
+                ..Self::default()
+            };
+        };
+        let object = Json::from(object);
+        let view = NodePool::view(ApiVersion::V1, &object);
+        // What becomes of claims above the limit is not the gate's concern.
+        let limit = NodeLimit::of(&view, OverLimit::default()).map(|limit| LimitInForce {
+            nodes: limit.nodes,
+            mode: limit.mode,
+            surge: limit.surge(&view),
+            pool_version: pool.version,
+        });
+        let unknown = view.unreadable_node_limit();
+        Self {
+            uid,
+            limit,
+            unknown: unknown.map(|place| format!("{place} is no number of nodes").into()),
+        }
+    }
+}
+
 impl GateContext {
     /// A context whose ledgers are in `namespace`.
     pub fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
@@ -89,42 +118,6 @@ impl GateContext {
             unrecorded: RefCell::default(),
             writing: RefCell::default(),
         }
-    }
-
-    /// The limit of a pool. While the policy is not known, its mode is taken from the ledger.
-    pub fn limit_of(&self, name: &str, pool: &CachedPool) -> PoolLimit {
-        let uid = Some(pool.uid.clone());
-        let Some(object) = pool.object.as_deref() else {
-            return PoolLimit {
-                uid,
-                ..PoolLimit::default()
-            };
-        };
-        let object = Json::from(object);
-        let view = NodePool::view(ApiVersion::V1, &object);
-        PoolLimit {
-            uid,
-            limit: self.readable_limit(name, pool.version, &view),
-            unknown: view
-                .unreadable_node_limit()
-                .map(|place| format!("{place} is no number of nodes").into()),
-        }
-    }
-
-    fn readable_limit(&self, name: &str, version: u64, view: &NodePool<'_>) -> Option<LimitInForce> {
-        let loaded = self.shared.policy.load();
-        let mut limit = NodeLimit::of(view, &loaded.policy)?;
-        if loaded.is_stand_in && view.node_limit_mode().is_none() {
-            let stored = self.ledgers.borrow().get(name);
-            let before = stored.as_ref().and_then(|stored| stored.ledger.limit());
-            limit.mode = before.map_or(limit.mode, |before| before.mode);
-        }
-        Some(LimitInForce {
-            nodes: limit.nodes,
-            mode: limit.mode,
-            surge: limit.surge(view),
-            pool_version: version,
-        })
     }
 
     /// How many denials of this pool are in no ledger yet.
@@ -204,7 +197,6 @@ impl GateContext {
         view.set_pools(Some(pools));
         let shared = Shared {
             view: Arc::new(view),
-            policy: poolgate_core::policy::Policy::default().into(),
             clock: Clock::start(),
             metrics: GateMetrics::default(),
             reservation_lifetime: Duration::from_mins(1),
@@ -225,7 +217,6 @@ pub struct Clients {
 #[derive(Debug, Clone)]
 pub struct Shared {
     pub view: Arc<ClusterView>,
-    pub policy: PolicyInForce,
     pub clock: Clock,
     pub metrics: GateMetrics,
     /// How long after it was first seen a reservation may still become a NodeClaim.

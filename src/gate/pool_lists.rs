@@ -1,7 +1,7 @@
 //! The LISTs of NodePools for names that the watch does not know: one at a time, no matter how many names are asked about.
 //! Anybody who reaches the gate can invent names.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -36,8 +36,14 @@ pub struct PoolLists {
     fresh: Collection<Pool>,
     clock: Clock,
     metrics: GateMetrics,
-    /// The last LIST, running or ended, and when the next one may begin.
-    last: RefCell<Option<(watch::Receiver<Ended>, Rc<RefCell<Instant>>)>>,
+    last: RefCell<Option<LastList>>,
+}
+
+/// The last LIST, running or ended.
+struct LastList {
+    ended: watch::Receiver<Ended>,
+    /// When the next one may begin.
+    next: Rc<Cell<Instant>>,
 }
 
 impl PoolLists {
@@ -71,26 +77,29 @@ impl PoolLists {
     fn running(self: &Rc<Self>, moment: Moment) -> watch::Receiver<Ended> {
         let mut last = self.last.borrow_mut();
         let mut next = Instant::now();
-        if let Some((running, pause)) = &*last {
-            let serves = match &*running.borrow() {
-                None => running.has_changed().is_ok(),
+        if let Some(last) = &*last {
+            let serves = match &*last.ended.borrow() {
+                None => last.ended.has_changed().is_ok(),
                 Some(Ok(listed)) => listed.span.begun >= moment,
                 Some(Err(_)) => false,
             };
             if serves {
-                return running.clone();
+                return last.ended.clone();
             }
-            next = *pause.borrow();
+            next = last.next.get();
         }
         let (ended, running) = watch::channel(None);
-        let pause = Rc::new(RefCell::new(next));
-        *last = Some((running.clone(), Rc::clone(&pause)));
+        let after = Rc::new(Cell::new(next));
+        *last = Some(LastList {
+            ended: running.clone(),
+            next: Rc::clone(&after),
+        });
         let lists = Rc::clone(self);
         spawn_local(async move {
             sleep_until(next).await;
             let begun = Instant::now();
             let result = lists.list().await;
-            *pause.borrow_mut() = begun + (begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE);
+            after.set(begun + (begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE));
             // Perhaps no request waits any more.
             let _ = ended.send(Some(result.map(Rc::new)));
         });

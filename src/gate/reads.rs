@@ -88,7 +88,7 @@ impl<'a> Reads<'a> {
         self.claims_late |= claims_late;
         if let Some((pool, listed)) = pool {
             self.pool = Some(Observed {
-                value: self.limit_of(pool),
+                value: limit_of(pool),
                 read: Some(listed.unwrap_or(span)),
             });
         }
@@ -120,20 +120,6 @@ impl<'a> Reads<'a> {
             is_final: false,
         })??;
         Ok(Some((listed.by_name.get(name).cloned(), Some(listed.span))))
-    }
-
-    fn limit_of(&self, pool: Option<Pool>) -> PoolLimit {
-        let unknown = |why: &str| PoolLimit {
-            unknown: Some(why.into()),
-            ..PoolLimit::default()
-        };
-        match pool {
-            None => unknown("there is no such NodePool"),
-            Some(pool) => match pools::kept(pool) {
-                Some((name, pool)) => self.context.limit_of(&name, &pool),
-                None => unknown("the NodePool's resourceVersion is no number"),
-            },
-        }
     }
 
     /// Reads what is needed within `limit`. After half of it, the same call is made a second time, on a new connection: the
@@ -205,6 +191,18 @@ impl<'a> Reads<'a> {
             Ok(listed) => listed.map(|()| false),
             Err(_) => Ok(true),
         }
+    }
+}
+
+fn limit_of(pool: Option<Pool>) -> PoolLimit {
+    let unknown = |why: &str| PoolLimit {
+        unknown: Some(why.into()),
+        ..PoolLimit::default()
+    };
+    match pool.map(pools::kept) {
+        None => unknown("there is no such NodePool"),
+        Some(None) => unknown("the NodePool's resourceVersion is no number"),
+        Some(Some((_, pool))) => PoolLimit::of(&pool),
     }
 }
 

@@ -301,7 +301,7 @@ impl<'a> Round<'a> {
     /// What must be read before anything else.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
         let pool = self.context.shared.view.pool(self.pool);
-        self.read.pool = pool.map(|pool| Observed::kept(self.context.limit_of(self.pool, &pool)));
+        self.read.pool = pool.map(|pool| Observed::kept(PoolLimit::of(&pool)));
         if !is_sweep {
             return self.needs_by_what_is_known();
         }

@@ -94,7 +94,6 @@ mod tests {
 
     use axum::body::Body;
     use axum::http::{StatusCode, header};
-    use poolgate_core::policy::Policy;
     use tower::ServiceExt;
 
     use super::super::metrics::GateMetrics;
@@ -107,7 +106,7 @@ mod tests {
 
     fn about() -> About {
         About {
-            policy: Policy::default().into(),
+            policy: None,
             view: Arc::default(),
             certificate: Arc::default(),
         }

@@ -10,7 +10,6 @@ use super::runner::GateRunner;
 use crate::cluster::{ClusterMetrics, required_cluster};
 use crate::cluster_thread::Cluster;
 use crate::lifecycle;
-use crate::policy_watch::IfUnusable;
 use crate::registration::Serves;
 use crate::webhook::{CertificateChoice, WebhookServer};
 
@@ -26,24 +25,17 @@ pub fn gate(args: GateArgs) -> anyhow::Result<ExitCode> {
 
 async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
     let config = required_cluster(&args.webhook.cluster).await?;
-    let mut server = WebhookServer::prepare(&args.webhook, certificate, IfUnusable::StandIn).await?;
-    let (view, policy) = (Arc::clone(&server.view), server.policy.clone());
+    let mut server = WebhookServer::prepare(&args.webhook, certificate).await?;
+    let view = Arc::clone(&server.view);
     let board = server.process.board.clone();
     let metrics = GateMetrics::register(&mut server.process.registry);
     let lifetime = args.reservation_lifetime;
-    let (gate, runner) = GateRunner::open(
-        args.observe,
-        lifetime,
-        Arc::clone(&view),
-        policy.clone(),
-        &board,
-        metrics,
-    );
+    let (gate, runner) = GateRunner::open(args.observe, lifetime, Arc::clone(&view), &board, metrics);
 
     let metrics = ClusterMetrics::register(&mut server.process.registry);
     let registration = server.registration(Serves::Gate);
     let registration = registration.map(|registration| registration.shown_on(&board));
-    let cluster = Cluster::new(config, view, policy, &board, metrics).with(registration);
+    let cluster = Cluster::new(config, view, None, &board, metrics).with(registration);
     let definition_read = cluster.definition_read();
     let heartbeat = server.process.heartbeat.clone();
     let watch = cluster.watch(heartbeat, |client, config, metrics| {
@@ -51,6 +43,6 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     })?;
     server.process.tasks.spawn("cluster watch", watch);
 
-    let webhook = ClaimWebhook::new(gate, server.about(), server.intake(PATHS)?);
+    let webhook = ClaimWebhook::new(gate, server.about(None), server.intake(PATHS)?);
     server.run(webhook.router(), WORKERS, definition_read).await
 }

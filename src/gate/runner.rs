@@ -18,7 +18,6 @@ use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
 use crate::cluster::{ClusterMetrics, Collection, Watch, client_for_watches, without_kept_connections};
 use crate::lifecycle::{StatusBoard, StatusLine};
-use crate::policy_watch::PolicyInForce;
 
 /// What poolgate does while one of the watches is down.
 const MEANWHILE: &str = "the gate reads what it needs for each decision";
@@ -38,7 +37,6 @@ impl GateRunner {
         observe: bool,
         reservation_lifetime: Duration,
         view: Arc<ClusterView>,
-        policy: PolicyInForce,
         board: &StatusBoard,
         metrics: GateMetrics,
     ) -> (Gate, Self) {
@@ -48,7 +46,6 @@ impl GateRunner {
             questions,
             shared: Shared {
                 view,
-                policy,
                 clock,
                 metrics,
                 reservation_lifetime,

@@ -69,8 +69,6 @@ pub enum IfUnusable {
     /// That the process does not start.
     Fail,
     /// That the built-in policy is used instead, unless there is no file: a wrong path is a mistake on the command line.
-    StandInIfThere,
-    /// That the built-in policy is used instead.
     StandIn,
 }
 
@@ -122,13 +120,11 @@ impl Load for PolicyFile {
 
     async fn read(&self) -> Result<Option<Vec<u8>>, LoadError> {
         let read = read_in_time(self.path.clone()).await;
-        let needs_file = self.if_unusable != IfUnusable::StandIn || !self.may_stand_in();
         match read.map_err(|cause| policy_file::unreadable(&self.path, cause)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(LoadError::Missing(_)) if self.is_optional => Ok(None),
-            Err(error @ LoadError::Missing(_)) if needs_file => Err(error),
             // It cannot be read at the start: `load` reports what that means.
-            Err(error) if self.may_stand_in() => {
+            Err(error) if self.may_stand_in() && !matches!(error, LoadError::Missing(_)) => {
                 tracing::error!(%error, "the policy file cannot be read");
                 Ok(Some(Vec::new()))
             }
@@ -337,8 +333,6 @@ mod tests {
 
         fs::remove_file(file.path()).expect("removed");
         let missing = file.open_or(IfUnusable::StandIn, false).await;
-        assert!(missing.expect("a stand-in").0.0.load().is_stand_in);
-        let missing = file.open_or(IfUnusable::StandInIfThere, false).await;
         assert!(matches!(missing, Err(LoadError::Missing(_))));
     }
 

@@ -156,12 +156,9 @@ impl Controller {
             _ => policy,
         };
         if loaded.is_stand_in {
-            tracing::warn!(
-                "the policy is not known: nodes are held by the modes that were last in force, and none is terminated"
-            );
+            tracing::warn!("the policy file cannot be used: no node is terminated until it can");
         }
-        self.seen
-            .change(|index| index.set_policy(policy, loaded.is_stand_in));
+        self.seen.change(|index| index.set_policy(policy));
     }
 
     fn follow_leadership(&mut self) {

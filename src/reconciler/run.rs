@@ -74,7 +74,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     let policy = args
         .policy
         .start(
-            IfUnusable::StandInIfThere,
+            IfUnusable::StandIn,
             &mut process.registry,
             &mut process.tasks,
             &process.board,

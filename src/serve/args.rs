@@ -4,7 +4,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 
 use crate::admission::MutateVerdict;
-use crate::policy_watch::IfUnusable;
+use crate::policy_watch::{IfUnusable, WatchedPolicyArgs};
 use crate::webhook::WebhookArgs;
 
 /// The flags of `serve`.
@@ -12,6 +12,9 @@ use crate::webhook::WebhookArgs;
 pub struct ServeArgs {
     #[command(flatten)]
     pub webhook: WebhookArgs,
+
+    #[command(flatten)]
+    pub policy: WatchedPolicyArgs,
 
     /// Do not start while the file of --policy cannot be used. Without this flag the built-in policy is used in place of a
     /// file with mistakes
@@ -47,7 +50,7 @@ impl ServeArgs {
         if self.policy_required {
             IfUnusable::Fail
         } else {
-            IfUnusable::StandInIfThere
+            IfUnusable::StandIn
         }
     }
 

@@ -15,6 +15,7 @@ use crate::cluster::ClusterMetrics;
 use crate::cluster::claims::{ClaimViews, ClaimWatch};
 use crate::cluster_thread::Cluster;
 use crate::lifecycle;
+use crate::policy_watch::PolicyInForce;
 use crate::registration::Serves;
 use crate::telemetry::Invariants;
 use crate::webhook::{CertificateChoice, WebhookServer};
@@ -33,25 +34,32 @@ fn workers() -> usize {
 }
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
-    let mut server = WebhookServer::prepare(&args.webhook, certificate, args.if_unusable()).await?;
-    let definition_read = start_cluster(&mut server).await?;
-    let reviewer = Reviewer::new(
-        server.policy.clone(),
-        Arc::clone(&server.view),
-        args.mutate_verdict(),
+    let mut server = WebhookServer::prepare(&args.webhook, certificate).await?;
+    let process = &mut server.process;
+    let policy = args.policy.start(
+        args.if_unusable(),
+        &mut process.registry,
+        &mut process.tasks,
+        &process.board,
     );
-    let reviewer = reviewer.answering_inquiries(server.about());
+    let policy = policy.await?;
+    let definition_read = start_cluster(&mut server, policy.clone()).await?;
+    let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict());
+    let reviewer = reviewer.answering_inquiries(server.about(Some(policy)));
     let webhook = PoolWebhook::new(reviewer, server.intake(PATHS)?);
     server.run(webhook.router(), workers(), definition_read).await
 }
 
 /// Starts to watch the cluster, if there is one. The token is cancelled when everything has been read that the server
 /// needs before it is ready.
-async fn start_cluster(server: &mut WebhookServer<'_>) -> anyhow::Result<CancellationToken> {
+async fn start_cluster(
+    server: &mut WebhookServer<'_>,
+    policy: PolicyInForce,
+) -> anyhow::Result<CancellationToken> {
     let board = server.process.board.clone();
     let metrics = ClusterMetrics::register(&mut server.process.registry);
     let registration = server.registration(Serves::Reviews);
-    let (view, policy) = (Arc::clone(&server.view), server.policy.clone());
+    let view = Arc::clone(&server.view);
     let found = Cluster::find(&server.args.cluster, view, policy, &board, metrics).await?;
     let Some(cluster) = found else {
         let nothing_to_read = CancellationToken::new();

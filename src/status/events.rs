@@ -49,14 +49,13 @@ impl PoolFacts<'_> {
             self.is_above_otherwise(message)
         } else if is(EventReason::NodeLimitReached) {
             self.limit.is_none_or(|limit| {
-                let is_another = |mode| !message.contains(&of_limit(limit.nodes, mode));
-                limit.mode.is_some_and(is_another) || self.limit_report(limit).free > Some(0)
+                let is_another = !message.contains(&of_limit(limit.nodes, limit.mode));
+                is_another || self.limit_report(limit).free > Some(0)
             })
         } else if is(EventReason::DisruptionBlocked) {
-            let is_soft = |limit: NodeLimitMode| limit != NodeLimitMode::Hard;
             self.held() == Some(0)
                 || self.limit.is_none_or(|limit| {
-                    limit.mode.is_some_and(is_soft) || self.limit_report(limit).free > Some(0)
+                    limit.mode != NodeLimitMode::Hard || self.limit_report(limit).free > Some(0)
                 })
         } else if is(EventReason::ReplacementStarted) {
             let ledger = self.ledger();

@@ -25,6 +25,7 @@ pub fn from_report(report: &Report) -> Value {
         "policy": of_policy(&report.policy),
         "reconciler": reconciler,
         "nodePools": report.pools,
+        "notes": report.notes,
         "problems": report.problems,
         "unread": report.unread,
     })

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NODEPOOL_LABEL, NodeLimitMode, NodePool};
 use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL};
-use poolgate_core::nodelimit::{ClaimCounts, NodeLimit};
+use poolgate_core::nodelimit::{ClaimCounts, NodeLimit, lacks_mode};
 use poolgate_core::policy::{AtLimit, FeatureGate, GateState, OverLimit, Policy};
 use serde::Serialize;
 
@@ -40,7 +40,9 @@ pub struct PoolReport {
 #[serde(rename_all = "camelCase")]
 pub struct LimitReport {
     pub nodes: u32,
-    pub mode: Option<&'static str>,
+    pub mode: &'static str,
+    /// Whether the NodePool itself says it.
+    pub mode_is_written: bool,
     /// How many count.
     pub taken: Option<usize>,
     pub free: Option<usize>,
@@ -85,7 +87,8 @@ fn claims_of<'f>(facts: &'f Facts, pool: &str) -> Option<Vec<&'f ClaimObject>> {
 #[derive(Debug, Clone, Copy)]
 pub struct KnownLimit {
     pub nodes: u32,
-    pub mode: Option<NodeLimitMode>,
+    pub mode: NodeLimitMode,
+    mode_is_written: bool,
     pub over_limit: Option<OverLimit>,
     pub at_limit: Option<AtLimit>,
     /// Whether it is left to poolgate.
@@ -97,22 +100,16 @@ impl KnownLimit {
         let object = object.kept();
         let object = Json::from(&object);
         let view = NodePool::view(ApiVersion::V1, &object);
-        let built_in = Policy::default();
-        let limit = NodeLimit::of(&view, policy.unwrap_or(&built_in))?;
-        let at_limit = AtLimit::annotated(&view);
-        let said = Self {
+        let limit = NodeLimit::of(&view, OverLimit::default())?;
+        let (over_limit, at_limit) = (OverLimit::annotated(&view), AtLimit::annotated(&view));
+        Some(Self {
             nodes: limit.nodes,
-            mode: view.node_limit_mode(),
-            over_limit: OverLimit::annotated(&view),
-            at_limit,
+            mode: limit.mode,
+            mode_is_written: !lacks_mode(&view),
+            over_limit: over_limit.or(policy.map(|policy| policy.over_limit)),
+            at_limit: at_limit.or(policy.map(|policy| policy.at_limit)),
             is_annotated: view.annotated_node_limit().is_some(),
-        };
-        Some(policy.map_or(said, |policy| Self {
-            mode: Some(limit.mode),
-            over_limit: Some(limit.over_limit),
-            at_limit: at_limit.or(Some(policy.at_limit)),
-            ..said
-        }))
+        })
     }
 }
 
@@ -191,14 +188,15 @@ impl<'f> PoolFacts<'f> {
     }
 
     pub fn limit_report(&self, limit: KnownLimit) -> LimitReport {
-        let counted = limit.mode.and_then(|mode| Some(self.counts(mode)?.counted(mode)));
+        let counted = self.counts(limit.mode).map(|counts| counts.counted(limit.mode));
         let taken = counted.and_then(|counted| Some(counted + self.outstanding()?));
         LimitReport {
             nodes: limit.nodes,
-            mode: limit.mode.map(NodeLimitMode::as_str),
+            mode: limit.mode.as_str(),
+            mode_is_written: limit.mode_is_written,
             taken,
             free: taken.map(|taken| (limit.nodes as usize).saturating_sub(taken)),
-            excess: limit.mode.and_then(|mode| self.excess(limit.nodes, mode)),
+            excess: self.excess(limit.nodes, limit.mode),
             over_limit: limit.over_limit.map(OverLimit::as_str),
         }
     }
@@ -301,7 +299,7 @@ impl<'f> PoolFacts<'f> {
         let mut drains: Vec<_> = drains.collect();
         drains.sort();
         let (since, node) = drains.first()?;
-        let mode = self.limit.and_then(|limit| limit.mode);
+        let mode = self.limit.map(|limit| limit.mode);
         let places = if mode == Some(NodeLimitMode::Hard) {
             "; each keeps its place until it is gone"
         } else {

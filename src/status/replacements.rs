@@ -155,7 +155,7 @@ impl PoolFacts<'_> {
 
     /// What becomes of nodes that wait for repair, and what to type.
     fn ways_on(&self) -> String {
-        let hard = self.limit.filter(|limit| limit.mode == Some(NodeLimitMode::Hard));
+        let hard = self.limit.filter(|limit| limit.mode == NodeLimitMode::Hard);
         let Some(limit) = hard else {
             return "The pool that denied the replacement is another one, which is full: give that one room"
                 .into();

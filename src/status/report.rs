@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
+use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::nodelimit::unwritten_modes;
 use poolgate_core::policy::Policy;
 
 use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};
@@ -29,6 +31,8 @@ pub struct Report {
     pub policy: PolicyReport,
     pub reconciler: Read<Option<Reconciler>>,
     pub pools: Option<Vec<PoolReport>>,
+    /// What is not wrong, and easily overlooked, a sentence each.
+    pub notes: Vec<String>,
     /// What is wrong, a sentence each.
     pub problems: Vec<String>,
     /// What could not be read, and why.
@@ -102,6 +106,7 @@ impl Report {
             reconciler: facts.reconciler.clone(),
             pools: None,
             problems: Vec::new(),
+            notes: Vec::new(),
             unread: unread(facts),
         };
         // What is not running is the cause of most of the rest.
@@ -117,7 +122,19 @@ impl Report {
         for pool in report.pools.iter().flatten() {
             report.problems.extend(pool.problems.iter().cloned());
         }
+        let default = policy.map(|policy| policy.defaults.node_limit_mode);
         report
+            .notes
+            .extend(default.and_then(|default| report.unwritten_modes(default)));
+        report
+    }
+
+    /// The pools whose mode is not the one that the policy writes, because they say none.
+    fn unwritten_modes(&self, default: NodeLimitMode) -> Option<String> {
+        let pools = self.pools.iter().flatten();
+        let lacks = |pool: &&PoolReport| pool.limit.as_ref().is_some_and(|limit| !limit.mode_is_written);
+        let names: Vec<&str> = pools.filter(lacks).map(|pool| &*pool.name).collect();
+        unwritten_modes(&names, default)
     }
 
     /// Reports on the policy, and returns the stored one if it is known.

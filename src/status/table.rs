@@ -84,6 +84,7 @@ pub fn render(report: &Report, width: usize) -> String {
             .map(|note| format!("{}: {note}", pool.name))
     });
     page.list("What waits", notes);
+    page.list("To know", report.notes.iter().cloned());
     page.list("Wrong", report.problems.iter().cloned());
     page.list("Not read", report.unread.iter().cloned());
     page.into_text()
@@ -169,7 +170,7 @@ fn pool(pool: &PoolReport, probed: bool) -> Vec<String> {
     let mut row = vec![
         pool.name.clone(),
         shown(limit.map(|limit| limit.nodes)),
-        shown(limit.and_then(|limit| limit.mode)),
+        shown(limit.map(|limit| limit.mode)),
         shown(pool.node_claims),
         shown(limit.and_then(|limit| limit.free)),
         shown(limit.and_then(|limit| limit.excess)),

@@ -10,7 +10,6 @@ use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 use crate::cluster::ClusterArgs;
 use crate::flags;
 use crate::http::{Interface, ListenAddr};
-use crate::policy_watch::WatchedPolicyArgs;
 use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
@@ -63,9 +62,6 @@ pub struct WebhookArgs {
     /// [default: what the cluster's NodePool definition says; without a cluster the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
-
-    #[command(flatten)]
-    pub policy: WatchedPolicyArgs,
 
     /// How long to keep answering after SIGTERM, until no more requests arrive
     /// [default: 10s, with --self-signed 0s]

@@ -18,7 +18,7 @@ use crate::certs::{
 };
 use crate::http::{self, Server, Tls, Workers};
 use crate::lifecycle::{Readiness, SystemError};
-use crate::policy_watch::{IfUnusable, PolicyInForce};
+use crate::policy_watch::PolicyInForce;
 use crate::polled_file::LoadMetrics;
 use crate::process::Process;
 use crate::registration::{Registration, RegistrationMetrics, Serves};
@@ -42,31 +42,17 @@ const DEFINITION: Duration = Duration::from_secs(10);
 pub struct WebhookServer<'a> {
     pub args: &'a WebhookArgs,
     pub process: Process,
-    pub policy: PolicyInForce,
     pub view: Arc<ClusterView>,
     certificate: Arc<Current>,
     tls: Arc<Tls>,
 }
 
 impl<'a> WebhookServer<'a> {
-    /// Loads certificate and policy, and starts the tasks that read them again.
-    pub async fn prepare(
-        args: &'a WebhookArgs,
-        certificate: CertificateChoice,
-        if_unusable: IfUnusable,
-    ) -> anyhow::Result<Self> {
+    /// Loads the certificate, and starts the task that reads it again.
+    pub async fn prepare(args: &'a WebhookArgs, certificate: CertificateChoice) -> anyhow::Result<Self> {
         let mut process = Process::start()?;
         let certificate = start_certificates(certificate, args, &mut process).await?;
         let tls = start_tls(Arc::clone(&certificate), args, &mut process).await?;
-        let policy = args
-            .policy
-            .start(
-                if_unusable,
-                &mut process.registry,
-                &mut process.tasks,
-                &process.board,
-            )
-            .await?;
         let karpenter = args.karpenter();
         if let Some(caution) = karpenter.caution() {
             tracing::warn!("{caution}");
@@ -74,7 +60,6 @@ impl<'a> WebhookServer<'a> {
         Ok(Self {
             args,
             process,
-            policy,
             view: Arc::new(ClusterView::new(karpenter)),
             certificate,
             tls,
@@ -82,9 +67,9 @@ impl<'a> WebhookServer<'a> {
     }
 
     /// What it reports about itself.
-    pub fn about(&self) -> About {
+    pub fn about(&self, policy: Option<PolicyInForce>) -> About {
         About {
-            policy: self.policy.clone(),
+            policy,
             view: Arc::clone(&self.view),
             certificate: Arc::clone(&self.certificate),
         }

@@ -12,6 +12,8 @@
 mod limit;
 mod mode;
 
+pub use mode::completed as node_limit_mode;
+
 use std::cell::LazyCell;
 
 use serde_json::{Map, Value};
@@ -57,8 +59,7 @@ pub fn defaults(
     if !fields.is_empty() && (stays_without_disruption(pool, old, karpenter) || *leaves_spec) {
         fields.clear();
     }
-    let mode = fields.iter().find(|(field, _)| *field == "nodeLimitMode");
-    let agreement = mode::agreement(pool, old, mode.map(|(_, mode)| mode), values.node_limit_mode);
+    let agreement = mode::agreement(pool, old, values.node_limit_mode);
     let mut written: Vec<_> = if disruption.is_some() {
         let each = fields.into_iter().map(|(field, value)| DefaultValue {
             path: Disruption::path(field),

@@ -1,5 +1,5 @@
-//! The node limit mode in its two places. The field is the user's; the annotation keeps the mode when the
-//! definition lacks the field, as after every upgrade of Karpenter's definitions.
+//! The node limit mode in its two places. The field is the user's; the annotation keeps every mode but Hard when the
+//! definition lacks the field, as after every upgrade of Karpenter's definitions. A pool with neither is Hard.
 
 use serde_json::{Map, Value};
 
@@ -25,62 +25,92 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The value to write into the absent field; `None` if it stays absent. Not next to a user's annotation, which it
-/// would override. Not if the CRD is known to lack the field: the API server stores what a webhook adds to a new
-/// object without pruning it, and the next write of the same manifest would remove it. And not into a stored pool
-/// without it: on an update the API server does prune, but only after it has incremented the generation, so every
-/// write would look like a change.
+/// The mode that the pool has once it is completed; `None` if it still says none that is valid.
+pub fn completed(
+    pool: &NodePool<'_>,
+    old: Option<&NodePool<'_>>,
+    default: NodeLimitMode,
+) -> Option<NodeLimitMode> {
+    if is_missing(pool, old) {
+        return Some(default);
+    }
+    let newer = old.and_then(|old| newer_annotation(pool, old));
+    newer.or_else(|| pool.node_limit_mode())
+}
+
+/// Whether the pool gets the default mode: a new one that says none, and one of which an update removes the mode. A stored
+/// pool that says none stays as it is.
+fn is_missing(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
+    if has_field(pool) {
+        false
+    } else if has_annotation(pool) {
+        old.is_some_and(|old| is_taken_back(pool, old))
+    } else {
+        old.is_none_or(|old| has_field(old) || has_annotation(old))
+    }
+}
+
+/// The value to write into the absent field; `None` if it stays absent. Not if the CRD is known to lack the field: the API
+/// server stores what a webhook adds to a new object without pruning it, and the next write of the same manifest would
+/// remove it. And not into a stored pool without it: on an update the API server does prune, but only after it has
+/// incremented the generation, so every write would look like a change.
 pub fn field(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
     default: NodeLimitMode,
     karpenter: &TargetKarpenter,
 ) -> Option<Value> {
-    let is_absent = pool
-        .disruption
-        .as_ref()
-        .present()
-        .is_none_or(|disruption| disruption.node_limit_mode.is_absent());
-    if !is_absent || karpenter.keeps_node_limit_mode(pool.version) == Some(false) {
-        return None;
-    }
-    let has_mode = |old: &NodePool<'_>| {
-        let disruption = old.disruption.as_ref().present();
-        disruption.is_some_and(|disruption| !disruption.node_limit_mode.is_absent())
-    };
-    let is_wanted = if pool.annotation(NODE_LIMIT_MODE_ANNOTATION).is_some() {
-        old.is_some_and(|old| is_taken_back(pool, old))
-    } else {
-        old.is_none_or(has_mode)
-    };
+    let has_place = karpenter.keeps_node_limit_mode(pool.version) != Some(false);
+    let is_wanted = has_place && old.is_none_or(has_field) && is_missing(pool, old);
     is_wanted.then(|| default.as_str().into())
 }
 
-/// The value to write so that both places agree: if they differ after an update, the one that the update changed
-/// wins. `default` applies without either, so it need not be kept.
+/// The value to write so that both places agree. If they differ after an update, the one that the update changed wins.
 pub fn agreement(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
-    written: Option<&Value>,
     default: NodeLimitMode,
 ) -> Option<DefaultValue> {
     let texts = Texts::of(pool);
-    let field = texts.field.or_else(|| written.and_then(Value::as_str))?;
-    let mode = NodeLimitMode::parse(field)?;
-    let Some(annotation) = texts.annotation else {
-        return (mode != default).then(|| annotate(pool, field)).flatten();
+    let copy = |mode: NodeLimitMode| {
+        let copied = texts
+            .annotation
+            .map_or(Some(NodeLimitMode::UNWRITTEN), NodeLimitMode::parse)?;
+        (copied != mode).then(|| annotate(pool, mode)).flatten()
     };
-    let other = NodeLimitMode::parse(annotation)?;
-    let old = Texts::of(old?);
-    match (old.field == texts.field, old.annotation == texts.annotation) {
-        _ if other == mode => None,
-        (false, true) => annotate(pool, field),
-        (true, false) => Some(DefaultValue {
-            path: Disruption::path("nodeLimitMode"),
-            value: annotation.into(),
-        }),
-        _ => None,
+    if is_missing(pool, old) {
+        return copy(default);
     }
+    let field = NodeLimitMode::parse(texts.field?)?;
+    if texts.annotation.is_none() {
+        return copy(field);
+    }
+    let old = old?;
+    if let Some(newer) = newer_annotation(pool, old) {
+        return (newer != field).then(|| DefaultValue {
+            path: Disruption::path("nodeLimitMode"),
+            value: newer.as_str().into(),
+        });
+    }
+    let old = Texts::of(old);
+    let is_field_newer = old.annotation == texts.annotation && old.field != texts.field;
+    is_field_newer.then(|| copy(field)).flatten()
+}
+
+/// The mode in the annotation if this update changes it, and not the field next to it.
+fn newer_annotation(pool: &NodePool<'_>, old: &NodePool<'_>) -> Option<NodeLimitMode> {
+    let (new, old) = (Texts::of(pool), Texts::of(old));
+    let is_newer = new.field == old.field && new.annotation != old.annotation;
+    new.annotation.filter(|_| is_newer).and_then(NodeLimitMode::parse)
+}
+
+fn has_field(pool: &NodePool<'_>) -> bool {
+    let disruption = pool.disruption.as_ref().present();
+    disruption.is_some_and(|disruption| !disruption.node_limit_mode.is_absent())
+}
+
+fn has_annotation(pool: &NodePool<'_>) -> bool {
+    pool.annotation(NODE_LIMIT_MODE_ANNOTATION).is_some()
 }
 
 /// Whether this update removes the field and leaves its copy in the annotation.
@@ -89,7 +119,8 @@ fn is_taken_back(pool: &NodePool<'_>, old: &NodePool<'_>) -> bool {
     old.field.is_some() && new.annotation == old.annotation && old.annotation == old.field
 }
 
-fn annotate(pool: &NodePool<'_>, mode: &str) -> Option<DefaultValue> {
+fn annotate(pool: &NodePool<'_>, mode: NodeLimitMode) -> Option<DefaultValue> {
+    let mode = mode.as_str();
     let annotations = FieldPath::of(&["metadata", "annotations"]);
     match &pool.annotations {
         Field::Present(_) => Some(DefaultValue {
@@ -109,13 +140,15 @@ fn annotate(pool: &NodePool<'_>, mode: &str) -> Option<DefaultValue> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
     use crate::defaults::defaults;
     use crate::json::Json;
     use crate::karpenter::ApiVersion::V1;
-    use crate::karpenter::Stored;
+    use crate::karpenter::{Installed, Stored};
     use crate::policy::DefaultValues;
 
     /// The mode in the field, and the mode in the annotation.
@@ -137,19 +170,29 @@ mod tests {
         pool
     }
 
+    const DEFAULTS: [NodeLimitMode; 2] = [NodeLimitMode::Hard, NodeLimitMode::Soft];
+
+    /// The pool as it is stored where the policy's mode is Hard.
     fn completed(pool: &Value, old: Option<&Value>) -> Value {
+        completed_with(NodeLimitMode::Hard, &TargetKarpenter::default(), pool, old)
+    }
+
+    fn completed_with(
+        default: NodeLimitMode,
+        karpenter: &TargetKarpenter,
+        pool: &Value,
+        old: Option<&Value>,
+    ) -> Value {
         let mut completed = pool.clone();
         let (pool, stored) = (Json::from(pool), old.map(Json::from));
         let stored = stored.as_ref();
         let old = stored.map(|old| NodePool::view(V1, old));
         let view = NodePool::view(V1, &pool);
-        for default in defaults(
-            &view,
-            old.as_ref(),
-            stored.map(Stored::Whole),
-            &DefaultValues::default(),
-            &TargetKarpenter::default(),
-        ) {
+        let values = DefaultValues {
+            node_limit_mode: default,
+            ..DefaultValues::default()
+        };
+        for default in defaults(&view, old.as_ref(), stored.map(Stored::Whole), &values, karpenter) {
             let parent = default.path.parent().unwrap().to_pointer();
             let pointer = default.path.to_pointer();
             let key = pointer.rsplit('/').next().unwrap().replace("~1", "/");
@@ -181,14 +224,16 @@ mod tests {
         pairs().flat_map(move |old| pairs().map(move |new| (old, new)))
     }
 
+    fn without_field(mut pool: Value) -> Value {
+        let disruption = pool["spec"]["disruption"].as_object_mut().unwrap();
+        disruption.remove("nodeLimitMode");
+        pool
+    }
+
     #[test]
-    fn a_mode_that_is_not_the_default_outlives_the_field() {
+    fn a_mode_that_is_not_hard_outlives_the_field() {
         for stored in [None, Some(pool((None, None))), Some(pool((Some("Soft"), None)))] {
-            let mut pool = completed(&pool((Some("Soft"), None)), stored.as_ref());
-            pool["spec"]["disruption"]
-                .as_object_mut()
-                .unwrap()
-                .remove("nodeLimitMode");
+            let pool = without_field(completed(&pool((Some("Soft"), None)), stored.as_ref()));
             assert_eq!(in_force(&pool), Some(NodeLimitMode::Soft));
             // The definition lacks the field now: neither object has it.
             let again = completed(&pool, Some(&pool));
@@ -196,6 +241,72 @@ mod tests {
         }
         let hard = pool((Some("Hard"), None));
         assert_eq!(completed(&hard, None), hard, "what holds anyway is not copied");
+    }
+
+    #[test]
+    fn a_mode_that_the_policy_wants_outlives_the_field_too() {
+        let soft = |pool: &Value, old: Option<&Value>| {
+            completed_with(NodeLimitMode::Soft, &TargetKarpenter::default(), pool, old)
+        };
+        let new = soft(&pool((None, None)), None);
+        assert_eq!(modes(&new), modes(&pool((Some("Soft"), Some("Soft")))));
+        let pruned = without_field(new);
+        assert_eq!(soft(&pruned, Some(&pruned)), pruned);
+        assert_eq!(in_force(&pruned), Some(NodeLimitMode::Soft));
+        let written = soft(&pool((Some("Soft"), None)), None);
+        assert_eq!(modes(&written), modes(&pool((Some("Soft"), Some("Soft")))));
+        let hard = pool((Some("Hard"), None));
+        assert_eq!(soft(&hard, None), hard, "no policy makes a Hard pool Soft");
+    }
+
+    #[test]
+    fn where_the_definition_lacks_the_field_the_annotation_has_the_mode_that_the_policy_wants() {
+        let definition = json!({"metadata": {"name": "nodepools.karpenter.sh"}, "spec": {"versions": [{
+            "name": "v1", "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": {"disruption": {"properties": {}}}}}}},
+        }]}});
+        let installed = Installed::parse(&definition).expect("a definition");
+        let karpenter = TargetKarpenter::default().with_definition(Arc::new(installed));
+        let new = pool((None, None));
+        for (default, annotation) in [(NodeLimitMode::Hard, None), (NodeLimitMode::Soft, Some("Soft"))] {
+            let completed = |new: &Value, old: Option<&Value>| completed_with(default, &karpenter, new, old);
+            let stored = completed(&new, None);
+            assert_eq!(modes(&stored), modes(&pool((None, annotation))));
+            assert_eq!(completed(&stored, None), stored);
+            let replaced = completed(&new, Some(&stored));
+            assert_eq!(
+                replaced, stored,
+                "a manifest without the annotation replaces the pool"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stored_pool_without_a_mode_gets_none_whatever_the_policy_says() {
+        for default in DEFAULTS {
+            let stored = pool((None, None));
+            let after = completed_with(default, &TargetKarpenter::default(), &stored, Some(&stored));
+            assert_eq!(after, stored);
+        }
+    }
+
+    #[test]
+    fn the_mode_of_a_completed_pool_is_the_one_that_is_written() {
+        for default in DEFAULTS {
+            let of = |new: &Value, old: Option<&Value>| {
+                let (new, old) = (Json::from(new), old.map(Json::from));
+                let old = old.as_ref().map(|old| NodePool::view(V1, old));
+                super::completed(&NodePool::view(V1, &new), old.as_ref(), default)
+            };
+            for (old, new) in updates() {
+                let (old, new) = (pool(old), pool(new));
+                for old in [None, Some(&old)] {
+                    let after = completed_with(default, &TargetKarpenter::default(), &new, old);
+                    let in_force = in_force(&after).unwrap_or(NodeLimitMode::UNWRITTEN);
+                    let told = of(&new, old).unwrap_or(NodeLimitMode::UNWRITTEN);
+                    assert_eq!(told, in_force, "{default:?}: {old:?} to {new}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -240,11 +351,18 @@ mod tests {
 
     #[test]
     fn whatever_the_update_completed_it_needs_nothing_more() {
-        for (old, new) in updates() {
-            let old = pool(old);
-            let once = completed(&pool(new), Some(&old));
-            assert_eq!(completed(&once, Some(&old)), once, "{old} to {new:?}");
-            assert_eq!(completed(&once, Some(&once)), once, "{old} to {new:?}");
+        for default in DEFAULTS {
+            let completed = |new: &Value, old: Option<&Value>| {
+                completed_with(default, &TargetKarpenter::default(), new, old)
+            };
+            for (old, new) in updates() {
+                let old = pool(old);
+                let once = completed(&pool(new), Some(&old));
+                assert_eq!(completed(&once, Some(&old)), once, "{old} to {new:?}");
+                assert_eq!(completed(&once, Some(&once)), once, "{old} to {new:?}");
+                let once = completed(&pool(new), None);
+                assert_eq!(completed(&once, None), once, "{new:?}");
+            }
         }
     }
 }

@@ -17,3 +17,12 @@ pub enum NodeLimitMode {
 }
 
 words!(NodeLimitMode { Hard = "Hard", Soft = "Soft" });
+
+impl NodeLimitMode {
+    /// The mode of a NodePool that says none. No policy decides it: replicas may have different ones for minutes.
+    pub(crate) const UNWRITTEN: Self = Self::Hard;
+
+    /// The mode by which claims above the limit of such a NodePool are counted: Soft may have been pruned from it, and no
+    /// node may be lost because of that.
+    pub(crate) const UNWRITTEN_ABOVE_LIMIT: Self = Self::Soft;
+}

@@ -1,7 +1,7 @@
 //! The node limit of a pool, read from the NodePool.
 
 use crate::karpenter::{NodeLimitMode, NodePool};
-use crate::policy::{OverLimit, Policy};
+use crate::policy::OverLimit;
 use crate::value::quantity::Quantity;
 
 /// The highest surge. The claims that were admitted because of it stand in the ledger, whose size is bounded.
@@ -19,18 +19,24 @@ pub struct NodeLimit {
 }
 
 impl NodeLimit {
-    /// The limit of a NodePool: from the annotation, else from `spec.limits.nodes`; `None` if both are missing or
-    /// unreadable. Mode and over-limit come from the pool, else from the policy.
-    pub fn of(pool: &NodePool<'_>, policy: &Policy) -> Option<Self> {
-        Some(Self::parsed(&pool.node_limit()?, pool, policy))
+    /// The limit of a stored NodePool: from the annotation, else from `spec.limits.nodes`; `None` if both are missing or
+    /// unreadable. `over_limit` applies if the pool makes no choice.
+    pub fn of(pool: &NodePool<'_>, over_limit: OverLimit) -> Option<Self> {
+        let mode = pool.node_limit_mode().unwrap_or(NodeLimitMode::UNWRITTEN);
+        Some(Self::parsed(&pool.node_limit()?, mode, pool, over_limit))
     }
 
-    /// Like [`Self::of`], for a pool whose limit is parsed already.
-    pub(crate) fn parsed(nodes: &Quantity, pool: &NodePool<'_>, policy: &Policy) -> Self {
+    /// Like [`Self::of`], for a pool whose limit is parsed already, and whose mode is known.
+    pub(crate) fn parsed(
+        nodes: &Quantity,
+        mode: NodeLimitMode,
+        pool: &NodePool<'_>,
+        over_limit: OverLimit,
+    ) -> Self {
         Self {
             nodes: u32::try_from(nodes.rounded_down().max(0)).unwrap_or(u32::MAX),
-            mode: pool.node_limit_mode().unwrap_or(policy.defaults.node_limit_mode),
-            over_limit: OverLimit::annotated(pool).unwrap_or(policy.over_limit),
+            mode,
+            over_limit: OverLimit::annotated(pool).unwrap_or(over_limit),
         }
     }
 
@@ -56,7 +62,7 @@ mod tests {
     fn limit(pool: &Value) -> Option<(u32, &'static str, &'static str)> {
         NodeLimit::of(
             &NodePool::view(ApiVersion::V1, &Json::from(pool)),
-            &Policy::default(),
+            OverLimit::Report,
         )
         .map(|limit| (limit.nodes, limit.mode.as_str(), limit.over_limit.as_str()))
     }
@@ -97,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_field_wins_over_the_annotation_and_that_over_the_policy() {
+    fn the_field_wins_over_the_annotation_and_a_pool_without_a_mode_is_hard() {
         let pool = |field: Option<&str>, annotation: Option<&str>| {
             let mut pool = json!({"metadata": {}, "spec": {"limits": {"nodes": 1}, "disruption": {}}});
             if let Some(field) = field {
@@ -122,7 +128,7 @@ mod tests {
             let pool = json!({"metadata": {"annotations": annotations}, "spec": spec});
             let pool = Json::from(&pool);
             let view = NodePool::view(ApiVersion::V1, &pool);
-            NodeLimit::of(&view, &Policy::default()).unwrap().surge(&view)
+            NodeLimit::of(&view, OverLimit::Report).unwrap().surge(&view)
         };
         assert_eq!(surge("Hard", json!(null), "2"), 2);
         assert_eq!(surge("Hard", json!(null), "5000"), MAX_SURGE);

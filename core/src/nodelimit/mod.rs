@@ -7,7 +7,9 @@ mod claim_counts;
 pub mod ledger;
 mod limit;
 pub mod plan;
+mod unwritten;
 
 pub use crate::policy::{AT_LIMIT_ANNOTATION, OVER_LIMIT_ANNOTATION};
 pub use claim_counts::ClaimCounts;
 pub use limit::{MAX_SURGE, NodeLimit};
+pub use unwritten::{lacks_mode, unwritten_modes};

@@ -14,7 +14,7 @@ pub struct DefaultValues {
     /// `consolidateAfter` of a v1 NodePool. A v1beta1 NodePool gets none: every CRD that Karpenter shipped rejects
     /// it together with the policy `WhenUnderutilized`, the default there.
     pub consolidate_after: String,
-    /// `nodeLimitMode` of a NodePool that has it neither as a field nor as an annotation.
+    /// `nodeLimitMode` of a new NodePool that has it neither as a field nor as an annotation.
     pub node_limit_mode: NodeLimitMode,
 }
 

@@ -212,9 +212,9 @@ pub(crate) fn check<'a>(
     stored: Option<Stored<'a>>,
     context: Context<'a>,
 ) -> Report {
+    let limits = Limits::parse(pool, old, context.policy);
     let mut findings = Findings::new(pool.object, stored, context);
     let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
-    let limits = Limits::parse(pool);
     fields::check(pool.object, &pool.template, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);
@@ -242,7 +242,8 @@ pub(crate) fn check_scale<'a>(
 ) -> Report {
     let mut findings = Findings::new(pool.object, Some(stored), context);
     if let Some(replicas) = pool.replicas.present() {
-        replicas::limit::check(pool, replicas, &Limits::parse(pool), Some(old), &mut findings);
+        let limits = Limits::parse(pool, Some(old), context.policy);
+        replicas::limit::check(pool, replicas, &limits, Some(old), &mut findings);
     }
     findings.into_report()
 }

@@ -1,9 +1,10 @@
 //! What a Hard node limit does to nodes that must be replaced, whatever the budgets allow.
 
 use poolgate_core::budget::Reason;
+use poolgate_core::defaults::node_limit_mode;
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::NodeLimit;
-use poolgate_core::policy::{AtLimit, Policy};
+use poolgate_core::policy::{AtLimit, OverLimit};
 
 use super::subject::Subject;
 
@@ -15,14 +16,13 @@ pub fn note(subject: &Subject<'_>) -> Option<String> {
     if !pool.replicas.is_absent() || !subject.reasons.iter().any(replaces) {
         return None;
     }
-    if pool.node_limit_mode().is_none() && subject.policy.is_none() {
+    let by_policy = || node_limit_mode(pool, None, subject.policy?.defaults.node_limit_mode);
+    let mode = pool.node_limit_mode().or_else(by_policy)?;
+    let limit = NodeLimit::of(pool, OverLimit::default())?;
+    if mode != NodeLimitMode::Hard {
         return None;
     }
-    let built_in = Policy::default();
-    let limit = NodeLimit::of(pool, subject.policy.unwrap_or(&built_in))?;
-    if limit.mode != NodeLimitMode::Hard {
-        return None;
-    }
+    let limit = NodeLimit { mode, ..limit };
     let nodes = limit.nodes;
     let surge = limit.surge(pool);
     if surge > 0 {

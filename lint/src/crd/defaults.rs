@@ -85,16 +85,3 @@ pub fn overruled(document: &Value, path: &FieldPath, defaults: &DefaultValues) -
     }
     overruled
 }
-
-/// The served versions that have no field for the node limit mode.
-pub fn without_mode(document: &Value, path: &FieldPath) -> Vec<String> {
-    let served = subject::served(document, path).into_iter();
-    let lacks = |disruption: &FieldPath| {
-        let mode = disruption.clone().key("properties").key(super::PROPERTY);
-        mode.find_value(document).is_none()
-    };
-    served
-        .filter(|(_, disruption)| lacks(disruption))
-        .map(|(version, _)| version)
-        .collect()
-}

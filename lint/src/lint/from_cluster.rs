@@ -3,7 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use poolgate_core::karpenter::{Installed, NODEPOOL_DEFINITION, ReleaseSource, TargetKarpenter};
+use poolgate_core::json::Json;
+use poolgate_core::karpenter::{
+    ApiVersion, Installed, NODEPOOL_DEFINITION, NodePool, ReleaseSource, TargetKarpenter,
+};
+use poolgate_core::nodelimit::{lacks_mode, unwritten_modes};
+use poolgate_core::policy::Policy;
 use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
 
@@ -30,26 +35,46 @@ pub fn karpenter(cluster: &dyn Cluster, named: &TargetKarpenter) -> anyhow::Resu
     ))
 }
 
-/// Every NodePool, and which stored object each input is. If they cannot be read, that is an input too, like a file that
-/// cannot be read.
-pub fn all(cluster: &dyn Cluster) -> (Vec<Input>, HashMap<String, StoredPool>) {
-    let (mut inputs, mut stored) = (Vec::new(), HashMap::new());
+/// The NodePools of a cluster.
+#[derive(Debug, Default)]
+pub struct StoredPools {
+    /// Each as an input. If they cannot be read, that is an input too, like a file that cannot be read.
+    pub inputs: Vec<Input>,
+    /// Which stored object each input is.
+    pub stored: HashMap<String, StoredPool>,
+    /// The names of those with a node limit that say no mode.
+    pub without_mode: Vec<String>,
+}
+
+/// Every NodePool.
+pub fn all(cluster: &dyn Cluster) -> StoredPools {
+    let mut pools = StoredPools::default();
     let read = each(cluster, NODE_POOLS, None, |pool: Value| {
         let text = |field| pool.pointer(field).and_then(Value::as_str).map(str::to_owned);
         let (name, uid) = (text("/metadata/name"), text("/metadata/uid"));
+        let lacks_mode = lacks_mode(&NodePool::view(ApiVersion::V1, &Json::from(&pool)));
+        pools.without_mode.extend(name.clone().filter(|_| lacks_mode));
         let input = input(pool);
         if let (Some(name), Some(uid)) = (name, uid) {
-            stored.insert(input.name.clone(), StoredPool { name, uid });
+            pools.stored.insert(input.name.clone(), StoredPool { name, uid });
         }
-        inputs.push(input);
+        pools.inputs.push(input);
     });
     if let Err(error) = read {
-        inputs.push(Input {
+        pools.inputs.push(Input {
             name: "nodepools".into(),
             source: Source::Nowhere(files::clean(&error.to_string())),
         });
     }
-    (inputs, stored)
+    pools
+}
+
+/// Tells which of them do not have the mode that the policy wants.
+pub fn tell_of_modes(without_mode: &[String], policy: &Policy) {
+    let names: Vec<&str> = without_mode.iter().map(String::as_str).collect();
+    if let Some(note) = unwritten_modes(&names, policy.defaults.node_limit_mode) {
+        files::remark(&files::clean(&note));
+    }
 }
 
 /// The node classes of these kinds, by group. If a kind cannot be listed, the reason is printed, and no finding

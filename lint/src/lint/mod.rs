@@ -136,7 +136,10 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     );
     let (mut together, mut stored) = (Together::default(), HashMap::new());
     if let Some(cluster) = cluster.as_deref() {
-        (files, stored) = from_cluster::all(cluster);
+        let pools = from_cluster::all(cluster);
+        (files, stored) = (pools.inputs, pools.stored);
+        let found = policies.for_folder(files.first().map_or(Path::new("."), Input::folder));
+        from_cluster::tell_of_modes(&pools.without_mode, &found.policy);
         let objects = Objects::collect(&files, &settings, &patches);
         together = Together::among(
             &objects,
@@ -193,11 +196,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         new_baseline.write(path)?;
     }
     if outputs.has_summary() {
-        files::remark(&tally.to_string());
-        let cautions = work.policies.cautions(&work.settings.karpenter).into_iter();
-        let misnamed = tally.pools.misnamed(&work.policies, work.settings.at);
-        let lines = cautions.chain(tally.rejected_by_older()).chain(misnamed);
-        lines.for_each(|line| files::remark(&line));
+        work.sum_up(&tally);
     }
     let gone = expected(&work.baseline, &files).saturating_sub(tally.known);
     if gone > 0 && args.write_baseline.is_none() {
@@ -234,6 +233,15 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
 }
 
 impl LintRun<'_> {
+    /// Says what was found in all, and what to know of release and policies.
+    fn sum_up(&self, tally: &Tally) {
+        files::remark(&tally.to_string());
+        let cautions = self.policies.cautions(&self.settings.karpenter).into_iter();
+        let misnamed = tally.pools.misnamed(&self.policies, self.settings.at);
+        let lines = cautions.chain(tally.rejected_by_older()).chain(misnamed);
+        lines.for_each(|line| files::remark(&line));
+    }
+
     fn on(&self, input: &Input) -> LintOutcome {
         let mut remarks = Vec::new();
         let mut reading = match input.read() {

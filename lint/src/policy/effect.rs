@@ -1,5 +1,5 @@
 //! Which defaults of a policy have no effect with the installed NodePool definition: the API server writes the
-//! definition's own defaults before it calls any webhook, and drops fields that the definition does not have.
+//! definition's own defaults before it calls any webhook.
 
 use std::fs::File;
 use std::path::Path;
@@ -55,14 +55,6 @@ impl Definition {
                      asked; `poolgate crd patch --policy FILE` puts {} there",
                     overruled.field, overruled.version, overruled.present, overruled.wanted
                 ));
-            }
-            if is_set("nodeLimitMode") {
-                lines.extend(defaults::without_mode(value, path).into_iter().map(|version| {
-                    format!(
-                        "defaults.nodeLimitMode has no effect on {version}: the installed definition has no such \
-                         field; `poolgate crd patch` adds it"
-                    )
-                }));
             }
         }
         lines

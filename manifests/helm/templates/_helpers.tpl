@@ -313,7 +313,7 @@ readinessProbe:
     optional: true
 {{- end }}
 
-{{- /* A webhook server. Of (root, name, component, command, args, https, probe). */ -}}
+{{- /* A webhook server. Of (root, name, component, command, args, policy, https, probe). */ -}}
 {{- define "poolgate.server" -}}
 {{- $clients := .root.Values.clientCertificates }}
 {{- if and $clients.names (not $clients.caConfigMap) }}
@@ -362,7 +362,9 @@ spec:
             {{- end }}
             - --tls-cert=/etc/poolgate/tls/tls.crt
             - --tls-key=/etc/poolgate/tls/tls.key
-            {{- include "poolgate.policyArgs" (dict "required" .policyRequired) | nindent 12 }}
+            {{- with .policy }}
+            {{- include "poolgate.policyArgs" . | nindent 12 }}
+            {{- end }}
             {{- include "poolgate.logArgs" .root | nindent 12 }}
             {{- if .root.Values.hostNetwork.enabled }}
             - --listen={{ .https }}
@@ -400,7 +402,9 @@ spec:
             - name: tls
               mountPath: /etc/poolgate/tls
               readOnly: true
+            {{- if .policy }}
             {{- include "poolgate.policyMount" . | nindent 12 }}
+            {{- end }}
             {{- if $clients.caConfigMap }}
             - name: client-ca
               mountPath: /etc/poolgate/client-ca
@@ -418,7 +422,9 @@ spec:
                 path: tls.crt
               - key: tls.key
                 path: tls.key
+        {{- if .policy }}
         {{- include "poolgate.policyVolume" . | nindent 8 }}
+        {{- end }}
         {{- if $clients.caConfigMap }}
         - name: client-ca
           configMap:

@@ -52,8 +52,6 @@ const MOST_SELECTED: usize = 256;
 pub struct Index {
     bounds: IndexBounds,
     policy: Arc<Policy>,
-    /// Whether it stands in for a policy that cannot be read.
-    has_stand_in: bool,
     /// The UID and generation of the definition of NodePools.
     definition: Option<(Box<str>, Option<i64>)>,
     /// When it last changed.

@@ -64,11 +64,9 @@ impl Index {
         self.pools.keys()
     }
 
-    /// Another policy is in force: all pools are read again. A stand-in for a policy that cannot be read says nothing
-    /// about modes: where a pool does not either, the one counts that its ledger names.
-    pub fn set_policy(&mut self, policy: Arc<Policy>, is_stand_in: bool) {
+    /// Another policy is in force: all pools are read again.
+    pub fn set_policy(&mut self, policy: Arc<Policy>) {
         self.note_all();
-        self.has_stand_in = is_stand_in;
         for known in self.pools.values_mut() {
             known.pool = Arc::new(Pool::of(&known.object(), &policy));
         }
@@ -79,19 +77,9 @@ impl Index {
     /// The pool of this name; a pool without a limit if it does not exist.
     pub fn pool(&self, name: &str) -> Arc<Pool> {
         match self.pools.get(name) {
-            Some(known) => {
-                let by_ledger = self.has_stand_in.then(|| self.by_last_mode(name, known));
-                by_ledger.flatten().unwrap_or_else(|| Arc::clone(&known.pool))
-            }
+            Some(known) => Arc::clone(&known.pool),
             None => Arc::new(Pool::of(&json!({"metadata": {"name": name}}), &self.policy)),
         }
-    }
-
-    /// The pool, with the mode that its ledger names in place of the policy's.
-    fn by_last_mode(&self, name: &str, known: &KnownPool) -> Option<Arc<Pool>> {
-        let mut policy = Policy::clone(&self.policy);
-        policy.defaults.node_limit_mode = self.ledgers.get(name)?.ledger.mode?;
-        Some(Arc::new(Pool::of(&known.object(), &policy)))
     }
 
     /// Whether there is a pool of this name.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, PoolState, Rights, Settings};
-use poolgate_core::policy::Policy;
+use poolgate_core::policy::{OverLimit, Policy};
 use serde_json::{Value, json};
 
 use super::*;
@@ -333,21 +333,18 @@ fn more_than_is_kept_is_reported_and_nothing_is_whole_then() {
 }
 
 #[test]
-fn under_a_stand_in_for_the_policy_a_pool_keeps_the_mode_that_its_ledger_names() {
+fn another_policy_changes_what_a_pool_leaves_to_it_and_not_the_mode() {
     let mut world = World::new(BOUNDS);
     world.pool("general", &json!(5));
-    let ledger = LedgerState {
-        mode: Some(NodeLimitMode::Soft),
-        ..LedgerState::default()
+    let mut policy = Policy {
+        over_limit: OverLimit::Terminate,
+        ..Policy::default()
     };
-    world.index.set_ledger("general", ledger, None);
-    let mode = |world: &World| world.index.snapshot("general").pool.limit.map(|limit| limit.mode);
-    assert_eq!(mode(&world), Some(NodeLimitMode::Hard), "the policy says so");
-    world.index.set_policy(Arc::default(), true);
-    assert_eq!(mode(&world), Some(NodeLimitMode::Soft));
-    let spec = json!({"limits": {"nodes": 5}, "disruption": {"nodeLimitMode": "Hard"}});
-    let pool = json!({"metadata": {"name": "general", "uid": "general"}, "spec": spec});
-    let pool: PoolObject = serde_json::from_value(pool).expect("a pool");
-    world.index.put_pool(&pool);
-    assert_eq!(mode(&world), Some(NodeLimitMode::Hard), "the pool says so");
+    policy.defaults.node_limit_mode = NodeLimitMode::Soft;
+    world.index.set_policy(Arc::new(policy));
+    let limit = world.index.snapshot("general").pool.limit.expect("a limit");
+    assert_eq!(
+        (limit.mode, limit.over_limit),
+        (NodeLimitMode::Hard, OverLimit::Terminate)
+    );
 }

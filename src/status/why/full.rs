@@ -60,9 +60,7 @@ fn is_kept(seen: &Seen<'_>) -> bool {
 pub fn places(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
     let is_replaced = |reason: &Reason| matches!(reason, Reason::Drifted | Reason::Unhealthy);
     let pool = seen.pool.filter(|_| reasons.iter().any(is_replaced))?;
-    let limit = pool
-        .limit
-        .filter(|limit| limit.mode == Some(NodeLimitMode::Hard))?;
+    let limit = pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard)?;
     let is_held = seen.node?.metadata.label(HELD_LABEL).is_some();
     if is_held || pool.limit_report(limit).free != Some(0) {
         return None;
@@ -81,7 +79,6 @@ pub fn places(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
 }
 
 fn described(pool: &PoolFacts<'_>, limit: KnownLimit) -> String {
-    let mode = limit.mode.map(|mode| format!(" ({})", mode.as_str()));
     let claims = pool
         .claims
         .as_ref()
@@ -89,10 +86,10 @@ fn described(pool: &PoolFacts<'_>, limit: KnownLimit) -> String {
     let admitted = pool.outstanding().filter(|&count| count > 0);
     let admitted = admitted.map(|count| format!(" and {count} admitted and not created yet"));
     format!(
-        "limits.nodes of NodePool {} is {}{}{}{}",
+        "limits.nodes of NodePool {} is {} ({}){}{}",
         pool.object.metadata.name,
         limit.nodes,
-        mode.unwrap_or_default(),
+        limit.mode.as_str(),
         claims.unwrap_or_default(),
         admitted.unwrap_or_default()
     )

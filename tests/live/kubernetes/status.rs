@@ -93,7 +93,7 @@ impl Served {
         let policy = format!("--policy={}", file.display());
         let servers = [
             kubelet.server(&account("poolgate"), &[&policy]),
-            kubelet.gate(&account("poolgate-gate"), &[LEDGERS, &policy]),
+            kubelet.gate(&account("poolgate-gate"), &[LEDGERS]),
         ];
         let relays = [Relay::start(), Relay::start()];
         installed.call(&relays);

@@ -82,10 +82,12 @@ impl Counts {
 
     /// How many claims are too many under a limit: a surge makes none too many while it lasts.
     pub fn excess(&self, limit: NodeLimit) -> usize {
-        let excess = self.claims.excess(limit.nodes, limit.mode);
+        let hard = self.claims.excess(limit.nodes, NodeLimitMode::Hard);
+        let hard = hard.saturating_sub(self.surged);
         match limit.mode {
-            NodeLimitMode::Hard => excess.saturating_sub(self.surged),
-            NodeLimitMode::Soft => excess,
+            NodeLimitMode::Hard => hard,
+            // A pool that says no mode may have a surge, and is counted as Soft here.
+            NodeLimitMode::Soft => hard.min(self.claims.excess(limit.nodes, NodeLimitMode::Soft)),
         }
     }
 

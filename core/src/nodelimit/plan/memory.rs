@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::claim::ClaimState;
 use super::recent_limits::RecentLimits;
 use super::replacement_memory::ReplacementMemory;
-use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 
@@ -27,8 +26,6 @@ pub struct Memory {
     /// Since when a pod that the pool could serve has been pending although there is a free place and no node is
     /// being created.
     pub(crate) unserved_since: Option<Moment>,
-    /// The mode that the object itself last said.
-    pub(crate) written_mode: Option<NodeLimitMode>,
     /// The limits of the last settle time.
     pub(crate) limits: RecentLimits,
     /// The present limit, and since when it has been the same.

@@ -68,7 +68,7 @@ impl Pool {
         let text = |field: &str| metadata(field).and_then(Json::as_str).unwrap_or_default();
         let disruption = view.disruption.as_ref().present();
         let consolidation = disruption.and_then(|disruption| disruption.consolidation_policy.present());
-        let limit = NodeLimit::of(&view, policy);
+        let limit = NodeLimit::of(&view, policy.over_limit);
         let mut pool = Self {
             name: Arc::from(text("name")),
             uid: Arc::from(text("uid")),

@@ -35,8 +35,6 @@ pub struct Situation<'p> {
     /// The time by the monotonic clock.
     pub clock: Moment,
     pub counts: Counts,
-    /// The mode that the object itself last said.
-    written_mode: Option<NodeLimitMode>,
     /// The limit above which claims may be terminated: the most lenient combination of those of the last settle
     /// time.
     lenient: Option<NodeLimit>,
@@ -58,11 +56,8 @@ pub struct Situation<'p> {
 }
 
 impl<'p> Situation<'p> {
-    /// Evaluates a state, and records the limit and mode that the pool has now.
+    /// Evaluates a state, and records the limit that the pool has now.
     pub fn assess(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
-        if state.pool.mode_is_written {
-            memory.written_mode = state.pool.limit.map(|limit| limit.mode);
-        }
         let counts = Counts::of(state);
         let mut claims: Vec<_> = state.claims.iter().collect();
         claims.sort_unstable_by_key(|state| state.age_key());
@@ -80,7 +75,6 @@ impl<'p> Situation<'p> {
                 .any(|needs| state.pool.template.could_serve(needs)),
             is_growing: counts.unseen > 0 || state.claims.iter().any(is_on_its_way),
             is_draining: state.claims.iter().any(ClaimState::is_draining),
-            written_mode: memory.written_mode,
             lenient: None,
             limit_since: memory.see_limit(state.pool.limit, now.clock),
             lenient_until: None,
@@ -99,9 +93,7 @@ impl<'p> Situation<'p> {
 
     /// The limit above which claims would be terminated, regardless of earlier limits.
     fn limit_in_force(&self) -> Option<NodeLimit> {
-        let limit = self.pool.limit.filter(|_| self.is_acted_upon())?;
-        let mode = self.excess_mode()?;
-        Some(NodeLimit { mode, ..limit })
+        self.limit_for_excess().filter(|_| self.is_acted_upon())
     }
 
     /// Whether poolgate may hold nodes of this pool.
@@ -114,21 +106,21 @@ impl<'p> Situation<'p> {
         !(self.pool.is_static || self.pool.is_deleted)
     }
 
-    /// The mode by which claims above the limit are counted: if two are possible, the one that counts fewer.
-    fn excess_mode(&self) -> Option<NodeLimitMode> {
+    /// The limit with the mode by which claims above it are counted.
+    fn limit_for_excess(&self) -> Option<NodeLimit> {
         let limit = self.pool.limit?;
-        let was_soft = [self.state.ledger.mode, self.written_mode].contains(&Some(NodeLimitMode::Soft));
-        // The mode may have been pruned from the object: no nodes may be lost because of that.
-        let is_soft = !self.pool.mode_is_written && was_soft;
-        Some(if is_soft { NodeLimitMode::Soft } else { limit.mode })
+        let mode = if self.pool.mode_is_written {
+            limit.mode
+        } else {
+            NodeLimitMode::UNWRITTEN_ABOVE_LIMIT
+        };
+        Some(NodeLimit { mode, ..limit })
     }
 
     /// How many claims are above the limit, not counting those that are going already.
     pub fn excess(&self) -> usize {
-        match (self.pool.limit, self.excess_mode()) {
-            (Some(limit), Some(mode)) => self.counts.excess(NodeLimit { mode, ..limit }),
-            _ => 0,
-        }
+        self.limit_for_excess()
+            .map_or(0, |limit| self.counts.excess(limit))
     }
 
     /// The limit above which claims may be terminated now.

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use super::claim::ClaimState;
 use super::pod::Needs;
 use super::pool::Pool;
-use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
 
 /// How long a drifted node keeps an open place of a pool at its limit, by default.
@@ -51,8 +50,6 @@ pub struct LedgerState {
     pub reservations: Vec<Arc<str>>,
     /// The last claim of the pool that the gate denied.
     pub denial: Option<LastDenial>,
-    /// The mode last in force.
-    pub mode: Option<NodeLimitMode>,
     /// UIDs of the victims of a running termination, in any order.
     pub victims: Vec<Arc<str>>,
     /// The claim that may be deleted to make room for its replacement.

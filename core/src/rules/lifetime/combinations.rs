@@ -90,15 +90,13 @@ fn check_hard_limit(
     let written = pool
         .node_limit_mode_field()
         .or_else(|| pool.node_limit_mode_annotation());
-    let mode = match written {
-        Some(text) => NodeLimitMode::parse(text),
-        None => Some(findings.context.policy.defaults.node_limit_mode),
-    };
+    let is_hard = limits.mode.unwrap_or(NodeLimitMode::UNWRITTEN) == NodeLimitMode::Hard
+        && written.is_none_or(|text| NodeLimitMode::parse(text).is_some());
     let is_limited = || {
         let limit = limits.most_nodes();
         limit.is_some_and(|limit| limit.is_whole() && !limit.is_negative())
     };
-    if expires && drains_without_end(pool) && mode == Some(NodeLimitMode::Hard) && is_limited() {
+    if expires && drains_without_end(pool) && is_hard && is_limited() {
         // Who writes no mode may have no gate, and without it no limit blocks a replacement.
         let severity = if written.is_some() {
             Severity::Warning

@@ -81,25 +81,21 @@ fn check_lowered(
     ) else {
         return;
     };
-    // If only the new object lacks the mode Soft, the reconciler keeps Soft: it leaves fewer nodes above the limit.
-    let mode = match (pool.node_limit_mode(), old.node_limit_mode()) {
-        (None, Some(NodeLimitMode::Soft)) => NodeLimitMode::Soft,
-        _ => limit.mode,
-    };
-    let above = counts.counted(mode).saturating_sub(limit.nodes as usize);
+    let above = counts.counted(limit.mode).saturating_sub(limit.nodes as usize);
     if above == 0 {
         return;
     }
     let are = if above == 1 { "is" } else { "are" };
-    let excess = counts.excess(limit.nodes, mode);
+    let excess_mode = limits.mode.unwrap_or(NodeLimitMode::UNWRITTEN_ABOVE_LIMIT);
+    let excess = counts.excess(limit.nodes, excess_mode);
     let reason = format!(
         "{}, so {above} {are} above the limit; {}",
-        described(counts, mode, claims.is_some()),
+        described(counts, limit.mode, claims.is_some()),
         fate(pool, excess, limit.over_limit)
     );
     let finding = findings.report(&LIMIT_BELOW_NODES, path(NODES), value, reason);
     if excess > 0 {
-        let stay = counts.standing(mode);
+        let stay = counts.standing(excess_mode);
         let which = if stay == counts.existing {
             "all"
         } else {
@@ -114,7 +110,7 @@ fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
     // Karpenter itself scales static pools down to their replicas, and the reconciler ignores them.
     let is_static = !pool.replicas.is_absent();
     match over_limit {
-        _ if excess == 0 => "as many are being deleted already".to_owned(),
+        _ if excess == 0 => "as many are on their way out already".to_owned(),
         OverLimit::Terminate if !is_static => {
             format!("the reconciler will terminate {excess}, where it runs (over-limit: terminate)")
         }

@@ -1,7 +1,8 @@
 //! The limits of a NodePool with their quantities parsed.
 
+use crate::defaults::node_limit_mode;
 use crate::json::Json;
-use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
+use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool};
 use crate::nodelimit::NodeLimit;
 use crate::policy::Policy;
 use crate::value::quantity::{Quantity, QuantityError};
@@ -16,6 +17,8 @@ pub struct Limits<'a> {
     pub written: Vec<Limit<'a>>,
     /// The node limit in the annotation of a pool that leaves `spec.limits.nodes` to poolgate.
     pub annotated: Option<Limit<'a>>,
+    /// The mode of the node limit once the pool is completed; `None` if it still says none.
+    pub mode: Option<NodeLimitMode>,
 }
 
 /// A limit of one resource, with its amount parsed.
@@ -30,8 +33,8 @@ pub struct Limit<'a> {
 }
 
 impl<'a> Limits<'a> {
-    /// Parses the limits of a pool.
-    pub fn parse(pool: &NodePool<'a>) -> Self {
+    /// Parses the limits of a pool, which replaces `old` on an update.
+    pub fn parse(pool: &NodePool<'a>, old: Option<&NodePool<'_>>, policy: &Policy) -> Self {
         let written = pool.limits.present().into_iter().flatten();
         let limit = |(resource, value): (&'a str, &'a Json<'a>)| Limit {
             resource,
@@ -41,6 +44,7 @@ impl<'a> Limits<'a> {
         Self {
             written: written.filter(|(_, value)| !value.is_null()).map(limit).collect(),
             annotated: annotated(pool),
+            mode: node_limit_mode(pool, old, policy.defaults.node_limit_mode),
         }
     }
 
@@ -56,8 +60,13 @@ impl<'a> Limits<'a> {
 
     /// The node limit of the pool.
     pub fn node_limit(&self, pool: &NodePool<'_>, policy: &Policy) -> Option<NodeLimit> {
-        let most = self.most_nodes()?;
-        Some(NodeLimit::parsed(most, pool, policy))
+        let mode = self.mode.unwrap_or(NodeLimitMode::UNWRITTEN);
+        Some(NodeLimit::parsed(
+            self.most_nodes()?,
+            mode,
+            pool,
+            policy.over_limit,
+        ))
     }
 
     /// The most nodes, if readable.

@@ -65,7 +65,26 @@ fn where_all_is_read_all_numbers_are_there() {
     assert_eq!(json, json!([2, 1, "Hard", 3, 2, "report"]));
     assert_eq!(row, "general 5 Hard 2 2 0 1 ?");
     let (json, _) = shown(&used(&json!({})));
-    assert_eq!(json, json!([2, 1, "Soft", 2, 3, "terminate"]));
+    assert_eq!(json, json!([2, 1, "Hard", 3, 2, "terminate"]));
+}
+
+#[test]
+fn pools_without_a_mode_are_named_where_the_policy_wants_another() {
+    let notes = |facts: &Facts| {
+        let report = Report::of(facts);
+        assert_eq!(as_json::from_report(&report)["notes"], json!(report.notes));
+        report.notes
+    };
+    let mut facts = used(&json!({}));
+    let said = notes(&facts);
+    assert!(
+        said[0].contains("annotate nodepool general poolgate.dev/node-limit-mode=Soft"),
+        "{said:?}"
+    );
+    assert!(table::render(&Report::of(&facts), WIDE).contains(&said[0]));
+    assert_eq!(notes(&used(&hard())), [""; 0]);
+    facts.policy = Ok(None);
+    assert_eq!(notes(&facts), [""; 0]);
 }
 
 #[test]
@@ -93,7 +112,7 @@ fn without_nodes_those_held_are_not_known_nor_in_mode_soft_free_places() {
     let (json, row) = unread(&hard());
     assert_eq!(json, json!([2, null, "Hard", 3, 2, "report"]));
     assert_eq!(row, "general 5 Hard 2 2 0 - ?");
-    let (json, row) = unread(&json!({}));
+    let (json, row) = unread(&json!({"poolgate.dev/node-limit-mode": "Soft"}));
     assert_eq!(json, json!([2, null, "Soft", null, null, "terminate"]));
     assert_eq!(row, "general 5 Soft 2 - - - ?");
 }
@@ -131,8 +150,8 @@ fn without_a_policy_only_what_the_pool_says_itself_is_known() {
         assert_eq!(json, json!([2, 1, "Hard", 3, 2, "report"]));
         assert_eq!(row, "general 5 Hard 2 2 0 1 ?");
         let (json, row) = shown(&facts(&json!({})));
-        assert_eq!(json, json!([2, 1, null, null, null, null]));
-        assert_eq!(row, "general 5 - 2 - - 1 ?");
+        assert_eq!(json, json!([2, 1, "Hard", 3, 2, null]));
+        assert_eq!(row, "general 5 Hard 2 2 0 1 ?");
         let report = Report::of(&facts(&hard()));
         let text = table::render(&report, WIDE);
         assert!(text.contains(line), "{text}");

@@ -257,29 +257,26 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
 }
 
 #[test]
-fn a_gate_starts_without_a_readable_policy_and_keeps_the_mode_of_the_ledger() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let file = directory.path().join("policy.yaml");
-    let soft = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults:\n  nodeLimitMode: Soft\n";
-    std::fs::write(&file, soft).expect("a policy");
-    let path = file.to_str().expect("UTF-8");
-    published().plane.create_ledger_namespace("standin");
-    let start = || Gated::start("standin-", &["--namespace=standin", "--policy", path]);
-    let gated = start();
-    gated.apply(&pool("standin", Some(1)));
-    let mut going = claim("standin-a", "standin");
+fn a_pool_that_says_no_mode_is_hard_also_where_its_ledger_says_soft() {
+    let gated = Gated::start("moded-", &[]);
+    let mut soft = pool("moded", Some(1));
+    soft["metadata"]["annotations"] = json!({"poolgate.dev/node-limit-mode": "Soft"});
+    gated.apply(&soft);
+    let mut going = claim("moded-a", "moded");
     going["metadata"]["finalizers"] = json!(["example.com/drain"]);
     gated.create(&going);
-    drop(gated);
-
-    std::fs::write(&file, "kind: [").expect("a broken policy");
-    let gated = start();
-    gated.delete("standin-a");
-    gated.create(&claim("standin-b", "standin"));
-    let denied = gated
-        .try_create(&claim("standin-c", "standin"))
-        .expect_err("a denial");
-    assert!(denied.contains("node limit of 1 (Soft)"), "{denied}");
+    gated.delete("moded-a");
+    let full = |mode: &str| {
+        let denied = gated.try_create(&claim("moded-c", "moded"));
+        let denied = denied.expect_err("a denial");
+        assert!(denied.contains(&format!("node limit of 1 ({mode})")), "{denied}");
+    };
+    gated.create(&claim("moded-b", "moded"));
+    full("Soft");
+    gated.delete("moded-b");
+    gated.apply(&pool("moded", Some(1)));
+    // One is on its way out, and counts.
+    full("Hard");
 }
 
 #[test]

@@ -107,7 +107,7 @@ prop_compose! {
     pub fn any_world()(
         machines in prop::collection::vec(any_machine(), 0..8),
         above in -3..6_i64,
-        mode in prop::sample::select(vec!["Hard", "Hard", "Hard", "Soft"]),
+        (mode, is_written) in prop::sample::select(vec![("Hard", true), ("Hard", true), ("Hard", false), ("Soft", true)]),
         budgets in prop::sample::select(vec![json!([]), json!([]), json!([{"nodes": "1"}]), json!([{"nodes": "30%"}, {"nodes": "2", "reasons": ["Drifted"]}])]),
         (is_terminating, is_static, may_terminate) in (any::<bool>(), prop::bool::weighted(0.05), prop::bool::weighted(0.95)),
         pending in prop::option::weighted(0.2, Just(needs("1"))),
@@ -131,6 +131,7 @@ prop_compose! {
             world.claims.push(machine);
         }
         world.pool.is_static = is_static;
+        world.pool.mode_is_written = is_written;
         world.settings.rights.terminate = may_terminate;
         world.pending.extend(pending);
         if let Some(ago) = denial {

@@ -8,6 +8,7 @@ use super::super::*;
 use super::machine::*;
 use super::world::*;
 use crate::budget::Reason;
+use crate::karpenter::NodeLimitMode;
 
 fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
     numbers.allowed.iter().find(|(own, _)| *own == reason).unwrap().1
@@ -256,4 +257,15 @@ fn amounts_are_rounded_against_the_pod() {
     let mut both = asked.clone();
     both.raise(&Resources::asked([("cpu", "5m"), ("memory", "2Ki")]));
     assert_eq!((both.amount("cpu"), both.amount("memory")), (6, 2_048_000));
+}
+
+#[test]
+fn a_pool_without_a_mode_is_hard_whatever_the_policy_says() {
+    let object = json!({"metadata": {"name": "general"}, "spec": {"limits": {"nodes": "5"}}});
+    let mut policy = crate::policy::Policy::default();
+    for mode in [NodeLimitMode::Hard, NodeLimitMode::Soft] {
+        policy.defaults.node_limit_mode = mode;
+        let limit = Pool::of(&object, &policy).limit.unwrap();
+        assert_eq!(limit.mode, NodeLimitMode::Hard, "under {mode:?}");
+    }
 }

@@ -167,32 +167,31 @@ fn in_a_soft_pool_nodes_being_disrupted_are_not_too_many() {
 
 #[test]
 fn a_mode_that_vanished_from_the_object_terminates_nothing_more() {
-    let soft = || {
-        let mut world = World::with_mode(5, "Soft", &json!([{"nodes": "100%"}]))
-            .terminating()
-            .with_full_nodes(6);
-        world.claims[0] = world.claims[0].clone().disrupted(noon());
-        world
-    };
-    let prune = |world: &mut World| {
-        world.pool.mode_is_written = false;
-        world.pool.limit.as_mut().unwrap().mode = NodeLimitMode::Hard;
-    };
-    let mut pruned = soft();
-    prune(&mut pruned);
-    assert_eq!(
-        uids(&pruned.plan()),
-        Some(vec!["uid-0"]),
-        "nobody knows of another mode"
-    );
-    pruned.ledger.mode = Some(NodeLimitMode::Soft);
-    assert_eq!(uids(&pruned.plan()), None);
-    let mut remembered = soft();
-    remembered.step(noon());
-    prune(&mut remembered);
-    assert_eq!(uids(&remembered.plan()), None);
-    remembered.pool.mode_is_written = true;
-    remembered.step(noon());
-    let said = remembered.plan_at(noon() + minutes(3));
+    let mut world = World::with_mode(5, "Soft", &json!([{"nodes": "100%"}]))
+        .terminating()
+        .with_full_nodes(6);
+    world.claims[0] = world.claims[0].clone().disrupted(noon());
+    world.pool.mode_is_written = false;
+    world.pool.limit.as_mut().unwrap().mode = NodeLimitMode::Hard;
+    let plan = world.step(noon());
+    assert_eq!((plan.numbers.remaining, uids(&plan)), (Some(0), None));
+    world.pool.mode_is_written = true;
+    world.step(noon());
+    let said = world.plan_at(noon() + minutes(3));
     assert_eq!(uids(&said), Some(vec!["uid-0"]), "now it is said");
+}
+
+#[test]
+fn a_surge_makes_no_claim_too_many_in_a_pool_that_says_no_mode() {
+    let mut world = World::new(5).terminating().with_full_nodes(6);
+    world.pool.mode_is_written = false;
+    world.pool.surge = 1;
+    let excess = |world: &World| world.plan().numbers.excess;
+    assert_eq!(excess(&world), 1);
+    world.claims[0].claim.conditions.disruption = Some(Disruption {
+        since: noon(),
+        is_repair: false,
+    });
+    world.ledger.surged = vec!["uid-5".into()];
+    assert_eq!(excess(&world), 0);
 }

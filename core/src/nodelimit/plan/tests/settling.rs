@@ -189,6 +189,7 @@ fn copy_of(world: &World) -> World {
     let mut copy = World::new(0);
     copy.pool.limit = world.pool.limit;
     copy.pool.is_static = world.pool.is_static;
+    copy.pool.mode_is_written = world.pool.mode_is_written;
     copy.claims.clone_from(&world.claims);
     copy.memory = world.memory.clone();
     copy.ledger = world.ledger.clone();

@@ -126,8 +126,8 @@ fn counted_claims_take_precedence_over_the_status() {
     assert_eq!(
         said(None, None, [6, 4, 4]).as_deref(),
         Some(
-            "the pool has 6 NodeClaims, 2 of them being deleted, so 1 is above the limit; as many are being \
-             deleted already; "
+            "the pool has 6 NodeClaims, 2 of them being deleted, so 1 is above the limit; as many are on their \
+             way out already; "
         )
     );
     let soft = Some(format!(
@@ -137,8 +137,11 @@ fn counted_claims_take_precedence_over_the_status() {
     assert_eq!(said(Some("Soft"), Some("Hard"), [8, 7, 6]), soft);
     assert_eq!(
         said(None, Some("Soft"), [8, 7, 6]),
-        soft,
-        "the mode is missing now"
+        Some(format!(
+            "the pool has 8 NodeClaims, 1 of them being deleted, so 3 are above the limit; {stay}; write 6 or \
+             more if the others should stay"
+        )),
+        "the mode is missing now: Hard for new nodes, Soft for those above the limit"
     );
     assert_eq!(said(Some("Soft"), None, [8, 7, 5]), None);
     assert_eq!(said(Some("Hard"), None, [5, 5, 5]), None);
