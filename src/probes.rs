@@ -162,7 +162,7 @@ mod tests {
         let thread = on_own_thread("cluster", heartbeat, || async move {
             blocked.send(()).expect("somebody who waits");
             let _ = unblocked.recv();
-            std::future::pending().await
+            std::future::pending::<()>().await;
         });
         is_blocked.await.expect("a blocked thread");
         tokio::spawn(thread.expect("a thread"));

@@ -145,11 +145,12 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
 /// The pool with the mode that admission writes.
 fn completed(before: &Value, pool: &Value, policy: &Policy) -> Value {
     let (object, old) = (Json::from(pool), Json::from(before));
-    let old = NodePool::view(V1, &old);
+    let view = NodePool::view(V1, &old);
     let values = &policy.defaults;
     let written = defaults(
         &NodePool::view(V1, &object),
-        Some(&old),
+        Some(&view),
+        Some(Stored::Whole(&old)),
         values,
         &TargetKarpenter::default(),
     );

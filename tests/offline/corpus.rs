@@ -144,10 +144,12 @@ fn every_file_is_listed_with_a_licence_that_lets_it_be_passed_on() {
         );
     }
     let listed: BTreeSet<String> = files.into_iter().map(|file| file.name).collect();
-    let names = fs::read_dir(directory())
+    let there = fs::read_dir(directory())
         .expect("the corpus can be listed")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
-    assert_eq!(listed, names.filter(|name| name.ends_with(".yaml")).collect());
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
+    assert_eq!(listed, there.collect());
 }
 
 #[test]

@@ -55,6 +55,7 @@ pub fn note(subject: &Subject<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use poolgate_core::json::Json;
+    use poolgate_core::policy::Policy;
     use serde_json::{Value, json};
 
     use super::*;

@@ -72,6 +72,8 @@ fn an_event_about_a_replacement_is_reported_while_there_is_something_to_replace(
     facts.ledgers = Ok(vec![StoredLedger {
         pool: "general".into(),
         version: 7,
+        uid: "ledger-1".into(),
+        owner: "pool-1".into(),
         ledger: std::rc::Rc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
         lost: None,
     }]);
@@ -140,6 +142,8 @@ fn nodes_of_a_surge_are_not_above_the_limit() {
     facts.ledgers = Ok(vec![StoredLedger {
         pool: "general".into(),
         version: 7,
+        uid: "ledger-1".into(),
+        owner: "pool-1".into(),
         ledger: std::rc::Rc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
         lost: None,
     }]);
