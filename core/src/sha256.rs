@@ -18,6 +18,14 @@ pub fn sha256(bytes: &[u8]) -> String {
     text
 }
 
+/// The first eight bytes of the hash as a number.
+pub fn sha256_prefix(bytes: &[u8]) -> u64 {
+    let hash = Sha256::digest(bytes);
+    hash.iter()
+        .take(8)
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
 /// A name made of at most `most` bytes of the beginning of `name`, then `separator`, then the first digits of the
 /// hash of `of`.
 pub fn hashed_name(name: &str, most: usize, separator: char, of: &str) -> String {

@@ -14,8 +14,8 @@ use poolgate_core::karpenter::{NodePool, Stored, TargetKarpenter};
 use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, Conditions, DISRUPTED_TAINT, Effect, LedgerState, Marks, Memory, Node, Now, Pool,
-    PoolState, SETTLE, Settings, Taint, plan,
+    Claim, ClaimState, Conditions, DISRUPTED_TAINT, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node,
+    Now, Pool, PoolState, SETTLE, Settings, Taint, plan,
 };
 use poolgate_core::policy::{OverLimit, Policy};
 use poolgate_core::review::{Request, Subject, review};
@@ -65,7 +65,13 @@ fn victims(before: &Value, pool: &Value, all: &[Going], policy: &Policy) -> usiz
             })
             .collect(),
         pending: Vec::new(),
-        ledger: LedgerState::default(),
+        ledger: LedgerState {
+            identity: Some(LedgerIdentity {
+                object: "ledger".into(),
+                closed_over: None,
+            }),
+            ..LedgerState::default()
+        },
         steady_since: Some(Moment::default()),
         denied_at: None,
         denied_anywhere_at: None,

@@ -234,6 +234,9 @@ impl Controller {
         };
         self.mark(&snapshot, &plan).await?;
         limited?;
+        if plan.store_ledger {
+            self.store_ledger(&snapshot).await?;
+        }
         if let Some(victims) = &plan.victims {
             self.list_victims(&snapshot, victims).await?;
         }
@@ -299,7 +302,9 @@ impl Controller {
             .zip(self.leading)
             .map(|(steady, (_, leading))| steady.max(leading));
         PlanInputs {
-            steady_since: since.map(|since| since.max(snapshot.grown_at())),
+            steady_since: since
+                .map(|since| since.max(snapshot.grown_at()))
+                .max(since.and(snapshot.ledger_identified_at)),
             terminations_left: self.pace.left(Instant::now()),
             settings: Settings {
                 settle: self.settle,
@@ -324,3 +329,6 @@ impl Controller {
         self.queue.forget(pool);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ mod metrics;
 mod objects;
 mod pace;
 mod queue;
+mod reads;
 mod replace;
 mod rights;
 mod run;

@@ -1,8 +1,6 @@
 //! Deletes one node of a full pool so that it can be replaced. The ledger lists its claim first, and everything that the
 //! decision depends on is read again right before the deletion. See [`super::terminate`].
 
-use std::sync::Arc;
-
 use poolgate_core::nodelimit::ledger::{ReplacedFor, Replacement};
 use poolgate_core::nodelimit::plan::{
     Deadline, DrainObstacle, Memory, ObjectRef, Plan, ReplacementState, plan,
@@ -12,6 +10,7 @@ use tokio::time::Instant;
 use super::apply::WriteError;
 use super::controller::Controller;
 use super::index::Snapshot;
+use super::reads::MOST_READS;
 use super::step::Step;
 
 impl Controller {
@@ -59,56 +58,58 @@ impl Controller {
         mut snapshot: Snapshot,
         memory: &Memory,
     ) -> Result<Step, WriteError> {
-        let name = Arc::clone(&snapshot.pool.name);
         let Some(listed) = snapshot.ledger.replacement.clone() else {
             return Ok(Step::Done);
         };
-        let Some(version) = self.read_all_again(&mut snapshot, &listed).await? else {
-            // A watch lags: what it shows next is planned anew.
-            return Ok(Step::Done);
-        };
-        let inputs = self.inputs(&snapshot);
-        let plan = plan(&snapshot.state(inputs), memory, self.now());
-        let is_listed = |claim: &ObjectRef| *claim.uid == *listed.uid.as_str();
-        let Some(claim) = plan.replace.filter(is_listed) else {
-            return Ok(Step::Done);
-        };
-        if let Some(obstacle) = self.drain_obstacle(&listed).await? {
-            self.write_replacement(&snapshot, ReplacementState::default())
-                .await?;
-            return Ok(Step::Refused(claim.uid, obstacle));
-        }
-        // Counted before it is known to have succeeded: better one too few in this minute.
-        self.pace.terminated(Instant::now());
-        let is_deleted = self.writer.delete_version(&claim, &version).await;
-        if matches!(&is_deleted, Err(error) if error.is_refusal()) {
+        for _ in 0..MOST_READS {
+            let its = (listed.uid.as_str(), &*listed.claim);
+            let read = self.read_again(&mut snapshot, its).await?;
+            // A change begins the tries anew: the watch shows it, and it is planned anew.
+            let Some(read) = read.filter(|read| read.claim.is_unchanged) else {
+                return Ok(Step::Done);
+            };
+            let inputs = self.inputs(&snapshot);
+            let plan = plan(&snapshot.state(inputs), memory, self.now());
+            let is_listed = |claim: &ObjectRef| *claim.uid == *listed.uid.as_str();
+            let Some(claim) = plan.replace.filter(is_listed) else {
+                return Ok(Step::Done);
+            };
+            if let Some(obstacle) = self.drain_obstacle(&listed).await? {
+                self.write_replacement(&snapshot, ReplacementState::default())
+                    .await?;
+                return Ok(Step::Refused(claim.uid, obstacle));
+            }
+            if !read.is_fresh() {
+                self.writer.metrics.outdated();
+                continue;
+            }
+            // Counted before it is known to have succeeded: better one too few in this minute.
+            self.pace.terminated(Instant::now());
+            let pool = &snapshot.pool.name;
+            let deleted = self
+                .writer
+                .delete(pool, &claim, &read.claim.version, &snapshot.ledger);
+            let deleted = deleted.await;
+            if matches!(&deleted, Err(error) if error.is_refusal()) {
+                self.pace.refused();
+            }
+            if deleted? {
+                tracing::info!(
+                    nodepool = &**pool,
+                    nodeclaim = &*claim.name,
+                    node = &*listed.node,
+                    reason = listed.reason.as_str(),
+                    "terminated: it is replaced in a pool at its limit"
+                );
+                return Ok(Step::Done);
+            }
+            if self.writer.observe {
+                return Ok(Step::Done);
+            }
+            // It has changed since it was read.
             self.pace.refused();
         }
-        if is_deleted? {
-            tracing::info!(
-                nodepool = &*name,
-                nodeclaim = &*claim.name,
-                node = &*listed.node,
-                reason = listed.reason.as_str(),
-                "terminated: it is replaced in a pool at its limit"
-            );
-        }
-        Ok(Step::Done)
-    }
-
-    /// Reads everything that a deletion depends on as it is stored now. Returns the version of the listed claim; `None`
-    /// if it is too early to decide.
-    async fn read_all_again(
-        &self,
-        snapshot: &mut Snapshot,
-        listed: &Replacement,
-    ) -> Result<Option<String>, WriteError> {
-        if !self.read_pool_again(snapshot).await? {
-            return Ok(None);
-        }
-        let claims = self.writer.list_whole_claims(&snapshot.pool.name).await?;
-        let node = self.writer.read_node(&listed.node).await?;
-        Ok(snapshot.agree_with_whole(claims, node, listed.uid.as_str()))
+        Err(WriteError::Outdated)
     }
 
     /// Why a drifted node must not be drained now. Karpenter decides on the drain of a broken one.

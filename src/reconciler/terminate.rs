@@ -1,16 +1,17 @@
-//! Deletes claims above a limit. The ledger lists them before any is deleted. Right before each deletion,
-//! everything the decision depends on is read again, so that a watch that lags, or another replica that decided
-//! otherwise, does not lead to a wrong deletion.
+//! Deletes claims above a limit. The ledger lists them before any is deleted. Right before each deletion, pool, ledger,
+//! claims and the victim with its node and pods are read again, so that a watch that lags, or another replica that decided
+//! otherwise, does not lead to a wrong deletion. See [`super::reads`].
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use poolgate_core::nodelimit::plan::{Memory, Pool, plan};
+use poolgate_core::nodelimit::plan::{Memory, ObjectRef, plan};
 use tokio::time::Instant;
 
 use super::apply::WriteError;
 use super::controller::Controller;
 use super::index::Snapshot;
+use super::reads::MOST_READS;
 
 /// After so many refusals the other pools come first: a refusal may take as long as a webhook.
 const MOST_REFUSALS: usize = 10;
@@ -24,12 +25,32 @@ struct Undeleted {
 }
 
 impl Controller {
+    /// Stores a ledger in place of a missing one: a closed one, if there are claims. The gate opens it when no claim can
+    /// appear any more that it lacks.
+    pub async fn store_ledger(&self, snapshot: &Snapshot) -> Result<(), WriteError> {
+        let pool = &snapshot.pool;
+        if self.writer.observe || !snapshot.exists {
+            return Ok(());
+        }
+        let stored = self.writer.call(|by| self.ledgers.read(&pool.name, by)).await?;
+        if stored.identity.is_some() {
+            // The watch lags: what it shows next is planned anew.
+            return Ok(());
+        }
+        let has_claims = !self.writer.list_claims(&pool.name).await?.is_empty();
+        let owner = (&*pool.name, &*pool.uid);
+        let written = |by| self.ledgers.store_missing(owner, has_claims, by);
+        if self.writer.write_unless_stale("ledger", written).await?.is_some() {
+            tracing::warn!(
+                nodepool = &*pool.name,
+                "the ledger was missing; nothing is terminated until the gate has opened a new one"
+            );
+        }
+        Ok(())
+    }
+
     /// Writes the victims into the pool's ledger.
-    pub async fn list_victims(
-        &mut self,
-        snapshot: &Snapshot,
-        victims: &[Arc<str>],
-    ) -> Result<(), WriteError> {
+    pub async fn list_victims(&self, snapshot: &Snapshot, victims: &[Arc<str>]) -> Result<(), WriteError> {
         let pool = &snapshot.pool;
         if self.writer.observe {
             tracing::info!(nodepool = &*pool.name, ?victims, "would list for termination");
@@ -40,7 +61,7 @@ impl Controller {
             return Ok(());
         }
         let owner = (&*pool.name, &*pool.uid);
-        let known = &snapshot.ledger.victims;
+        let known = &snapshot.ledger;
         let written = |by| self.ledgers.set_victims(owner, victims, known, by);
         // If another replica was faster, the watch shows soon what it wrote, and then a new plan is made.
         let written = self.writer.write_unless_stale("victims", written);
@@ -72,64 +93,68 @@ impl Controller {
         memory: &mut Memory,
         undeleted: &mut Undeleted,
     ) -> Result<bool, WriteError> {
-        if !self.read_again(snapshot).await? {
-            return Ok(false);
+        for _ in 0..MOST_READS {
+            let wanted = self.wanted(snapshot, memory, undeleted);
+            let Some(claim) = wanted.into_iter().next() else {
+                return Ok(false);
+            };
+            let Some(read) = self.read_again(snapshot, (&claim.uid, &claim.name)).await? else {
+                return Ok(false);
+            };
+            if !self.wanted(snapshot, memory, undeleted).contains(&claim) {
+                // The next look chooses another one, if there is one.
+                continue;
+            }
+            if !read.is_fresh() {
+                self.writer.metrics.outdated();
+                continue;
+            }
+            // Counted before it is known to have succeeded: better one too few in this minute.
+            self.pace.terminated(Instant::now());
+            let pool = &snapshot.pool.name;
+            let deleted = self
+                .writer
+                .delete(pool, &claim, &read.claim.version, &snapshot.ledger);
+            match deleted.await {
+                Err(error) if error.is_refusal() => {
+                    tracing::warn!(nodeclaim = &*claim.name, %error, "not terminated");
+                    self.pace.refused();
+                    undeleted.uids.insert(claim.uid);
+                    undeleted.first.get_or_insert(error);
+                    return Ok(true);
+                }
+                Err(error) => return Err(error),
+                Ok(true) => {
+                    self.writer.metrics.terminated(pool);
+                    tracing::info!(
+                        nodepool = &**pool,
+                        nodeclaim = &*claim.name,
+                        "terminated: above the node limit"
+                    );
+                    return Ok(true);
+                }
+                Ok(false) if self.writer.observe => return Ok(false),
+                // It has changed since it was read.
+                Ok(false) => self.pace.refused(),
+            }
         }
+        Err(WriteError::Outdated)
+    }
+
+    /// The listed claims that a plan for this state would delete, without those that the API server refused to delete.
+    fn wanted(
+        &mut self,
+        snapshot: &mut Snapshot,
+        memory: &mut Memory,
+        undeleted: &Undeleted,
+    ) -> Vec<ObjectRef> {
         let is_open = |victim: &Arc<str>| !undeleted.uids.contains(victim);
         snapshot.ledger.victims.retain(is_open);
         let inputs = self.inputs(snapshot);
         let plan = plan(&snapshot.state(inputs), memory, self.now());
         *memory = plan.memory;
-        let listed = &snapshot.ledger.victims;
-        let mut wanted = plan.terminate.into_iter();
-        let Some(claim) = wanted.find(|claim| listed.contains(&claim.uid)) else {
-            return Ok(false);
-        };
-        // Counted before it is known to have succeeded: better one too few in this minute.
-        self.pace.terminated(Instant::now());
-        let is_deleted = match self.writer.terminate(&claim).await {
-            Err(error) if error.is_refusal() => {
-                tracing::warn!(nodeclaim = &*claim.name, %error, "not terminated");
-                self.pace.refused();
-                undeleted.uids.insert(claim.uid);
-                undeleted.first.get_or_insert(error);
-                return Ok(true);
-            }
-            answer => answer?,
-        };
-        if is_deleted {
-            self.writer.metrics.terminated(&snapshot.pool.name);
-            tracing::info!(
-                nodepool = &*snapshot.pool.name,
-                nodeclaim = &*claim.name,
-                "terminated: above the node limit"
-            );
-        }
-        Ok(is_deleted)
-    }
-
-    /// Reads pool, claims and ledger as they are stored now. False if it is too early to decide.
-    async fn read_again(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
-        if !self.read_pool_again(snapshot).await? {
-            return Ok(false);
-        }
-        let claims = self.writer.list_claims(&snapshot.pool.name).await?;
-        Ok(snapshot.agree_with(&claims))
-    }
-
-    /// Reads pool and ledger as they are stored now. False if the pool is gone.
-    pub async fn read_pool_again(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
-        let name = Arc::clone(&snapshot.pool.name);
-        let Some(pool) = self.writer.read_pool(&name).await? else {
-            return Ok(false);
-        };
-        let policy = self.seen.look(|index| Arc::clone(index.policy()));
-        let pool = Pool::of(&pool.kept(), &policy);
-        if pool.uid != snapshot.pool.uid {
-            return Ok(false);
-        }
-        snapshot.pool = Arc::new(pool);
-        snapshot.ledger = self.writer.call(|by| self.ledgers.read(&name, by)).await?;
-        Ok(true)
+        let mut wanted = plan.terminate;
+        wanted.retain(|claim| snapshot.ledger.victims.contains(&claim.uid));
+        wanted
     }
 }

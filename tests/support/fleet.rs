@@ -18,6 +18,9 @@ const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 const NODES: &str = "/api/v1/nodes";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
+/// Where gate and reconciler write.
+const NAMESPACE: &str = "poolgate-ledgers";
+
 /// The CPUs of each node, and of a pod that leaves no room for another one of its kind.
 const CPUS: &str = "4";
 const MOST_CPUS: &str = "3";
@@ -46,7 +49,8 @@ impl Fleet {
         &self.client
     }
 
-    /// A pool with a node limit, by which nodes may be disrupted as fast as they like; annotations as given.
+    /// A pool with a node limit, by which nodes may be disrupted as fast as they like; annotations as given. One that asks for
+    /// terminations has a ledger.
     pub(crate) fn pool(&mut self, name: &str, limit: u32, annotations: &Value) {
         let spec = json!({
             "limits": {"nodes": limit},
@@ -58,7 +62,23 @@ impl Fleet {
         });
         let mut pool = node_pool(name, &spec);
         pool["metadata"]["annotations"] = annotations.clone();
+        if annotations["poolgate.dev/over-limit"] == "Terminate" {
+            self.open_ledger(name);
+        }
         self.client.create(POOLS, &pool);
+    }
+
+    /// The open ledger that the gate would have stored: nothing is terminated without one. One that is there stays.
+    pub(crate) fn open_ledger(&mut self, pool: &str) {
+        let namespace = json!({"metadata": {"name": NAMESPACE}});
+        drop(self.client.try_create("/api/v1/namespaces", &namespace));
+        let text = json!({"version": 1, "reservations": {}, "seen": 0}).to_string();
+        let ledger = json!({
+            "metadata": {"name": format!("poolgate-ledger-{pool}"), "labels": {"poolgate.dev/ledger": "true"}},
+            "data": {"nodepool": pool, "ledger.json": text},
+        });
+        let path = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+        drop(self.client.try_create(&path, &ledger));
     }
 
     /// Merges into a pool.

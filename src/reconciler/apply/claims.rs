@@ -5,13 +5,18 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, ObjectRef};
+use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, LedgerState, ObjectRef};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, PoolObject};
-use crate::reconciler::objects::{ClaimObject, NodeObject};
+use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, PODS, PoolObject};
+use crate::reconciler::index::ReadClaim;
+use crate::reconciler::objects::{ClaimObject, NodeObject, PodObject};
+
+/// How many claims are in one page of their list: few pools have a second one, and of each the metadata alone is sent.
+const CLAIMS_PAGE: u32 = 2_000;
 
 /// The claims of a pool, by UID, and since when each is being deleted.
 pub type Listed = HashMap<Box<str>, Option<Timestamp>>;
@@ -27,7 +32,8 @@ impl Writer {
     pub async fn list_claims(&self, pool: &str) -> Result<Listed, WriteError> {
         let selector = format!("{NODEPOOL_LABEL}={pool}");
         let claims = Collection::<NodeClaim>::new(self.client.clone(), NODE_CLAIMS);
-        let mut pages = claims.pages(ListParams::default().labels(&selector).limit(PAGE));
+        let params = ListParams::default().labels(&selector).limit(CLAIMS_PAGE);
+        let mut pages = claims.metadata_pages(params);
         let mut listed = Listed::new();
         while let Some(page) = self.call(|by| pages.next(by)).await? {
             for claim in page {
@@ -38,16 +44,6 @@ impl Writer {
             }
         }
         Ok(listed)
-    }
-
-    /// Deletes a claim, if it is still the one the plan chose. Returns whether it did.
-    pub async fn terminate(&self, claim: &ObjectRef) -> Result<bool, WriteError> {
-        self.delete(claim, None).await
-    }
-
-    /// The same, if it is still this version of it.
-    pub async fn delete_version(&self, claim: &ObjectRef, version: &str) -> Result<bool, WriteError> {
-        self.delete(claim, Some(version)).await
     }
 
     /// Bounds the drain of a claim that is being deleted, if nothing bounds it yet.
@@ -70,11 +66,41 @@ impl Writer {
         Ok(())
     }
 
-    /// The claims of a pool as they are stored now, with all that is read of them.
-    pub async fn list_whole_claims(&self, pool: &str) -> Result<Vec<ClaimObject>, WriteError> {
-        let selector = format!("{NODEPOOL_LABEL}={pool}");
-        let claims = Collection::<ClaimObject>::new(self.client.clone(), NODE_CLAIMS);
-        let mut pages = claims.pages(ListParams::default().labels(&selector).limit(PAGE));
+    /// A claim with its node and the pods on it, read side by side; `None` if it is gone. The account may list them, and not
+    /// get one.
+    pub async fn read_claim(&self, claim: &str, node: Option<&str>) -> Result<Option<ReadClaim>, WriteError> {
+        let claim = self.read_one::<ClaimObject>(NODE_CLAIMS, claim);
+        let its_node = async {
+            let Some(node) = node else {
+                return Ok((None, Vec::new()));
+            };
+            tokio::try_join!(
+                self.read_one::<NodeObject>(NODES, node),
+                self.list_bound_pods(node)
+            )
+        };
+        let (claim, (node, pods)) = tokio::try_join!(claim, its_node)?;
+        Ok(claim.map(|claim| ReadClaim { claim, node, pods }))
+    }
+
+    async fn read_one<K: DeserializeOwned + Clone + 'static>(
+        &self,
+        path: &str,
+        name: &str,
+    ) -> Result<Option<K>, WriteError> {
+        let params = ListParams::default().fields(&format!("metadata.name={name}"));
+        let objects = Collection::<K>::new(self.client.clone(), path);
+        let mut pages = objects.pages(params);
+        let first = self.call(|by| pages.next(by)).await?;
+        Ok(first.and_then(|mut objects| objects.pop()))
+    }
+
+    async fn list_bound_pods(&self, node: &str) -> Result<Vec<PodObject>, WriteError> {
+        let bound = ListParams::default()
+            .fields(&format!("spec.nodeName={node}"))
+            .limit(PAGE);
+        let pods = Collection::<PodObject>::new(self.client.clone(), PODS);
+        let mut pages = pods.pages(bound);
         let mut listed = Vec::new();
         while let Some(page) = self.call(|by| pages.next(by)).await? {
             listed.extend(page);
@@ -82,23 +108,27 @@ impl Writer {
         Ok(listed)
     }
 
-    /// A node as it is stored now; `None` if it is gone. The account may list nodes, and not get one.
-    pub async fn read_node(&self, name: &str) -> Result<Option<NodeObject>, WriteError> {
-        let params = ListParams::default().fields(&format!("metadata.name={name}"));
-        let nodes = Collection::<NodeObject>::new(self.client.clone(), NODES);
-        let mut pages = nodes.pages(params);
-        let first = self.call(|by| pages.next(by)).await?;
-        Ok(first.and_then(|mut nodes| nodes.pop()))
-    }
-
-    async fn delete(&self, claim: &ObjectRef, version: Option<&str>) -> Result<bool, WriteError> {
+    /// Deletes a claim of a pool, if it is still this version of the one that the ledger lists. Returns whether it did.
+    pub async fn delete(
+        &self,
+        pool: &str,
+        claim: &ObjectRef,
+        version: &str,
+        ledger: &LedgerState,
+    ) -> Result<bool, WriteError> {
+        if !ledger.lists(&claim.uid) {
+            self.metrics
+                .invariants
+                .violated("delete_not_listed", pool, &claim.name);
+            return Ok(false);
+        }
         if self.observe {
             tracing::info!(nodeclaim = &*claim.name, "would terminate");
             return Ok(false);
         }
         let params = DeleteParams::default().preconditions(Preconditions {
             uid: Some((*claim.uid).into()),
-            resource_version: version.map(str::to_owned),
+            resource_version: Some(version.to_owned()),
         });
         let claims = self.written(NODE_CLAIMS);
         let deleted = |by| claims.delete(&claim.name, &params).by(by);

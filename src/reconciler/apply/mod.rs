@@ -35,6 +35,9 @@ pub enum WriteError {
     /// Another replica leads, or may lead.
     #[error("this replica does not lead")]
     NotLeading,
+    /// What a deletion depends on took too long to read.
+    #[error("what a deletion depends on took longer to read than it may be old")]
+    Outdated,
     /// The API server refused the call, or it failed.
     #[error(transparent)]
     Api(#[from] ApiError),
@@ -47,7 +50,7 @@ impl WriteError {
     const fn api(&self) -> Option<&ApiError> {
         match self {
             Self::Api(error) => Some(error),
-            Self::NotLeading | Self::Ledger(_) => None,
+            Self::NotLeading | Self::Outdated | Self::Ledger(_) => None,
         }
     }
 

@@ -61,8 +61,14 @@ impl Index {
         let before = known.and_then(|known| known.denied_at);
         let denied_at = changed_at.filter(|_| is_denied).or(before);
         self.denied_at = self.denied_at.max(denied_at);
-        self.ledgers
-            .insert(pool.into(), KnownLedger { ledger, denied_at });
+        let same = known.filter(|known| known.ledger.identity == ledger.identity);
+        let identified_at = same.map_or(changed_at, |known| known.identified_at);
+        let known = KnownLedger {
+            ledger,
+            identified_at,
+            denied_at,
+        };
+        self.ledgers.insert(pool.into(), known);
         self.note(&Arc::from(pool));
     }
 

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use super::objects::{Interned, Key, NodeKinds, PodKinds, PodLocation, SeenClaim, SeenNode};
 
-pub use snapshot::{PlanInputs, Snapshot};
+pub use snapshot::{Applied, PlanInputs, ReadClaim, Snapshot};
 
 /// How many objects of each kind are kept.
 #[derive(Debug, Clone, Copy, Default)]
@@ -126,6 +126,8 @@ struct KnownClaim {
 #[derive(Debug)]
 struct KnownLedger {
     ledger: LedgerState,
+    /// When another one was last seen to take its place; `None` if that was before the watch.
+    identified_at: Option<Moment>,
     /// When the number of denials was last seen to change.
     denied_at: Option<Moment>,
 }

@@ -11,7 +11,9 @@ use poolgate_core::nodelimit::plan::{
 };
 
 use super::Index;
-use crate::reconciler::objects::{ClaimObject, Interned, NodeKinds, NodeObject};
+use crate::reconciler::objects::{
+    ClaimObject, Interned, NodeKinds, NodeObject, PodKinds, PodLocation, PodObject,
+};
 
 /// A claim, its node, and the pods on the node.
 #[derive(Debug, Clone)]
@@ -34,11 +36,29 @@ pub struct Snapshot {
     pending: Vec<Arc<Needs>>,
     /// What its ledger says.
     pub ledger: LedgerState,
+    /// When the watch last showed another ledger. A plan that is made now and then may miss that one was closed.
+    pub ledger_identified_at: Option<Moment>,
     denied_at: Option<Moment>,
     denied_anywhere_at: Option<Moment>,
     replaces_elsewhere: bool,
     /// Nodes with poolgate's marks that belong to no claim of the pool.
     pub strays: Vec<ObjectRef>,
+}
+
+/// A claim, its node and the pods on the node, as they are stored.
+pub struct ReadClaim {
+    pub claim: ClaimObject,
+    pub node: Option<NodeObject>,
+    pub pods: Vec<PodObject>,
+}
+
+/// What [`Snapshot::apply`] has found.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The resourceVersion of the claim.
+    pub version: String,
+    /// Whether claim and node are as they were known, as far as Karpenter's verdict depends on it.
+    pub is_unchanged: bool,
 }
 
 /// The inputs of a plan besides the state of the cluster.
@@ -74,6 +94,7 @@ impl Index {
             claims: claims.collect(),
             pending: self.pending.keys().cloned().collect(),
             ledger: ledger.map(|known| known.ledger.clone()).unwrap_or_default(),
+            ledger_identified_at: ledger.and_then(|known| known.identified_at),
             denied_at: ledger.and_then(|known| known.denied_at),
             denied_anywhere_at: self.denied_at,
             replaces_elsewhere: self.replaces_drifted_outside(name),
@@ -134,30 +155,44 @@ impl Snapshot {
         self.claims.len() == listed.len()
     }
 
-    /// Applies what was just read: all claims, and the node of one of them. Returns the version of that claim; `None` if
-    /// the claim or its node is not the one that is known here, or there is a claim that is not known yet: then it is
-    /// too early to decide.
-    pub fn agree_with_whole(
-        &mut self,
-        claims: Vec<ClaimObject>,
-        node: Option<NodeObject>,
-        uid: &str,
-    ) -> Option<String> {
-        let mut version = None;
-        let mut listed = HashMap::new();
+    /// The name of the node of a claim, if it has one.
+    pub fn node_of(&self, uid: &str) -> Option<Arc<str>> {
         let known = self.claims.iter().find(|whole| *whole.claim.uid == *uid)?;
-        for claim in claims {
-            listed.insert(claim.metadata.uid.clone(), claim.metadata.deleted());
-            if *claim.metadata.uid == *uid {
-                version.clone_from(&claim.metadata.resource_version);
-                let seen = claim.seen(&mut Interned::default())?;
-                (seen.claim == known.claim).then_some(())?;
-            }
+        known.node.as_ref().map(|node| Arc::clone(&node.name))
+    }
+
+    /// Applies what was just read of one claim. `None` if it is gone or moved, or its node is not the one that is known
+    /// here: then it is too early to decide.
+    pub fn apply(&mut self, uid: &str, read: ReadClaim) -> Option<Applied> {
+        let known = self.claims.iter_mut().find(|whole| *whole.claim.uid == *uid)?;
+        let version = read.claim.metadata.resource_version.clone()?.into();
+        let seen = read.claim.seen(&mut Interned::default())?;
+        let is_same = seen.claim.uid == known.claim.uid && *seen.pool == *self.pool.name;
+        (is_same && seen.claim.is_launched == known.claim.is_launched).then_some(())?;
+        let mut is_unchanged = seen.claim == known.claim;
+        known.claim = seen.claim;
+        if let Some(before) = &mut known.node {
+            let node = read.node?.seen(&mut NodeKinds::default(), &BTreeSet::new())?.node;
+            (node.uid == before.uid).then_some(())?;
+            is_unchanged &= (before.conditions, before.marks, &before.taints)
+                == (node.conditions, node.marks, &node.taints);
+            let labels = Arc::clone(&before.labels);
+            *before = Arc::new(Node {
+                labels,
+                ..Arc::unwrap_or_clone(node)
+            });
+            let mut kinds = PodKinds::default();
+            let pods = read.pods.into_iter().filter_map(|pod| pod.location(&mut kinds));
+            known.pods = pods
+                .filter_map(|location| match location {
+                    PodLocation::Bound(_, pod) => Some(pod),
+                    PodLocation::Unschedulable(_) => None,
+                })
+                .collect();
         }
-        let node = node?.seen(&mut NodeKinds::default(), &BTreeSet::new())?.node;
-        let same = known.node.as_ref().filter(|same| same.uid == node.uid)?;
-        let is_same =
-            (same.conditions, same.marks, &same.taints) == (node.conditions, node.marks, &node.taints);
-        (is_same && self.agree_with(&listed)).then_some(version?.into())
+        Some(Applied {
+            version,
+            is_unchanged,
+        })
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, PoolState, Rights, Settings};
+use poolgate_core::nodelimit::plan::{LastDenial, LedgerIdentity, LedgerState, PoolState, Rights, Settings};
 use poolgate_core::policy::{OverLimit, Policy};
 use serde_json::{Value, json};
 
@@ -242,6 +242,28 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
     world.index.set_ledger("general", ledger, at(95));
     let snapshot = world.index.snapshot("general");
     assert_eq!(snapshot.state(NOTHING).denied_at, at(95), "the first is one, too");
+}
+
+#[test]
+fn a_ledger_that_takes_the_place_of_another_is_noticed_even_if_no_plan_is_made_in_between() {
+    let mut world = World::new(BOUNDS);
+    let mut identified_at = |object: &str, closed_over, seconds: Option<u64>| {
+        let at = seconds.map(|seconds| Moment::at(Duration::from_secs(seconds)));
+        let object = object.into();
+        let ledger = LedgerState {
+            identity: Some(LedgerIdentity { object, closed_over }),
+            ..LedgerState::default()
+        };
+        world.index.set_ledger("general", ledger, at);
+        let at = world.index.snapshot("general").ledger_identified_at;
+        at.map(|at| at.since(Moment::default()).as_secs())
+    };
+    assert_eq!(identified_at("a", None, None), None, "it was there before");
+    assert_eq!(identified_at("a", None, Some(1)), None);
+    assert_eq!(identified_at("a", Some(7), Some(2)), Some(2), "closed");
+    assert_eq!(identified_at("a", Some(8), Some(3)), Some(3), "closed again");
+    assert_eq!(identified_at("a", None, Some(4)), Some(4), "opened");
+    assert_eq!(identified_at("b", None, Some(5)), Some(5), "lost");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
-use crate::telemetry::{Counters, Label, Registry};
+use crate::telemetry::{Counters, Invariants, Label, Registry};
 
 pub use pools::PoolMetrics;
 
@@ -19,6 +19,8 @@ pub use pools::PoolMetrics;
 #[derive(Debug, Clone)]
 pub struct ReconcileMetrics {
     pub pools: PoolMetrics,
+    pub invariants: Invariants,
+    outdated: Counter,
     terminated: Family<[Label<String>; 2], Counter>,
     replacements: Family<[Label; 2], Counter>,
     writes: Family<[Label; 2], Counter>,
@@ -36,6 +38,11 @@ impl ReconcileMetrics {
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self {
             pools: PoolMetrics::register(registry),
+            invariants: Invariants::register(registry),
+            outdated: registry.metric(
+                "outdated_reads",
+                "Reads before a deletion that were made again, because they were too old when it was to be sent",
+            ),
             terminated: registry.metric("nodeclaims_terminated", "NodeClaims that poolgate has deleted"),
             replacements: registry.metric(
                 "replacements",
@@ -74,6 +81,11 @@ impl ReconcileMetrics {
     pub fn terminated(&self, pool: &str) {
         let labels = [("nodepool", pool.into()), ("reason", "over_limit".into())];
         self.terminated.get_or_create(&labels).inc();
+    }
+
+    /// What was read before a deletion was too old.
+    pub fn outdated(&self) {
+        self.outdated.inc();
     }
 
     /// A replacement has ended.

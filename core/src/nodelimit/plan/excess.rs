@@ -44,7 +44,7 @@ pub fn decide<'p>(situation: &Situation<'p>) -> Termination<'p> {
     let settled_at = situation.settled_at();
     if settled_at.is_none_or(|at| at > situation.clock) {
         return Termination {
-            is_settling: settled_at.is_some(),
+            is_settling: situation.state.steady_since.is_some(),
             again_at: settled_at.filter(|_| situation.excess() > 0),
             ..Termination::default()
         };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::claim::ClaimState;
 use super::recent_limits::RecentLimits;
 use super::replacement_memory::ReplacementMemory;
+use super::state::LedgerIdentity;
 use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 
@@ -30,6 +31,8 @@ pub struct Memory {
     pub(crate) limits: RecentLimits,
     /// The present limit, and since when it has been the same.
     pub(crate) limit_since: Option<(Option<NodeLimit>, Moment)>,
+    /// The present ledger, and since when it has been the same.
+    pub(crate) ledger_since: Option<(Option<LedgerIdentity>, Moment)>,
     /// Nodes that stay closed for some time after a denial, by the UID of the claim, and when they were last denied.
     pub(crate) denied: BTreeMap<Arc<str>, Moment>,
     /// Nodes that are replaced at the limit.
@@ -98,6 +101,17 @@ impl Memory {
         let same = self.limit_since.filter(|(before, _)| *before == limit);
         let (_, since) = *self.limit_since.insert(same.unwrap_or((limit, now)));
         since
+    }
+
+    /// Records which ledger there is. Returns since when it has been the same.
+    pub(crate) fn see_ledger(&mut self, ledger: Option<&LedgerIdentity>, now: Moment) -> Moment {
+        if let Some((before, since)) = &self.ledger_since
+            && before.as_ref() == ledger
+        {
+            return *since;
+        }
+        self.ledger_since = Some((ledger.cloned(), now));
+        now
     }
 
     /// Whether a topic is to be reported now; records it. `what` identifies what is reported; `None` while there is

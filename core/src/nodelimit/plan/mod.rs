@@ -38,6 +38,7 @@ mod tests;
 mod tries;
 mod turns;
 
+use replacement::Obstacle;
 use situation::Situation;
 
 pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption};
@@ -54,7 +55,7 @@ pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost,
 pub use pool::Pool;
 pub use replacement_outcome::{Deadline, Ended, ReplacementOutcome, ReplacementState};
 pub use resources::{PODS, Resources};
-pub use state::{LastDenial, LedgerState, PoolState, Rights, SETTLE, Settings};
+pub use state::{LastDenial, LedgerIdentity, LedgerState, PoolState, Rights, SETTLE, Settings};
 pub use taints::{Effect, Taint, Toleration};
 pub use tries::Tries;
 
@@ -74,6 +75,9 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
         hold,
         unhold,
         spec_limit: spec_limit::decide(&situation),
+        store_ledger: state.ledger.identity.is_none()
+            && (excess::terminates(&situation) && situation.excess() > 0
+                || replacements.obstacle == Some(Obstacle::Ledger)),
         victims: termination.victims,
         terminate: termination.terminate,
         replacement: replacements.ledger,

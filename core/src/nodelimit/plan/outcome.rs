@@ -19,6 +19,8 @@ pub struct Plan {
     pub unhold: Vec<Unhold>,
     /// The new value of `spec.limits.nodes`, if poolgate writes it and it changes.
     pub spec_limit: Option<u32>,
+    /// Whether to store a ledger in place of the missing one: nothing is deleted without an open one.
+    pub store_ledger: bool,
     /// The ledger's new list of victims, if it changes, at most [`super::excess::MOST_VICTIMS`]. Such a plan terminates
     /// nothing: plan again once the list is written.
     pub victims: Option<Vec<Arc<str>>>,

@@ -14,6 +14,7 @@ use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::nodelimit::NodeLimit;
 use crate::policy::{AtLimit, Policy};
+use crate::sha256::sha256_prefix;
 
 /// The consolidation policy under which only empty nodes are removed.
 const WHEN_EMPTY: &str = "WhenEmpty";
@@ -52,8 +53,8 @@ pub struct Pool {
     pub is_ready: bool,
     /// Since when its condition `NodeClassReady` has been true.
     pub(crate) class_ready_since: Option<Timestamp>,
-    /// A hash of `spec.template`.
-    pub(crate) template_hash: u64,
+    /// Hashes of `spec.template`.
+    pub(crate) template_hash: TemplateHash,
     /// Which pods its nodes could serve.
     pub template: NodeTemplate,
 }
@@ -85,7 +86,7 @@ impl Pool {
             repair_grace_period: policy.repair_grace_period,
             is_ready: true_condition(object, "Ready").is_some(),
             class_ready_since: true_condition(object, "NodeClassReady").and_then(transition),
-            template_hash: template_hash(template),
+            template_hash: TemplateHash::of(template),
             template: NodeTemplate::default(),
         };
         pool.template = NodeTemplate::new(&pool.name, &view.template, &policy.labels);
@@ -107,10 +108,26 @@ fn transition(condition: &Json<'_>) -> Option<Timestamp> {
     condition.get("lastTransitionTime")?.as_str()?.parse().ok()
 }
 
-fn template_hash(template: Option<&Value>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    template.hash(&mut hasher);
-    hasher.finish()
+/// Hashes of a NodePool's `spec.template`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TemplateHash {
+    /// The first eight bytes of the SHA-256 of its JSON with sorted keys: the same in every build.
+    pub sha256: u64,
+    /// The one that the release before compares.
+    pub before: u64,
+}
+
+impl TemplateHash {
+    fn of(template: Option<&Value>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        template.hash(&mut hasher);
+        let mut sorted = template.cloned().unwrap_or_default();
+        sorted.sort_all_objects();
+        Self {
+            sha256: sha256_prefix(sorted.to_string().as_bytes()),
+            before: hasher.finish(),
+        }
+    }
 }
 
 fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {
@@ -118,4 +135,22 @@ fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {
     u32::try_from(nodes.rounded_down())
         .ok()
         .filter(|_| nodes.is_whole())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_hash_of_a_template_is_the_same_in_every_build_and_order() {
+        let template = json!({"spec": {"taints": [], "requirements": [1]}, "metadata": {}});
+        let reordered = json!({"metadata": {}, "spec": {"requirements": [1], "taints": []}});
+        let hash = TemplateHash::of(Some(&template)).sha256;
+        // printf '{"metadata":{},"spec":{"requirements":[1],"taints":[]}}' | sha256sum
+        assert_eq!(format!("{hash:016x}"), "2da7320cf33dc6cb");
+        assert_eq!(hash, TemplateHash::of(Some(&reordered)).sha256);
+        assert_ne!(hash, TemplateHash::of(None).sha256);
+    }
 }

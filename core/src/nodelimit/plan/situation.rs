@@ -40,6 +40,8 @@ pub struct Situation<'p> {
     lenient: Option<NodeLimit>,
     /// Since when the limit has been the same.
     limit_since: Moment,
+    /// Since when the ledger has been the same.
+    ledger_since: Moment,
     /// When `lenient` is computed again, if nothing changes before.
     pub(crate) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
@@ -77,6 +79,7 @@ impl<'p> Situation<'p> {
             is_draining: state.claims.iter().any(ClaimState::is_draining),
             lenient: None,
             limit_since: memory.see_limit(state.pool.limit, now.clock),
+            ledger_since: memory.see_ledger(state.ledger.identity.as_ref(), now.clock),
             lenient_until: None,
             counts,
             claims,
@@ -187,9 +190,11 @@ impl<'p> Situation<'p> {
     }
 
     /// From when on everything has been steady for long enough that a claim may be deleted; `None` while it is not
-    /// steady.
+    /// steady, or the ledger is not open.
     pub fn settled_at(&self) -> Option<Moment> {
-        Some(self.state.steady_since?.plus(self.settings.settle))
+        let steady_since = self.state.steady_since?.max(self.ledger_since);
+        let is_open = self.state.ledger.is_open();
+        is_open.then(|| steady_since.plus(self.settings.settle))
     }
 }
 

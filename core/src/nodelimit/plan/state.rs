@@ -46,6 +46,8 @@ pub struct PoolState<'s> {
 /// What a plan needs of a pool's ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LedgerState {
+    /// Which ledger it is; `None` if it is missing.
+    pub identity: Option<LedgerIdentity>,
     /// UIDs that were admitted, whether or not a claim of that UID is in view.
     pub reservations: Vec<Arc<str>>,
     /// The last claim of the pool that the gate denied.
@@ -58,6 +60,30 @@ pub struct LedgerState {
     pub stopped: Option<Stopped>,
     /// UIDs that were admitted above the limit while nodes were replaced, the oldest first.
     pub surged: Vec<Arc<str>>,
+}
+
+/// Tells a ledger from the ones before and after it: another one takes the place of a lost one, and an open one that of a
+/// closed one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerIdentity {
+    /// The UID of the object that it is stored in.
+    pub object: Arc<str>,
+    /// What a closed ledger was closed over; `None` if it is open.
+    pub closed_over: Option<u64>,
+}
+
+impl LedgerState {
+    /// Whether a claim may be deleted, by its UID.
+    pub fn lists(&self, uid: &str) -> bool {
+        let is_it = |replacement: &Replacement| replacement.uid.as_str() == uid;
+        self.victims.iter().any(|victim| **victim == *uid) || self.replacement.as_ref().is_some_and(is_it)
+    }
+
+    /// Whether its reservations are all that there are. A missing ledger may have had some.
+    pub(crate) fn is_open(&self) -> bool {
+        let identity = self.identity.as_ref();
+        identity.is_some_and(|identity| identity.closed_over.is_none())
+    }
 }
 
 /// A claim that the gate denied.

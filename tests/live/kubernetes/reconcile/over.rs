@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{lose_a_node_elsewhere, shared, wait_until_shown};
+use crate::support::fleet::Fleet;
 use crate::support::recording::{Change, Recording, merged, name};
 use crate::support::wait::wait_for;
 
@@ -95,6 +96,38 @@ fn a_limit_that_is_raised_again_spares_those_that_were_listed() {
     lose_a_node_elsewhere(&mut fleet, "beside-spared");
     assert_eq!(fleet.living_claims("spared").len(), 2);
     for claim in fleet.claims("spared") {
+        fleet.let_go(&claim);
+    }
+}
+
+#[test]
+fn a_pool_that_has_lost_its_ledger_loses_no_node_until_a_new_one_is_open() {
+    let (mut fleet, _) = shared();
+    fleet.pool("lost", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    fleet.claim("lost", "lost-a", &finalizer());
+    let path = "/api/v1/namespaces/poolgate-ledgers/configmaps/poolgate-ledger-lost";
+    fleet.client().delete(path);
+    fleet.claim("lost", "lost-b", &finalizer());
+    let stored = |fleet: &Fleet| {
+        let ledger = fleet.client().get(path)?;
+        let text = ledger["data"]["ledger.json"].as_str().expect("a ledger");
+        let content: Value = serde_json::from_str(text).expect("JSON");
+        Some((ledger, content))
+    };
+    let (mut ledger, content) = wait_for("a new ledger", || stored(&fleet));
+    assert_eq!(content["closed"], true, "{content}");
+    lose_a_node_elsewhere(&mut fleet, "beside-lost");
+    assert_eq!(fleet.living_claims("lost").len(), 2);
+    assert_eq!(stored(&fleet).expect("a ledger").1, content);
+
+    // As the gate does.
+    let open = json!({"version": 1, "reservations": {}, "seen": 1});
+    ledger["data"]["ledger.json"] = json!(open.to_string());
+    fleet.client().replace(path, &ledger);
+    wait_for("one claim to be deleted", || {
+        (fleet.living_claims("lost").len() == 1).then_some(())
+    });
+    for claim in fleet.claims("lost") {
         fleet.let_go(&claim);
     }
 }

@@ -19,6 +19,7 @@ fn pool(fleet: &mut Fleet, name: &str, annotations: &Value) {
     for node in ["a", "b", "c"] {
         fleet.empty(name, &format!("{name}-{node}"));
     }
+    fleet.open_ledger(name);
     fleet.pool(name, 1, annotations);
 }
 

@@ -101,7 +101,8 @@ fn wait_for_newer<'p>(
         replacement: None,
         stopped: Some(Stopped {
             at: situation.wall.as_second(),
-            template: situation.pool.template_hash,
+            template: situation.pool.template_hash.before,
+            template_sha256: Some(situation.pool.template_hash.sha256),
             class_ready_since: situation.pool.class_ready_since.map(jiff::Timestamp::as_second),
         }),
     });
@@ -112,7 +113,20 @@ fn wait_for_newer<'p>(
 pub fn goes_on(situation: &Situation<'_>, stopped: Stopped) -> bool {
     let class_ready_since = situation.pool.class_ready_since.map(jiff::Timestamp::as_second);
     let is_ready_anew = class_ready_since.is_some() && class_ready_since != stopped.class_ready_since;
-    situation.pool.template_hash != stopped.template || is_ready_anew
+    let is_changed = |hash| hash != situation.pool.template_hash.sha256;
+    stopped.template_sha256.is_some_and(is_changed) || is_ready_anew
+}
+
+/// What the release before wrote, which says of no template that it is the same, with the hash of the present one.
+pub fn adopted(situation: &Situation<'_>, stopped: Stopped) -> Option<ReplacementState> {
+    let template_sha256 = Some(situation.pool.template_hash.sha256);
+    stopped.template_sha256.is_none().then_some(ReplacementState {
+        replacement: None,
+        stopped: Some(Stopped {
+            template_sha256,
+            ..stopped
+        }),
+    })
 }
 
 impl Replacements<'_> {

@@ -69,9 +69,12 @@ pub fn decide<'p>(situation: &Situation<'p>, memory: &mut Memory) -> Replacement
         (None, Some(stopped)) if follow::goes_on(situation, stopped) => {
             decided.ledger = Some(ReplacementState::default());
         }
-        (None, _) => {
+        (None, stopped) => {
             turn::take(situation, memory, &mut decided);
             drifted::choose(situation, memory, &mut decided);
+            if let Some(stopped) = stopped {
+                decided.ledger = follow::adopted(situation, stopped);
+            }
         }
     }
     decided.refused = memory.refusal().map(str::to_owned);

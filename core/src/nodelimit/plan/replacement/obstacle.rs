@@ -31,6 +31,8 @@ pub enum Obstacle {
     Stopped(Stopped),
     /// Karpenter would create no node for the pool.
     NotReady,
+    /// Its ledger is lost or closed.
+    Ledger,
     /// Something has changed recently: limit, definition, watch, or leader.
     Settling(Option<Moment>),
     /// A claim was admitted that does not exist yet.
@@ -72,6 +74,9 @@ impl Obstacle {
         }
         if existing > nodes {
             return Some(Self::AboveLimit);
+        }
+        if !situation.state.ledger.is_open() {
+            return Some(Self::Ledger);
         }
         let settled_at = situation
             .settled_at()
@@ -125,6 +130,7 @@ impl fmt::Display for Obstacle {
                 "the last node that was terminated was not replaced; fix the pool's template or its node class",
             ),
             Self::NotReady => f.write_str("the NodePool is not ready, so Karpenter creates no node for it"),
+            Self::Ledger => f.write_str("the pool's ledger is lost or closed, and the gate has not opened one yet"),
             Self::Settling(_) => f.write_str("the limit, a watch or the leader has changed a short time ago"),
             Self::Reserved => f.write_str("a NodeClaim was admitted that does not exist yet"),
             Self::Paced => f.write_str("--max-terminations-per-minute is reached"),

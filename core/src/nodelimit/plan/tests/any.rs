@@ -115,6 +115,7 @@ prop_compose! {
         reservations in prop::collection::vec(0..12_usize, 0..3),
         victims in prop::collection::vec(0..9_usize, 0..4),
         (left, surge) in (0..5_usize, prop::sample::select(vec![0, 0, 1, 2])),
+        lost in prop::option::weighted(0.1, prop::option::of(0..2_u64)),
         (is_ready, at_limit, listed) in (prop::bool::weighted(0.9), prop::sample::select(vec![AtLimit::Block, AtLimit::Repair, AtLimit::Replace]), prop::option::weighted(0.2, 0..9_usize)),
     ) -> World {
         let limit = (i64::try_from(machines.len()).unwrap() + above).max(0);
@@ -143,9 +144,16 @@ prop_compose! {
         if world.pool.limit.unwrap().mode == NodeLimitMode::Hard {
             world.pool.surge = surge;
         }
+        if let Some(lost) = lost {
+            world.ledger = lost.map_or_else(LedgerState::default, |over| LedgerState {
+                identity: ledger("ledger", Some(over)).identity,
+                ..world.ledger
+            });
+        }
         world.pool.is_ready = is_ready;
         world.pool.at_limit = at_limit;
-        world.ledger.replacement = listed.map(|uid| Replacement {
+        let is_there = world.ledger.identity.is_some();
+        world.ledger.replacement = listed.filter(|_| is_there).map(|uid| Replacement {
             uid: Uid::new(&format!("uid-{uid}")).unwrap(),
             claim: "listed".into(),
             node: "listed".into(),

@@ -40,7 +40,7 @@ proptest! {
             prop_assert!(plan.terminate.is_empty() || plan.victims.is_none());
             prop_assert!(plan.replace.is_none() || plan.replacement.is_none());
             prop_assert!(plan.replace.is_none() || plan.terminate.is_empty());
-            let is_listing = plan.victims.is_some() || plan.replacement.is_some();
+            let is_listing = plan.victims.is_some() || plan.store_ledger || plan.replacement.is_some();
             let is_deleting = !plan.terminate.is_empty() || plan.replace.is_some() || plan.deadline.is_some();
             if !is_listing && !is_deleting {
                 let nothing = Plan {
@@ -119,6 +119,16 @@ proptest! {
                 _ => world.terminations_left = index,
             }
         }
+    }
+
+    #[test]
+    fn nothing_is_deleted_without_an_open_ledger(world in any_world()) {
+        let plan = world.plan();
+        let lists = plan.replacement.is_some_and(|next| next.replacement.is_some());
+        let deletes = !plan.terminate.is_empty() || plan.replace.is_some() || lists;
+        let adds = plan.victims.is_some_and(|victims| !victims.is_empty());
+        prop_assert!(world.ledger.is_open() || !(deletes || adds));
+        prop_assert!(!plan.store_ledger || world.ledger == LedgerState::default());
     }
 
     #[test]

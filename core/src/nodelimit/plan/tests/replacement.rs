@@ -6,7 +6,7 @@ use super::super::*;
 use super::machine::*;
 use super::world::*;
 use crate::karpenter::NodeLimitMode;
-use crate::nodelimit::ledger::{ReplacedFor, Stopped};
+use crate::nodelimit::ledger::{Ledger, ReplacedFor, Stopped};
 use crate::policy::AtLimit;
 
 type Change = Box<dyn Fn(&mut World)>;
@@ -171,7 +171,8 @@ fn a_verdict_lasts_a_minute_after_the_last_try() {
 fn while_something_is_in_the_way_the_node_is_barred_and_nothing_is_deleted() {
     let stopped = Stopped {
         at: 0,
-        template: full().pool.template_hash,
+        template: 0,
+        template_sha256: Some(full().pool.template_hash.sha256),
         class_ready_since: Some((noon() - minutes(60)).as_second()),
     };
     let cases: Vec<(&str, Change)> = vec![
@@ -306,7 +307,9 @@ fn a_place_that_is_not_filled_stops_replacements_until_the_template_or_the_class
     assert_eq!(stopped.ended[0].outcome, ReplacementOutcome::Stopped);
     assert!(World::event(&stopped, EventReason::ReplacementStopped).is_some());
     assert!(stopped.events.iter().any(|event| event.reason.is_warning()));
-    assert!(world.ledger.stopped.is_some());
+    let stopped = serde_json::to_value(world.ledger.stopped).unwrap();
+    let before = world.pool.template_hash.before;
+    assert_eq!(stopped["template"], before, "the release before reads a number");
     let goes_on = |change: &dyn Fn(&mut World)| {
         let mut world = world_of(&world);
         change(&mut world);
@@ -315,7 +318,34 @@ fn a_place_that_is_not_filled_stops_replacements_until_the_template_or_the_class
     assert!(!goes_on(&|_| ()));
     assert!(!goes_on(&|world| world.pool.class_ready_since = None));
     assert!(goes_on(&|world| world.pool.class_ready_since = Some(after(1000))));
-    assert!(goes_on(&|world| world.pool.template_hash += 1));
+    assert!(goes_on(&|world| world.pool.template_hash.sha256 += 1));
+    assert!(
+        !goes_on(&|world| world.pool.template_hash.before += 1),
+        "another toolchain"
+    );
+}
+
+#[test]
+fn a_stop_by_the_release_before_lasts_until_the_template_changes_after_the_upgrade() {
+    let mut world = full();
+    let ready_since = (noon() - minutes(60)).as_second();
+    let stopped = format!(r#"{{"at":1,"template":5,"classReadySince":{ready_since}}}"#);
+    let written = format!(r#"{{"version":1,"reservations":{{}},"seen":0,"stopped":{stopped}}}"#);
+    world.ledger.stopped = Ledger::parse(&written).unwrap().stopped();
+    world.try_to_repair(0, noon());
+    world.step(noon());
+    for seconds in 1..5 {
+        world.try_to_repair(0, after(seconds));
+        let plan = world.step(after(seconds));
+        assert!(world.ledger.stopped.is_some());
+        assert_eq!((plan.replace, plan.ended), (None, Vec::new()));
+    }
+    assert_eq!(world.plan_at(after(5)).replacement, None, "it is adopted once");
+    world.pool.template_hash.sha256 += 1;
+    assert_eq!(
+        world.plan_at(after(5)).replacement,
+        Some(ReplacementState::default())
+    );
 }
 
 /// The same pool, ledger and claims, without memory.

@@ -8,7 +8,7 @@ use crate::nodelimit::ledger::ReplacedFor;
 use crate::policy::AtLimit;
 
 /// A full pool of drifted nodes that leaves its limit to poolgate and wants them replaced.
-fn drifted() -> World {
+pub fn drifted() -> World {
     let mut world = full();
     world.pool.at_limit = AtLimit::Replace;
     world.pool.leaves_limit_to_poolgate = true;

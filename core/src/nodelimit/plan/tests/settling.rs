@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::super::*;
 use super::any::any_world;
+use super::replacement_for_drift::drifted;
 use super::world::*;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::NodeLimit;
@@ -122,6 +123,97 @@ fn victims_that_a_slip_upwards_spares_are_listed_again() {
     assert!(does_nothing(&world.step(noon() + SECOND)));
     let plan = world.step(noon() + SECOND + settle());
     assert_eq!(plan.victims.map(|victims| victims.len()), Some(3));
+}
+
+/// What becomes of an open ledger that is lost.
+fn losses() -> [(&'static str, Option<LedgerIdentity>); 3] {
+    [
+        ("missing", None),
+        ("closed", ledger("ledger", Some(7)).identity),
+        ("another object", ledger("other", None).identity),
+    ]
+}
+
+fn lose(world: &mut World, identity: Option<&LedgerIdentity>) {
+    if identity.is_none() {
+        world.ledger = LedgerState::default();
+    }
+    world.ledger.identity = identity.cloned();
+}
+
+/// A pool three nodes above its limit, and one that is to replace a drifted node, each ready for its next step.
+fn about_to_delete() -> [(&'static str, World); 3] {
+    let unlisted = World::new(5).with_full_nodes(8).terminating();
+    let mut listed = World::new(5).with_full_nodes(8).terminating();
+    listed.step(noon());
+    let mut replacing = drifted();
+    assert!(replacing.step(noon()).replacement.is_some());
+    replacing.pool.written_nodes = Some(4);
+    [
+        ("unlisted", unlisted),
+        ("listed", listed),
+        ("replacing", replacing),
+    ]
+}
+
+fn deletes_nothing(plan: &Plan) -> bool {
+    let lists = plan
+        .replacement
+        .as_ref()
+        .is_some_and(|next| next.replacement.is_some());
+    does_nothing(plan) && plan.replace.is_none() && !lists
+}
+
+#[test]
+fn a_lost_ledger_deletes_nothing_until_an_open_one_has_lasted_for_the_settle_time() {
+    for (state, world) in about_to_delete() {
+        assert!(!deletes_nothing(&world.plan_at(noon() + SECOND)), "{state}");
+    }
+    for (loss, identity) in losses() {
+        for (state, mut world) in about_to_delete() {
+            let is_missing = identity.is_none();
+            let is_open = loss == "another object";
+            world.memory = world.plan_at(noon()).memory;
+            lose(&mut world, identity.as_ref());
+            let plan = world.step(noon() + SECOND);
+            assert!(deletes_nothing(&plan), "{loss}, {state}");
+            lose(&mut world, identity.as_ref());
+            let opened = if is_open {
+                noon() + SECOND
+            } else {
+                let later = noon() + minutes(10);
+                let plan = world.step(later);
+                assert!(deletes_nothing(&plan), "{loss}, {state}");
+                assert_eq!(plan.store_ledger, is_missing, "{loss}, {state}");
+                later + SECOND
+            };
+            let object = if is_missing { "new" } else { "ledger" };
+            world.ledger.identity = identity
+                .clone()
+                .filter(|_| is_open)
+                .or(ledger(object, None).identity);
+            world.step(opened);
+            assert!(
+                deletes_nothing(&world.step(opened + settle() - SECOND)),
+                "{loss}, {state}"
+            );
+            assert!(
+                !deletes_nothing(&world.step(opened + settle())),
+                "{loss}, {state}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_ledger_is_stored_in_place_of_a_missing_one_only_where_a_deletion_needs_it() {
+    let missing = |mut world: World| {
+        world.ledger = LedgerState::default();
+        world.plan().store_ledger
+    };
+    assert!(missing(World::new(5).with_full_nodes(8).terminating()));
+    assert!(!missing(World::new(8).with_full_nodes(8).terminating()));
+    assert!(!missing(World::new(5).with_full_nodes(8)));
 }
 
 proptest! {

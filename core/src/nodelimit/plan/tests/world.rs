@@ -40,6 +40,15 @@ pub fn minutes(minutes: i64) -> SignedDuration {
     SignedDuration::from_mins(minutes)
 }
 
+/// A ledger that says nothing, in this object, open or closed.
+pub fn ledger(object: &str, closed_over: Option<u64>) -> LedgerState {
+    let object = object.into();
+    LedgerState {
+        identity: Some(LedgerIdentity { object, closed_over }),
+        ..LedgerState::default()
+    }
+}
+
 /// A pool with everything that belongs to it.
 #[derive(Debug)]
 pub struct World {
@@ -78,7 +87,7 @@ impl World {
             pool: Pool::of(object, &Policy::default()),
             claims: Vec::new(),
             pending: Vec::new(),
-            ledger: LedgerState::default(),
+            ledger: ledger("ledger", None),
             steady_since: Some(long_ago()),
             denied_at: None,
             denied_anywhere_at: None,
@@ -186,6 +195,10 @@ impl World {
             let claim = self.claim(&deadline.claim.uid);
             assert!(claim.deleted.is_some(), "a living claim gets no deadline");
             claim.has_deadline = true;
+        }
+        if plan.store_ledger {
+            assert_eq!(self.ledger, LedgerState::default(), "a ledger is there");
+            self.ledger = ledger("stored", Some(0));
         }
         if let Some(victims) = plan.victims {
             assert_eq!(plan.terminate, [], "nothing goes before the list is written");
