@@ -299,7 +299,7 @@ fn scaling_is_checked_by_what_is_known_of_the_pool() {
     view.set_pools(Some(Pools::default()));
     assert_eq!(allowed(json!(6)), true, "no such pool is known");
 
-    let pool = json!({"spec": {"replicas": 2, "limits": {"nodes": "5"}}});
+    let pool = json!({"metadata": {"name": "default"}, "spec": {"replicas": 2, "limits": {"nodes": "5"}}});
     let kept = CachedPool {
         uid: "u".into(),
         version: 1,

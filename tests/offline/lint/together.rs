@@ -216,7 +216,7 @@ fn manifests_of_real_people_have_no_finding_across_them_but_classes_kept_elsewhe
             .extend(lines.filter(|line| ACROSS.split(',').any(|rule| line.contains(&format!("[{rule}]")))));
     }
     let elsewhere = |line: &&String| line.contains("info[node-class-missing]");
-    assert!(reported.iter().filter(elsewhere).count() > 30, "{reported:?}");
+    assert!(reported.iter().filter(elsewhere).count() > 20, "{reported:?}");
     reported.retain(|line| !elsewhere(&line));
     assert_eq!(reported, [""; 0]);
 }
