@@ -38,6 +38,17 @@ impl Client {
 
     /// A client of the API server to which a kubeconfig leads.
     pub(crate) fn by(kubeconfig: &Path) -> Self {
+        Self::configured(kubeconfig, |_| {})
+    }
+
+    /// The same, as another user.
+    pub(crate) fn acting_as(kubeconfig: &Path, user: &str) -> Self {
+        Self::configured(kubeconfig, |config| {
+            config.auth_info.impersonate = Some(user.to_owned());
+        })
+    }
+
+    fn configured(kubeconfig: &Path, change: impl FnOnce(&mut Config)) -> Self {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -45,9 +56,10 @@ impl Client {
             .expect("a runtime can be built");
         let client = runtime.block_on(async {
             let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
-            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+            let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
                 .await
                 .expect("a kubeconfig that names a cluster");
+            change(&mut config);
             kube::Client::try_from(config).expect("a client")
         });
         Self { runtime, client }
