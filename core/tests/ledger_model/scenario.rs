@@ -298,6 +298,7 @@ const RETURNED: Scenario = Scenario {
 const RETURNED_TWICE: Scenario = Scenario {
     name: "a limit comes back twice",
     limits: &[NO_LIMIT, 1, NO_LIMIT, 1],
+    ticks: 0,
     ..RETURNED
 };
 
