@@ -50,6 +50,11 @@ impl Fleet {
         }
     }
 
+    /// The API server, by the gate's account.
+    pub(crate) fn gate(&self) -> Client {
+        Client::acting_as(&self.kubeconfig, GATE)
+    }
+
     /// The API server.
     pub(crate) fn client(&self) -> &Client {
         &self.client
@@ -86,8 +91,7 @@ impl Fleet {
         let path = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
         // Where the fence of ledgers is installed, only the gate may write it.
         if self.client.try_create(&path, &ledger).is_err() {
-            let gate = Client::acting_as(&self.kubeconfig, GATE);
-            drop(gate.try_create(&path, &ledger));
+            drop(self.gate().try_create(&path, &ledger));
         }
         let stored = self.client.get(&format!("{path}/poolgate-ledger-{pool}"));
         stored.expect("a ledger");

@@ -239,7 +239,10 @@ fn status_reports_how_full_a_pool_is_and_why() {
     let general = pool(&full, "general");
     assert_eq!(
         general["limit"],
-        json!({"nodes": 2, "mode": "Hard", "taken": 2, "free": 0, "excess": 0, "overLimit": "terminate"})
+        json!({
+            "nodes": 2, "mode": "Hard", "modeIsWritten": false, "taken": 2, "free": 0, "excess": 0,
+            "overLimit": "terminate",
+        })
     );
     assert_eq!(
         (&general["nodeClaims"], &general["heldNodes"], &general["next"]),

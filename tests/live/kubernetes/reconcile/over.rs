@@ -123,7 +123,7 @@ fn a_pool_that_has_lost_its_ledger_loses_no_node_until_a_new_one_is_open() {
     // As the gate does.
     let open = json!({"version": 1, "reservations": {}, "seen": 1});
     ledger["data"]["ledger.json"] = json!(open.to_string());
-    fleet.client().replace(path, &ledger);
+    fleet.gate().replace(path, &ledger);
     wait_for("one claim to be deleted", || {
         (fleet.living_claims("lost").len() == 1).then_some(())
     });
