@@ -1,6 +1,7 @@
 //! What happens when nodes are launched for a pool.
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::karpenter::NODE_LIMIT_ANNOTATION;
 use serde_json::{Value, json};
 
 use super::{SuspectPool, indexes};
@@ -84,17 +85,17 @@ pub fn launches_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<
 pub fn has_no_room(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     match granted(suspect) {
         Some((0, _)) => Some(true),
-        // `Quantity.Value` rounds a negative fraction such as -.7n up to 1, which is not a sensible limit of a
-        // static pool.
-        Some(_) => (!is_fraction(path.find_value(suspect.object)?)).then_some(false),
+        // `Quantity.Value` rounds a negative fraction such as -.7n up to 1, and reads some negative multiples of 1024
+        // such as -127Ti so, too, which is not a sensible limit of a static pool.
+        Some(_) => (!is_rounded(path.find_value(suspect.object)?)).then_some(false),
         None => launches_nothing(suspect, path),
     }
 }
 
-fn is_fraction(limit: &Value) -> bool {
+fn is_rounded(limit: &Value) -> bool {
     limit
         .as_str()
-        .is_some_and(|text| text.contains(['.', 'n', 'u', 'm']))
+        .is_some_and(|text| text.contains(['.', 'n', 'u', 'm', 'i']))
 }
 
 /// No node is launched, or none with the label.
@@ -133,9 +134,22 @@ pub fn is_ignored(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> 
 
 /// How many of the nodes that a static pool wants it gets, and how many more.
 fn granted(suspect: &mut SuspectPool<'_>) -> Option<(i64, i64)> {
-    let object = suspect.object;
+    let mut object = suspect.object.clone();
     if !suspect.is_asked() || object["spec"].get("replicas").is_none() {
         return None;
+    }
+    // Where the annotation has a limit, poolgate writes it over that of the spec.
+    let annotated = object
+        .pointer("/metadata/annotations")
+        .and_then(|all| all.get(NODE_LIMIT_ANNOTATION));
+    let annotated = annotated
+        .and_then(Value::as_str)
+        .and_then(|text| text.parse::<u32>().ok());
+    if let (Some(limit), Some(spec)) = (annotated, object["spec"].as_object_mut()) {
+        let limits = spec.entry("limits").or_insert_with(|| json!({}));
+        if let Some(limits) = limits.as_object_mut() {
+            limits.insert("nodes".into(), limit.to_string().into());
+        }
     }
     let answer = suspect.ask(json!({"kind": "static", "object": object})).given();
     Some((answer["granted"].as_i64()?, answer["spare"].as_i64()?))
