@@ -96,7 +96,6 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
 fn a_changed_policy_is_in_force_within_fifteen_seconds() {
     let mut config_map = ConfigMap::mount();
     config_map.swap(Some(AT_MOST_TEN));
