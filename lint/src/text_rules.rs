@@ -110,7 +110,7 @@ pub fn search(text: &str) -> Result<Vec<&'static Rule>, UnknownRule> {
     Ok(found)
 }
 
-/// Reads what [`search`] is asked for, on the command line.
+/// Reads the words for [`search`] on the command line.
 pub fn searched_on_command_line() -> Listed<Vec<&'static Rule>> {
     Listed {
         parse: |text| search(text).map_err(|unknown| unknown.to_string()),

@@ -1,5 +1,5 @@
-//! Whether a thread still runs its tasks. It beats by a timer of its own, whoever answers its requests or does not; the thread
-//! of the probes looks at that.
+//! Whether a thread still runs its tasks. It beats by a local timer, so a slow API server does not stop the beat. The
+//! probes' thread checks it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -38,7 +38,7 @@ pub fn completed(
     newer.or_else(|| pool.node_limit_mode())
 }
 
-/// Whether the pool gets the default mode: a new one that says none, and one of which an update removes the mode. A stored
+/// Whether the pool gets the default mode: a new pool without a mode, and a pool whose mode an update removes. A stored
 /// pool that says none stays as it is.
 fn is_missing(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
     if has_field(pool) {

@@ -28,7 +28,7 @@ pub use silence::is_silent;
 /// The shortest duration: the Lease counts in whole seconds, and a renewal may take one.
 pub const SHORTEST: Duration = Duration::from_secs(3);
 
-/// The longest duration. Whoever wants to know whether the holder of a Lease is alive waits for one duration: poolgate-unhold
+/// The longest duration. A check whether the holder of a Lease is alive waits for one duration: poolgate-unhold
 /// has four minutes for that and its work.
 pub const LONGEST: Duration = Duration::from_mins(1);
 
