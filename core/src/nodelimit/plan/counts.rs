@@ -1,6 +1,6 @@
 //! How many nodes a pool has, may have, and may lose.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
@@ -32,8 +32,8 @@ pub struct Counts {
 
 impl Counts {
     pub fn of(state: &PoolState<'_>) -> Self {
-        let seen: HashSet<&str> = state.claims.iter().map(|state| &*state.claim.uid).collect();
-        let reservations: HashSet<&str> = state.ledger.reservations.iter().map(|uid| &**uid).collect();
+        let seen: BTreeSet<&str> = state.claims.iter().map(|state| &*state.claim.uid).collect();
+        let reservations: BTreeSet<&str> = state.ledger.reservations.iter().map(|uid| &**uid).collect();
         Self {
             claims: ClaimCounts {
                 existing: state.claims.len(),
@@ -127,6 +127,13 @@ impl Pool {
 }
 
 impl ClaimState<'_> {
+    /// Whether the gate makes room for its replacement.
+    pub(crate) fn is_being_replaced(&self) -> bool {
+        let conditions = self.claim.conditions;
+        let is_disrupted = conditions.disruption.is_some() && !conditions.rebooting;
+        self.claim.deleted.is_none() && conditions.initialized && is_disrupted
+    }
+
     /// Whether it is deleted or Karpenter is disrupting its node.
     pub(crate) fn is_going(&self) -> bool {
         self.claim.deleted.is_some() || self.is_being_disrupted()
@@ -186,12 +193,7 @@ fn surged(state: &PoolState<'_>) -> usize {
     let is_surged = |claim: &ClaimState<'_>| {
         claim.claim.deleted.is_none() && state.ledger.surged.contains(&claim.claim.uid)
     };
-    let is_replaced = |claim: &ClaimState<'_>| {
-        let conditions = claim.claim.conditions;
-        let is_disrupted = conditions.disruption.is_some() && !conditions.rebooting;
-        claim.claim.deleted.is_none() && conditions.initialized && is_disrupted
-    };
-    count(state, is_surged).min(count(state, is_replaced))
+    count(state, is_surged).min(count(state, ClaimState::is_being_replaced))
 }
 
 fn count<'s>(state: &PoolState<'s>, which: impl Fn(&ClaimState<'s>) -> bool) -> usize {

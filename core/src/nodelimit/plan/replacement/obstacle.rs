@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::{Moment, Stopped};
+use crate::nodelimit::plan::claim::ClaimState;
 use crate::nodelimit::plan::situation::Situation;
 use crate::nodelimit::plan::state::Rights;
 use crate::policy::AtLimit;
@@ -54,7 +55,11 @@ impl Obstacle {
         let (nodes, rights) = (limit.nodes as usize, situation.settings.rights);
         let (existing, unseen) = (situation.counts.claims.existing, situation.counts.unseen);
         let surge = situation.pool.surge as usize;
-        if existing + unseen < nodes + surge {
+        // A surge admits one more for each node that is being replaced, and Karpenter replaces one broken node at a time.
+        let is_replaced =
+            |claim: &&&ClaimState<'_>| claim.is_being_replaced() && !situation.waits_for_repair(claim);
+        let replaced = situation.claims.iter().filter(is_replaced).count();
+        if existing + unseen < nodes + surge.min(replaced + 1) {
             return Some(Self::HasRoom);
         }
         if surge > 0 && existing <= nodes + surge {

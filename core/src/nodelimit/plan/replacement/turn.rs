@@ -49,11 +49,18 @@ fn continued<'p>(
     let claim = claim.filter(|claim| claim.claim.deleted.is_none())?;
     let node = claim.node.filter(|node| !node.marks.forbid_repair())?;
     let was_in_vain = claim.is_to_be_repaired() && situation.has_tried_in_vain(claim);
-    if was_in_vain && (decided.obstacle.is_some() || turn.end() <= situation.clock) {
+    let is_over = turn.end() <= situation.clock;
+    if was_in_vain && (decided.obstacle.is_some() || is_over) {
         memory.barred.insert(turn.uid, situation.clock);
         return None;
     }
-    if turn.end() > situation.clock {
+    if is_over && decided.obstacle.is_some() && !node.is_ready && !claim.is_to_be_repaired() {
+        // Karpenter may wait longer than a turn between two tries. It is barred again, as if it had been tried.
+        memory.barred.insert(turn.uid, situation.clock);
+        decided.waiting.push(claim);
+        return None;
+    }
+    if !is_over {
         return Some(turn);
     }
     // If it is still to be repaired, and was not in vain, Karpenter is at it.
@@ -84,7 +91,7 @@ fn next<'p>(
         .unwrap_or(situation.clock);
     let waits = match decided.obstacle {
         None => Duration::ZERO,
-        Some(Obstacle::HasRoom | Obstacle::Surging) => WITH_ROOM,
+        Some(Obstacle::HasRoom) => WITH_ROOM,
         Some(Obstacle::NotHard) => BECAUSE_OF_ANOTHER,
         Some(_) => WITHOUT_ROOM,
     };

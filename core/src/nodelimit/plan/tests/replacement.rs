@@ -494,6 +494,46 @@ fn marks_of_both_kinds_are_set_and_removed_each_by_itself() {
 }
 
 #[test]
+fn two_nodes_for_which_the_surge_is_used_up_leave_karpenter_time_for_other_pools() {
+    // Karpenter waits twice as long after each error, whatever it has waited before poolgate was there.
+    let begun = [1, 10, 41, 82, 164, 328];
+    for (surge, begins_with) in [1, 2]
+        .into_iter()
+        .flat_map(|surge| begun.map(|begun| (surge, begun)))
+    {
+        let mut world = World::new(5).with_full_nodes(6);
+        world.pool.surge = surge;
+        for index in [0, 1] {
+            world.claims[index].node.as_mut().unwrap().is_ready = false;
+        }
+        let (mut round, mut backoff) = (0, begins_with);
+        let mut others = Vec::new();
+        for second in 0..7_200 {
+            if second == round {
+                for index in [0, 1] {
+                    world.claims[index].claim.conditions.disruption = None;
+                }
+                if let Some(index) = [0, 1].into_iter().find(|index| world.may_be_tried(*index)) {
+                    world.try_to_repair(index, after(second));
+                    round += backoff;
+                    backoff = (backoff * 2).min(1_000);
+                } else {
+                    others.push(second);
+                    round += 10;
+                    backoff = 1;
+                }
+            }
+            world.step(after(second));
+        }
+        let waits = others.windows(2).map(|pair| pair[1] - pair[0]).max();
+        assert!(
+            waits.is_some_and(|longest| longest < 180),
+            "a surge of {surge}, and it began with {begins_with} s"
+        );
+    }
+}
+
+#[test]
 fn a_node_for_which_the_surge_is_used_up_waits_until_it_is_free_again() {
     let mut world = full();
     world.pool.surge = 1;
