@@ -24,7 +24,6 @@ use crate::registration::Registration;
 /// A cluster that is about to be watched.
 #[derive(Debug)]
 pub struct Cluster {
-    config: Config,
     view: Arc<ClusterView>,
     /// What stored NodePools are reviewed with, if they are.
     policy: Option<PolicyInForce>,
@@ -44,10 +43,10 @@ impl Cluster {
         policy: PolicyInForce,
         board: &StatusBoard,
         metrics: ClusterMetrics,
-    ) -> Result<Option<Self>, ClusterConfigError> {
+    ) -> Result<Option<(Self, Config)>, ClusterConfigError> {
         let release = view.karpenter().release();
         match find(args).await? {
-            Found::Cluster(config) => Ok(Some(Self::new(*config, view, Some(policy), board, metrics))),
+            Found::Cluster(config) => Ok(Some((Self::new(view, Some(policy), board, metrics), *config))),
             Found::Unwanted => Ok(None),
             Found::Nowhere => {
                 tracing::info!(%release, "no kubeconfig, and not in a pod: no cluster is watched");
@@ -60,9 +59,8 @@ impl Cluster {
         }
     }
 
-    /// This cluster. No request is sent yet.
+    /// A cluster. No request is sent yet.
     pub fn new(
-        config: Config,
         view: Arc<ClusterView>,
         policy: Option<PolicyInForce>,
         board: &StatusBoard,
@@ -73,7 +71,6 @@ impl Cluster {
         release_line.set(definition::rules_for(&view.karpenter()));
         let watch = |name, meanwhile, line| Watch::new(name, meanwhile, board.line(line), &metrics.watches);
         Self {
-            config,
             release_line,
             view,
             policy,
@@ -98,22 +95,34 @@ impl Cluster {
         self.definition_read.clone()
     }
 
-    /// Starts the thread, which also does what `beside` returns. The returned future ends with the thread.
+    /// Starts the thread for this cluster, which also does what `beside` returns. The returned future ends with the thread.
     pub fn watch<F: Future<Output = ()> + 'static>(
         self,
+        config: Config,
         heartbeat: Heartbeat,
         beside: impl FnOnce(Client, Config, ClusterMetrics) -> F + Send + 'static,
     ) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
-        on_own_thread("cluster", heartbeat, || self.run(beside))
+        on_own_thread("cluster", heartbeat, || self.run(config, beside))
             .context("the thread that watches the cluster cannot be started")
     }
 
-    async fn run<F: Future<Output = ()>>(self, beside: impl FnOnce(Client, Config, ClusterMetrics) -> F) {
+    async fn run<F: Future<Output = ()>>(
+        self,
+        config: Config,
+        beside: impl FnOnce(Client, Config, ClusterMetrics) -> F,
+    ) {
         let lines = [&self.definition, &self.pools].map(|watch| watch.line.clone());
-        let client = client_for_watches(&self.config, &lines, UNREAD, || {
+        let client = client_for_watches(&config, &lines, UNREAD, || {
             self.metrics.watches.errors.inc(DEFINITION);
         })
         .await;
+        let watch_authorities = api_server_ca::watch(&config, self.metrics.watches.authorities.clone());
+        let beside = beside(client.clone(), config.clone(), self.metrics.clone());
+        tokio::join!(watch_authorities, self.follow(client), beside);
+    }
+
+    /// Follows the cluster with this client.
+    pub async fn follow(self, client: Client) {
         let follow_definition = DefinitionFollower {
             view: Arc::clone(&self.view),
             metrics: self.metrics.clone(),
@@ -122,8 +131,6 @@ impl Cluster {
             read: self.definition_read,
             seen: false,
         };
-        let watch_authorities = api_server_ca::watch(&self.config, self.metrics.watches.authorities.clone());
-        let beside = beside(client.clone(), self.config.clone(), self.metrics.clone());
         let registration = self
             .registration
             .map(|registration| registration.watch(client.clone(), self.metrics.watches.clone()));
@@ -136,11 +143,9 @@ impl Cluster {
             is_logged: false,
         };
         tokio::join!(
-            watch_authorities,
             self.definition
                 .run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
             self.pools.run(Collection::new(client, NODE_POOLS), follow_pools),
-            beside,
             OptionFuture::from(registration),
         );
     }

@@ -12,6 +12,7 @@ pub mod diagnostic;
 pub mod json;
 pub mod karpenter;
 pub mod manifest;
+#[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod nodelimit;
 pub mod policy;
 pub mod policy_file;

@@ -1,7 +1,7 @@
 //! What is known of the cluster, as far as a verdict depends on it. The watches write it, every review reads it, and neither
 //! waits for the other.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use arc_swap::{ArcSwap, Guard};
@@ -23,7 +23,7 @@ pub struct ClusterView {
     /// enough.
     pools: RwLock<Option<Pools>>,
     /// How many NodeClaims each pool has; none while they are not watched. Read only when a NodePool is updated.
-    claims: RwLock<Option<HashMap<Box<str>, ClaimCounts>>>,
+    claims: RwLock<Option<BTreeMap<Box<str>, ClaimCounts>>>,
 }
 
 /// What the view knows of one pool.
@@ -118,7 +118,7 @@ impl ClusterView {
     }
 
     /// From now on these are the NodeClaims of every pool that has any; none if they are not watched any more.
-    pub fn set_claims(&self, claims: Option<HashMap<Box<str>, ClaimCounts>>) {
+    pub fn set_claims(&self, claims: Option<BTreeMap<Box<str>, ClaimCounts>>) {
         *write(&self.claims) = claims;
     }
 

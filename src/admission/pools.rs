@@ -1,6 +1,6 @@
 //! The NodePools of the cluster, as far as a scale request or a node limit depends on them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -29,7 +29,7 @@ impl CachedPool {
 /// NodePools by name, and how many of them are static.
 #[derive(Debug, Default)]
 pub struct Pools {
-    by_name: HashMap<Box<str>, CachedPool>,
+    by_name: BTreeMap<Box<str>, CachedPool>,
     statics: usize,
 }
 

@@ -1,6 +1,6 @@
 //! The answers to good, bad and absurd requests.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -484,7 +484,7 @@ fn a_warning_counts_the_claims_and_uses_the_status_only_if_none_are_counted() {
         answer["response"]["warnings"].to_string()
     };
     assert!(reported().contains("the pool's status reports 6 nodes, so 1 is above"));
-    view.set_claims(Some(HashMap::new()));
+    view.set_claims(Some(BTreeMap::new()));
     assert!(!reported().contains("stand"), "the pool has no NodeClaim");
     let counts = ClaimCounts {
         existing: 8,

@@ -1,34 +1,83 @@
-//! The two clocks of the cluster side: a monotonic one, and wall time for what is stored.
+//! The clocks of a process: a monotonic one, and wall time for what is stored.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use jiff::Timestamp;
 use poolgate_core::nodelimit::ledger::Moment;
+use tokio::time::Instant;
 
-/// The monotonic clock of this process.
-#[derive(Debug, Clone, Copy)]
-pub struct Clock(Instant);
+/// Both clocks of this process. Clones are the same ones.
+#[derive(Clone)]
+pub struct Clock {
+    start: Instant,
+    /// The last moment that was returned, in nanoseconds.
+    last: Arc<AtomicU64>,
+    wall: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
 
 impl Clock {
-    /// A clock that is at zero.
+    /// A monotonic clock that is at zero, and the system's wall time.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "everybody else takes the time from here"
+    )]
     pub fn start() -> Self {
-        Self(Instant::now())
+        Self::with_wall_time(Timestamp::now)
     }
 
-    /// Its time now.
-    pub fn now(self) -> Moment {
-        self.moment_of(Instant::now())
+    /// The same with this wall time.
+    pub fn with_wall_time(wall: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self {
+            start: Instant::now(),
+            last: Arc::default(),
+            wall: Arc::new(wall),
+        }
     }
 
-    /// Its time at that instant.
-    pub fn moment_of(self, instant: Instant) -> Moment {
-        Moment::at(instant.saturating_duration_since(self.0))
+    /// The monotonic time now, later than any that was returned before: a read that was begun before a request came must not
+    /// look as if it was begun in the same moment.
+    pub fn now(&self) -> Moment {
+        let elapsed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let later = |last: u64| Some(elapsed.max(last.saturating_add(1)));
+        let last = self
+            .last
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
+        Moment::at(Duration::from_nanos(last.ok().and_then(later).unwrap_or(elapsed)))
+    }
+
+    /// Wall time.
+    pub fn wall(&self) -> Timestamp {
+        (self.wall)()
+    }
+
+    /// Wall time in seconds since 1970.
+    pub fn wall_seconds(&self) -> u64 {
+        // A clock before 1970 is not an error: the time is only shown.
+        self.wall().as_second().try_into().unwrap_or(0)
     }
 }
 
-/// Wall time in seconds since 1970.
-pub fn wall_seconds() -> u64 {
-    // A clock before 1970 is not an error: the time is only shown.
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |elapsed| elapsed.as_secs())
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock")
+            .field("start", &self.start)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_moment_is_later_than_every_one_before_it_even_while_time_stands_still() {
+        let clock = Clock::start();
+        let (first, second) = (clock.now(), clock.clone().now());
+        assert!(second > first);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(clock.now(), Moment::at(Duration::from_secs(1)));
+    }
 }

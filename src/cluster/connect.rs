@@ -69,6 +69,7 @@ pub fn without_kept_connections(config: &Config) -> Config {
 }
 
 /// Makes a client. That may run a program, so it has a thread that can be abandoned.
+#[expect(clippy::disallowed_methods, reason = "a simulation brings its own clients")]
 pub async fn client(config: Config) -> Result<Client, String> {
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match timeout(CREDENTIALS, made).await {

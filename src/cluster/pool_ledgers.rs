@@ -10,19 +10,21 @@ use poolgate_core::nodelimit::ledger::{Ledger, Termination, Uid};
 use poolgate_core::nodelimit::plan::{LastDenial, LedgerIdentity, LedgerState, ReplacementState};
 
 use super::api::Deadline;
-use super::clock::wall_seconds;
+use super::clock::Clock;
 use super::ledgers::{self, BrokenLedger, LedgerError, LedgerStore, Owner, StoredLedger};
 
 /// The ledgers of pools, as the reconciler uses them.
 pub struct PoolLedgers {
     store: LedgerStore,
+    clock: Clock,
 }
 
 impl PoolLedgers {
     /// The ledgers in `namespace`.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: Client, namespace: &str, clock: Clock) -> Self {
         Self {
             store: LedgerStore::new(client, namespace),
+            clock,
         }
     }
 
@@ -76,7 +78,7 @@ impl PoolLedgers {
         let termination = if uids.is_empty() {
             None
         } else {
-            Some(Termination::new(wall_seconds(), uids)?)
+            Some(Termination::new(self.clock.wall_seconds(), uids)?)
         };
         let is_as_expected = |known: &LedgerState| known.victims == expected.victims;
         let change = |ledger: Ledger| ledger.with_termination(termination);

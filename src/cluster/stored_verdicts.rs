@@ -1,6 +1,11 @@
 //! Stored NodePools that would be denied if they were created now: reviewed when they change, counted by rule.
 
-use std::collections::HashMap;
+#![expect(
+    clippy::disallowed_methods,
+    reason = "only `serve` reviews what is stored, and no simulation runs that"
+)]
+
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,9 +39,9 @@ pub struct StoredVerdicts {
     reviewed_with: (Arc<Policy>, Arc<TargetKarpenter>),
     /// When the review of all of them began.
     reviewed_at: Timestamp,
-    denied: HashMap<Box<str>, Rules>,
+    denied: BTreeMap<Box<str>, Rules>,
     /// The same for a list that is not complete yet.
-    listing: HashMap<Box<str>, Rules>,
+    listing: BTreeMap<Box<str>, Rules>,
 }
 
 impl StoredVerdicts {
@@ -47,8 +52,8 @@ impl StoredVerdicts {
             view,
             policy,
             metrics,
-            denied: HashMap::new(),
-            listing: HashMap::new(),
+            denied: BTreeMap::new(),
+            listing: BTreeMap::new(),
         }
     }
 
@@ -189,7 +194,7 @@ mod tests {
                 labels: std::collections::BTreeMap::new(),
                 reason: None,
                 until: Some(until.parse().expect("a date")),
-                rules: std::collections::HashSet::new(),
+                rules: std::iter::empty().collect(),
             };
             let policy = Policy {
                 exemptions: vec![exemption],

@@ -4,7 +4,7 @@
 //! A LIST continues after its round: if it is too late for one request, the next one can use it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub struct ClaimLists {
     views: Rc<RefCell<ClaimViews>>,
     clock: Clock,
     metrics: GateMetrics,
-    pools: RefCell<HashMap<Box<str>, Pool>>,
+    pools: RefCell<BTreeMap<Box<str>, Pool>>,
 }
 
 /// The LISTs of one pool.

@@ -1,7 +1,7 @@
 //! What decisions need: everything that is known of pools, ledgers and claims, and clients to ask the API server.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,9 +38,9 @@ pub struct GateContext {
     pub claims: Rc<RefCell<ClaimViews>>,
     pub shared: Shared,
     /// Denials by pool that are in no ledger yet.
-    unrecorded: RefCell<HashMap<Box<str>, u64>>,
+    unrecorded: RefCell<BTreeMap<Box<str>, u64>>,
     /// The pools with a write beside their rounds.
-    writing: RefCell<HashSet<Box<str>>>,
+    writing: RefCell<BTreeSet<Box<str>>>,
 }
 
 /// A client, and what is read and stored with it.
@@ -92,7 +92,7 @@ impl PoolLimit {
 impl GateContext {
     /// A context whose ledgers are in `namespace`.
     pub fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
-        let (clock, metrics) = (shared.clock, &shared.metrics);
+        let (clock, metrics) = (&shared.clock, &shared.metrics);
         let ledgers = CachedLedgers::new(shared.reservation_lifetime, metrics.ledgers.clone());
         let ledgers = Rc::new(RefCell::new(ledgers));
         let views = ClaimViews::new(Arc::clone(&shared.view), metrics.invariants.clone());
@@ -103,7 +103,7 @@ impl GateContext {
             store: CachingLedgerStore::new(
                 LedgerStore::new(client.clone(), namespace),
                 Rc::clone(&ledgers),
-                clock,
+                clock.clone(),
             ),
             pools: Collection::new(client, NODE_POOLS),
         };
@@ -111,8 +111,13 @@ impl GateContext {
             usual: way(usual),
             fresh: way(fresh),
             ledgers,
-            pools: Rc::new(PoolLists::new(pools, clock, metrics.clone())),
-            lists: Rc::new(ClaimLists::new(lists, Rc::clone(&claims), clock, metrics.clone())),
+            pools: Rc::new(PoolLists::new(pools, clock.clone(), metrics.clone())),
+            lists: Rc::new(ClaimLists::new(
+                lists,
+                Rc::clone(&claims),
+                clock.clone(),
+                metrics.clone(),
+            )),
             claims,
             shared,
             unrecorded: RefCell::default(),

@@ -1,7 +1,7 @@
 //! Starts the rounds: one at a time for each pool, with all creations that came during the last one. Sweeps run beside
 //! them: no creation waits for one. Two writes of one ledger are as safe as those of two replicas.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::rc::Rc;
 use std::time::Duration;
@@ -29,15 +29,21 @@ const SWEEP_PERIOD: Duration = Duration::from_secs(5);
 pub struct Dispatcher {
     inbox: mpsc::Receiver<Message>,
     /// The pools with a running round, and what waits for their next rounds.
-    pools: HashMap<Box<str>, Queue>,
+    pools: BTreeMap<Box<str>, Queue>,
     /// The pools with a running sweep.
-    swept: HashSet<Box<str>>,
+    swept: BTreeSet<Box<str>>,
     rounds: JoinSet<()>,
     /// What each task works on.
-    running: HashMap<Id, Work>,
+    running: Running,
     /// How many creations wait, including those in running rounds.
     waiting: usize,
 }
+
+#[expect(
+    clippy::disallowed_types,
+    reason = "its order does not matter: what is looked up is known"
+)]
+type Running = std::collections::HashMap<Id, Work>;
 
 /// What waits for one pool.
 #[derive(Default)]
@@ -63,10 +69,10 @@ impl Dispatcher {
     pub fn new(inbox: mpsc::Receiver<Message>) -> Self {
         Self {
             inbox,
-            pools: HashMap::new(),
-            swept: HashSet::new(),
+            pools: BTreeMap::new(),
+            swept: BTreeSet::new(),
             rounds: JoinSet::new(),
-            running: HashMap::new(),
+            running: Running::default(),
             waiting: 0,
         }
     }

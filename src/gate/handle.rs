@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::{RequestVerdict, Uid};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::decision::GateDecision;
 use super::error::{GateError, OnError};
@@ -64,7 +64,7 @@ impl Gate {
         let waiter = Waiter {
             uid: uid.clone(),
             name: review.name.clone(),
-            arrived: self.clock.moment_of(now),
+            arrived: self.clock.now(),
             deadline: now + limit,
             on_error,
             dry_run: review.is_dry_run(),

@@ -2,7 +2,7 @@
 //! Anybody who reaches the gate can invent names.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use kube::api::ListParams;
@@ -24,7 +24,7 @@ const PAGE: u32 = 500;
 /// All NodePools as they were read.
 #[derive(Debug)]
 pub struct ListedPools {
-    pub by_name: HashMap<Box<str>, Pool>,
+    pub by_name: BTreeMap<Box<str>, Pool>,
     pub span: ReadSpan,
 }
 
@@ -126,9 +126,9 @@ impl PoolLists {
     }
 }
 
-async fn all(pools: &Collection<Pool>, by: Deadline) -> Result<HashMap<Box<str>, Pool>, CallError> {
+async fn all(pools: &Collection<Pool>, by: Deadline) -> Result<BTreeMap<Box<str>, Pool>, CallError> {
     let mut pages = pools.pages(ListParams::default().limit(PAGE));
-    let mut by_name = HashMap::new();
+    let mut by_name = BTreeMap::new();
     while let Some(page) = pages.next(by).await? {
         by_name.extend(page.into_iter().map(|pool| (pool.metadata.name.clone(), pool)));
     }

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use poolgate_core::nodelimit::ledger::{Needs, Observed, ReadSpan};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::context::{ApiConnection, GateContext, PoolLimit};
 use super::error::{CallError, GateError};

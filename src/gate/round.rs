@@ -2,21 +2,20 @@
 
 use std::mem::take;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::{
     ClaimView, Decision, Denial, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed, RequestVerdict,
     Step, Uid, Write, decide,
 };
 use tokio::task::yield_now;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::context::{GateContext, PoolLimit};
 use super::error::{CallError, GateError, OnError};
 use super::ledger_write::LedgerWrite;
 use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, write_limit};
 use super::waiter::{DecidedRequest, Waiter};
-use crate::cluster::clock::wall_seconds;
 use crate::cluster::ledgers::StoredLedger;
 
 /// How old a view may be that a creation is denied by.
@@ -378,7 +377,7 @@ impl<'a> Round<'a> {
             claims_late,
             limit,
             first_seen: ledgers.first_seen(self.pool).unwrap_or(&none),
-            clock: wall_seconds(),
+            clock: context.shared.clock.wall_seconds(),
             untold: context.unrecorded(self.pool),
         };
         let requests: Vec<_> = self.waiters.iter().map(Waiter::request).collect();

@@ -1,7 +1,7 @@
 //! The paths for NodeClaims.
 
 use std::sync::Arc;
-use std::time::Instant;
+use tokio::time::Instant;
 
 use axum::Router;
 use axum::extract::Request;

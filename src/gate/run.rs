@@ -7,6 +7,7 @@ use super::args::GateArgs;
 use super::metrics::GateMetrics;
 use super::routes::{ClaimWebhook, PATHS};
 use super::runner::GateRunner;
+use crate::cluster::clock::Clock;
 use crate::cluster::{ClusterMetrics, required_cluster};
 use crate::cluster_thread::Cluster;
 use crate::lifecycle;
@@ -30,15 +31,22 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     let board = server.process.board.clone();
     let metrics = GateMetrics::register(&mut server.process.registry);
     let lifetime = args.reservation_lifetime;
-    let (gate, runner) = GateRunner::open(args.observe, lifetime, Arc::clone(&view), &board, metrics);
+    let (gate, runner) = GateRunner::open(
+        args.observe,
+        lifetime,
+        Arc::clone(&view),
+        &board,
+        metrics,
+        Clock::start(),
+    );
 
     let metrics = ClusterMetrics::register(&mut server.process.registry);
     let registration = server.registration(Serves::Gate);
     let registration = registration.map(|registration| registration.shown_on(&board));
-    let cluster = Cluster::new(config, view, None, &board, metrics).with(registration);
+    let cluster = Cluster::new(view, None, &board, metrics).with(registration);
     let definition_read = cluster.definition_read();
     let heartbeat = server.process.heartbeat.clone();
-    let watch = cluster.watch(heartbeat, |client, config, metrics| {
+    let watch = cluster.watch(config, heartbeat, |client, config, metrics| {
         runner.run(client, config, metrics)
     })?;
     server.process.tasks.spawn("cluster watch", watch);

@@ -39,9 +39,9 @@ impl GateRunner {
         view: Arc<ClusterView>,
         board: &StatusBoard,
         metrics: GateMetrics,
+        clock: Clock,
     ) -> (Gate, Self) {
-        let clock = Clock::start();
-        let (gate, questions) = Gate::new(observe, metrics.clone(), clock);
+        let (gate, questions) = Gate::new(observe, metrics.clone(), clock.clone());
         let side = Self {
             questions,
             shared: Shared {
@@ -63,16 +63,21 @@ impl GateRunner {
             metrics.watches.errors.inc(ClaimWatch::NAME);
         })
         .await;
-        let namespace = &cluster.default_namespace;
+        self.run_with(Clients { usual, fresh }, &cluster.default_namespace, metrics)
+            .await;
+    }
+
+    /// The same with these clients, and ledgers in `namespace`. Within a [`LocalSet`](tokio::task::LocalSet).
+    pub async fn run_with(self, clients: Clients, namespace: &str, metrics: ClusterMetrics) {
         let watch_ledgers = Watch {
             labels: Some(ledgers::LABEL),
             ..Watch::new("ledgers", MEANWHILE, self.ledgers_line, &metrics.watches)
         };
-        let config_maps = Collection::new(usual.clone(), &ledgers::path(namespace));
-        let watched = usual.clone();
-        let context = GateContext::new(Clients { usual, fresh }, namespace, self.shared);
+        let watched = clients.usual.clone();
+        let config_maps = Collection::new(watched.clone(), &ledgers::path(namespace));
+        let context = GateContext::new(clients, namespace, self.shared);
         let claims = Rc::clone(&context.claims);
-        let follow_ledgers = LedgerFollower::new(Rc::clone(&context.ledgers), context.shared.clock);
+        let follow_ledgers = LedgerFollower::new(Rc::clone(&context.ledgers), context.shared.clock.clone());
         tokio::join!(
             self.claims.run(watched, claims, metrics.watches),
             watch_ledgers.run(config_maps, follow_ledgers),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use tokio::time::Instant;
 
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Moment, Request, RequestVerdict, Uid};

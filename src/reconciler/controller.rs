@@ -1,11 +1,10 @@
 //! When each pool is reconciled, and in which order its plan is carried out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::Guard;
-use jiff::Timestamp;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{Memory, Now, Plan, Settings, Unhold, plan};
 use poolgate_core::policy::{OverLimit, Policy};
@@ -48,7 +47,7 @@ pub struct Controller {
     pub pace: Pace,
     marker: Marker,
     events: PublishedEvents,
-    memories: HashMap<Arc<str>, Memory>,
+    memories: BTreeMap<Arc<str>, Memory>,
     /// The term in which this replica leads, and since when.
     leading: Option<(u64, Moment)>,
     /// Since when no watch has missed anything, as last seen.
@@ -81,7 +80,7 @@ impl Controller {
             pace: Pace::new(args.max_terminations_per_minute),
             marker: Marker::default(),
             events: PublishedEvents::default(),
-            memories: HashMap::new(),
+            memories: BTreeMap::new(),
             leading: None,
             steady: None,
             knows: false,
@@ -289,7 +288,7 @@ impl Controller {
 
     pub fn now(&self) -> Now {
         Now {
-            wall: Timestamp::now(),
+            wall: self.writer.clock.wall(),
             clock: self.seen.now(),
         }
     }

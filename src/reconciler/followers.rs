@@ -1,8 +1,7 @@
 //! From watches to the index: one follower for each kind of object.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::future::pending;
-use std::hash::Hash;
 use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
@@ -23,7 +22,7 @@ pub struct Kind<O, K> {
     /// What identifies an object.
     key: fn(&O) -> K,
     /// A list is about to begin. Returns the known objects: those missing from the list are gone.
-    list_begins: fn(&mut Index) -> HashSet<K>,
+    list_begins: fn(&mut Index) -> BTreeSet<K>,
     /// An object is new or has changed, at this time; whether the watch was complete until then, so that it has just changed.
     put: fn(&mut Index, O, Moment, bool),
     /// An object is gone, at this time.
@@ -34,7 +33,7 @@ pub struct Kind<O, K> {
 pub const DEFINITION: Kind<Definition, ()> = Kind {
     watched: Watched::Definition,
     key: |_| (),
-    list_begins: |_| HashSet::new(),
+    list_begins: |_| BTreeSet::new(),
     put: |index, definition, now, _| index.put_definition(definition, now),
     remove: |index, (), now| index.remove_definition(now),
 };
@@ -92,7 +91,7 @@ pub struct KindFollower<O, K> {
     kind: Kind<O, K>,
     seen: WatchedState,
     /// Objects that were known when the list began and have not been listed yet.
-    unlisted: HashSet<K>,
+    unlisted: BTreeSet<K>,
 }
 
 impl<O, K> KindFollower<O, K> {
@@ -100,7 +99,7 @@ impl<O, K> KindFollower<O, K> {
         Self {
             kind,
             seen: seen.clone(),
-            unlisted: HashSet::new(),
+            unlisted: BTreeSet::new(),
         }
     }
 
@@ -110,7 +109,7 @@ impl<O, K> KindFollower<O, K> {
     }
 }
 
-impl<O: Versioned + DeserializeOwned, K: Eq + Hash> Follower for KindFollower<O, K> {
+impl<O: Versioned + DeserializeOwned, K: Ord> Follower for KindFollower<O, K> {
     type Object = O;
 
     fn list_begins(&mut self) {

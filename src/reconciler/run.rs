@@ -1,15 +1,18 @@
 //! Starts `poolgate reconcile` from its flags, and stops it after a signal.
 
+use std::hash::{BuildHasher, Hasher};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use kube::Client;
 
 use super::apply::{Writer, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
 use super::metrics::ReconcileMetrics;
-use super::thread::{LEASE, Lines, ReconcilerThread};
+use super::thread::{LEASE, Lines, Reconciler, ReconcilerThread};
+use crate::cluster::clock::Clock;
 use crate::cluster::{Leadership, WatchMetrics, client, lease_holder, lease_is_silent, required_cluster};
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness, SystemError};
@@ -37,12 +40,23 @@ async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     let cluster = required_cluster(&args.cluster).await?;
     let client = client(cluster.clone()).await;
     let client = client.map_err(|error| anyhow!("no client for the cluster: {error}"))?;
-    let namespace = &cluster.default_namespace;
-    if let Some(longest) = args.if_lease_older_than {
-        let is_silent = lease_is_silent(client.clone(), namespace, LEASE, longest).await;
+    let longest = args.if_lease_older_than;
+    unhold_with(client, &cluster.default_namespace, longest, Clock::start()).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes every mark with this client; with `longest` only if no reconciler has renewed its Lease for so long.
+pub async fn unhold_with(
+    client: Client,
+    namespace: &str,
+    longest: Option<Duration>,
+    clock: Clock,
+) -> anyhow::Result<()> {
+    if let Some(longest) = longest {
+        let is_silent = lease_is_silent(client.clone(), namespace, LEASE, longest, &clock).await;
         if !is_silent.map_err(|error| anyhow!("the Lease cannot be read: {error}"))? {
             tracing::info!("a reconciler renews the Lease: no mark is removed");
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
     } else if let Some(holder) = lease_holder(client.clone(), namespace, LEASE).await {
         tracing::warn!(
@@ -53,6 +67,7 @@ async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     let writer = Writer {
         client,
         leadership: Leadership::always(),
+        clock,
         metrics: ReconcileMetrics::register(&mut Registry::default()),
         observe: false,
     };
@@ -65,7 +80,7 @@ async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
         limits,
         "all marks are removed, and all lowered limits are restored"
     );
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
@@ -85,17 +100,21 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     metrics.observing(args.observe);
     let work = ReconcilerThread {
         cluster: required_cluster(&args.cluster).await?,
-        args,
-        policy,
-        metrics,
-        watches: WatchMetrics::register(&mut process.registry),
-        lines,
-        readiness: Arc::clone(&readiness),
+        part: Reconciler {
+            args,
+            identity: identity(),
+            clock: Clock::start(),
+            policy,
+            metrics,
+            watches: WatchMetrics::register(&mut process.registry),
+            lines,
+            readiness: Arc::clone(&readiness),
+            end: process.drain.clone(),
+        },
         heartbeat: process.heartbeat.clone(),
-        end: process.drain.clone(),
     };
     let mut process = process
-        .answer_probes(&work.args.probes, Interface::All, readiness)
+        .answer_probes(&work.part.args.probes, Interface::All, readiness)
         .await?;
     process
         .tasks
@@ -106,3 +125,14 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
 
 /// The part that is waited for at the end.
 const RECONCILER: &str = "reconciler";
+
+/// A name that no other process has: two containers may have the same host name.
+#[expect(clippy::disallowed_types, reason = "a simulation brings its own names")]
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let mut random = std::hash::RandomState::new().build_hasher();
+    random.write_u32(std::process::id());
+    let host = host.as_deref().map_or("poolgate", str::trim);
+    format!("{host}_{:016x}", random.finish())
+}

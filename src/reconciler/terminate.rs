@@ -2,7 +2,7 @@
 //! claims and the victim with its node and pods are read again, so that a watch that lags, or another replica that decided
 //! otherwise, does not lead to a wrong deletion. See [`super::reads`].
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{Memory, ObjectRef, plan};
@@ -19,7 +19,7 @@ const MOST_REFUSALS: usize = 10;
 /// The victims that the API server refused to delete.
 #[derive(Debug, Default)]
 struct Undeleted {
-    uids: HashSet<Arc<str>>,
+    uids: BTreeSet<Arc<str>>,
     /// Why the first of them was refused.
     first: Option<WriteError>,
 }

@@ -1,6 +1,5 @@
 //! The thread that watches the cluster and writes to it: watches, leader election and controller run concurrently.
 
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::io;
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use super::followers::{self, Kind, KindFollower};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::watched_state::{Watched, WatchedState};
+use crate::cluster::clock::Clock;
 use crate::cluster::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::cluster::{
     Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Versioned, Watch,
@@ -31,16 +31,24 @@ pub const LEASE: &str = "poolgate-reconciler";
 /// What is reported while a watch is down.
 const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
 
-/// Everything that the thread needs.
+/// A reconciler, and the thread that it gets.
 pub struct ReconcilerThread {
-    pub args: ReconcileArgs,
+    pub part: Reconciler,
     pub cluster: Config,
+    pub heartbeat: Heartbeat,
+}
+
+/// Everything that it needs beside a client.
+pub struct Reconciler {
+    pub args: ReconcileArgs,
+    /// The name by which it holds the Lease, which no other process has.
+    pub identity: String,
+    pub clock: Clock,
     pub policy: PolicyInForce,
     pub metrics: ReconcileMetrics,
     pub watches: WatchMetrics,
     pub lines: Lines,
     pub readiness: Arc<Readiness>,
-    pub heartbeat: Heartbeat,
     pub end: CancellationToken,
 }
 
@@ -82,26 +90,40 @@ impl ReconcilerThread {
     }
 
     async fn run(self) {
-        let failed = || self.watches.errors.inc(Watched::Definition.name());
-        let lines = &self.lines.watches;
+        let Self { part, cluster, .. } = self;
+        let failed = || part.watches.errors.inc(Watched::Definition.name());
+        let lines = &part.lines.watches;
         let client = tokio::select! {
-            client = client_for_watches(&self.cluster, lines, MEANWHILE, failed) => client,
-            () = self.end.cancelled() => return,
+            client = client_for_watches(&cluster, lines, MEANWHILE, failed) => client,
+            () = part.end.cancelled() => return,
         };
-        let seen = WatchedState::new(Index::new(Arc::clone(&self.policy.load().policy), BOUNDS));
+        let authorities = part.watches.authorities.clone();
+        tokio::select! {
+            () = part.run(client, &cluster.default_namespace) => {}
+            () = api_server_ca::watch(&cluster, authorities) => {}
+        }
+    }
+}
+
+impl Reconciler {
+    /// Watches and writes with this client until the end. Ledgers and Lease are in `namespace`.
+    pub async fn run(self, client: Client, namespace: &str) {
+        let index = Index::new(Arc::clone(&self.policy.load().policy), BOUNDS);
+        let seen = WatchedState::new(index, self.clock.clone());
         let elected = CancellationToken::new();
-        let (candidate, leadership) = self.candidate(&client);
+        let (candidate, leadership) = self.candidate(&client, namespace);
         let election = candidate.map(|candidate| candidate.run(elected.clone()));
         let writer = Writer {
             client: client.clone(),
             leadership,
+            clock: self.clock.clone(),
             metrics: self.metrics.clone(),
             observe: self.args.observe,
         };
         let controller = Controller::new(
             seen.clone(),
             writer,
-            PoolLedgers::new(client.clone(), &self.cluster.default_namespace),
+            PoolLedgers::new(client.clone(), namespace, self.clock.clone()),
             self.policy.clone(),
             &self.args,
         );
@@ -112,30 +134,30 @@ impl ReconcilerThread {
         };
         tokio::select! {
             ((), _) = async { tokio::join!(work, OptionFuture::from(election)) } => {}
-            () = self.watch(&client, &seen) => {}
-            () = api_server_ca::watch(&self.cluster, self.watches.authorities.clone()) => {}
+            () = self.watch(&client, namespace, &seen) => {}
         }
     }
 
     /// Who may write: a candidate for the election and its leadership; with `--observe` no candidate is needed.
-    fn candidate(&self, client: &Client) -> (Option<Candidate>, Leadership) {
+    fn candidate(&self, client: &Client, namespace: &str) -> (Option<Candidate>, Leadership) {
         if self.args.observe {
             return (None, Leadership::always());
         }
         let (candidate, leadership) = Candidate::new(
             client.clone(),
-            &self.cluster.default_namespace,
+            namespace,
             LEASE,
-            identity(),
+            self.identity.clone(),
             self.args.lease_duration,
+            self.clock.clone(),
             self.lines.leader.clone(),
         );
         (Some(candidate), leadership)
     }
 
     /// Runs all watches for ever.
-    async fn watch(&self, client: &Client, seen: &WatchedState) {
-        let ledgers = ledgers_path(&self.cluster.default_namespace);
+    async fn watch(&self, client: &Client, namespace: &str, seen: &WatchedState) {
+        let ledgers = ledgers_path(namespace);
         tokio::join!(
             self.follow(followers::DEFINITION, client, seen, DEFINITIONS),
             self.follow(followers::POOLS, client, seen, NODE_POOLS),
@@ -151,7 +173,7 @@ impl ReconcilerThread {
         );
     }
 
-    async fn follow<O: Versioned + DeserializeOwned, K: Eq + Hash>(
+    async fn follow<O: Versioned + DeserializeOwned, K: Ord>(
         &self,
         kind: Kind<O, K>,
         client: &Client,
@@ -179,14 +201,4 @@ impl ReconcilerThread {
             )
         }
     }
-}
-
-/// A name that no other process has: two containers may have the same host name.
-fn identity() -> String {
-    let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
-    let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
-    let mut random = RandomState::new().build_hasher();
-    random.write_u32(std::process::id());
-    let host = host.as_deref().map_or("poolgate", str::trim);
-    format!("{host}_{:016x}", random.finish())
 }

@@ -67,11 +67,11 @@ struct Inner {
 }
 
 impl WatchedState {
-    pub fn new(index: Index) -> Self {
+    pub fn new(index: Index, clock: Clock) -> Self {
         Self(Rc::new(Inner {
             index: RefCell::new(index),
             up: RefCell::default(),
-            clock: Clock::start(),
+            clock,
             changed: Notify::new(),
             completed: Notify::new(),
             relist_nodes: Notify::new(),

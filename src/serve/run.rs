@@ -61,7 +61,7 @@ async fn start_cluster(
     let registration = server.registration(Serves::Reviews);
     let view = Arc::clone(&server.view);
     let found = Cluster::find(&server.args.cluster, view, policy, &board, metrics).await?;
-    let Some(cluster) = found else {
+    let Some((cluster, config)) = found else {
         let nothing_to_read = CancellationToken::new();
         nothing_to_read.cancel();
         return Ok(nothing_to_read);
@@ -72,7 +72,7 @@ async fn start_cluster(
     // It reserves nothing, so there is nothing to break.
     let views = ClaimViews::new(Arc::clone(&server.view), Invariants::default());
     let heartbeat = server.process.heartbeat.clone();
-    let watch = cluster.watch(heartbeat, |client, _, metrics| {
+    let watch = cluster.watch(config, heartbeat, |client, _, metrics| {
         claims.run(client, Rc::new(RefCell::new(views)), metrics.watches)
     })?;
     server.process.tasks.spawn("cluster watch", watch);

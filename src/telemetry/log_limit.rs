@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// How long a reason is not logged again.
 const PAUSE: Duration = Duration::from_secs(10);

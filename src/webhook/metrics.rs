@@ -1,6 +1,6 @@
 //! The metrics of the webhook. Their names follow controller-runtime's, so that its dashboards can be used.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 use axum::http::StatusCode;
 use prometheus_client::encoding::EncodeLabelSet;

@@ -1,6 +1,6 @@
 //! What is known of each pool's claims.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const MOST_ENDED: usize = 1_000;
 /// of one that is gone.
 #[derive(Debug)]
 pub struct ClaimViews {
-    by_pool: HashMap<Box<str>, PoolClaims>,
+    by_pool: BTreeMap<Box<str>, PoolClaims>,
     /// Where reviews find how many there are.
     shared: Arc<ClusterView>,
     /// Reservations that have ended without a claim: none may appear any more. The latest thousand or two.
@@ -49,13 +49,13 @@ pub struct Listed {
 }
 
 /// Claims of one list, by pool.
-pub type Listing = HashMap<Box<str>, Vec<(Uid, Claim)>>;
+pub type Listing = BTreeMap<Box<str>, Vec<(Uid, Claim)>>;
 
 impl ClaimViews {
     /// Views that share their counts while the watch runs.
     pub fn new(shared: Arc<ClusterView>, invariants: Invariants) -> Self {
         Self {
-            by_pool: HashMap::new(),
+            by_pool: BTreeMap::new(),
             shared,
             ended: Default::default(),
             invariants,

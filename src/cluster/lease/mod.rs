@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::api::{ApiError, Deadline};
+use super::clock::Clock;
 use super::collection::Collection;
 use crate::lifecycle::StatusLine;
 use leadership::Term;
@@ -46,6 +46,7 @@ pub struct Candidate {
     name: &'static str,
     identity: String,
     duration: Duration,
+    clock: Clock,
     /// What was seen last of the Lease, and when it was first seen so.
     seen: Option<(LeaseSpec, Instant)>,
     term: watch::Sender<Option<Term>>,
@@ -64,6 +65,7 @@ impl Candidate {
         name: &'static str,
         identity: String,
         duration: Duration,
+        clock: Clock,
         line: StatusLine,
     ) -> (Self, Leadership) {
         let (term, leadership) = watch::channel(None);
@@ -72,6 +74,7 @@ impl Candidate {
             name,
             identity,
             duration: duration.clamp(SHORTEST, LONGEST),
+            clock,
             seen: None,
             term,
             terms: 0,
@@ -150,7 +153,7 @@ impl Candidate {
 
     /// The Lease as this replica writes it, with the version on which that is based.
     fn written(&self, mut lease: Lease) -> Lease {
-        let now = MicroTime(Timestamp::now());
+        let now = MicroTime(self.clock.wall());
         lease.metadata.name = Some(self.name.into());
         let before = lease.spec.take().unwrap_or_default();
         let transitions = before.lease_transitions.unwrap_or(0);

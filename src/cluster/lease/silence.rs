@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::{LONGEST, duration, path};
 use crate::cluster::api::ApiError;
+use crate::cluster::clock::Clock;
 use crate::cluster::collection::Collection;
 
 /// How long a read may take.
@@ -22,13 +23,14 @@ pub async fn is_silent(
     namespace: &str,
     name: &str,
     longest: Duration,
+    clock: &Clock,
 ) -> Result<bool, ApiError> {
     let leases = Collection::<Lease>::new(client, &path(namespace));
     let Some(lease) = leases.get_opt(name).within(LOOK).await? else {
         return Ok(true);
     };
     let spec = lease.spec.unwrap_or_default();
-    if is_fresh(&spec, longest, Timestamp::now()) {
+    if is_fresh(&spec, longest, clock.wall()) {
         return Ok(false);
     }
     sleep(duration(&spec).unwrap_or(LONGEST)).await;
@@ -65,7 +67,7 @@ mod tests {
     /// An API server with a Lease of so many seconds that was renewed `minutes` ago, and that is renewed after each read if
     /// `is_alive`.
     fn with_lease(minutes: i64, seconds: Option<i32>, is_alive: bool) -> Client {
-        let renewed = Timestamp::now() - k8s_openapi::jiff::SignedDuration::from_mins(minutes);
+        let renewed = Clock::start().wall() - k8s_openapi::jiff::SignedDuration::from_mins(minutes);
         let reads = Arc::new(AtomicU32::new(0));
         let server = service_fn(move |_: Request<Body>| {
             let version = reads
@@ -82,7 +84,7 @@ mod tests {
 
     async fn silent(minutes: i64, is_alive: bool) -> bool {
         let client = with_lease(minutes, Some(15), is_alive);
-        let silent = is_silent(client, "default", "poolgate-reconciler", EXPIRY).await;
+        let silent = is_silent(client, "default", "poolgate-reconciler", EXPIRY, &Clock::start()).await;
         silent.expect("a Lease")
     }
 
@@ -111,7 +113,7 @@ mod tests {
         ] {
             let begun = Instant::now();
             let client = with_lease(16, seconds, false);
-            let silent = is_silent(client, "default", "poolgate-reconciler", EXPIRY).await;
+            let silent = is_silent(client, "default", "poolgate-reconciler", EXPIRY, &Clock::start()).await;
             assert!(silent.expect("a Lease"), "{seconds:?}");
             // Paused time moves in steps of a millisecond.
             assert_eq!(begun.elapsed().as_secs(), expected, "{seconds:?}");

@@ -59,6 +59,7 @@ async fn one_silent_connection_does_not_cost_a_leader_its_term() {
             "poolgate-reconciler",
             "a".into(),
             DURATION,
+            Clock::start(),
             line,
         );
         let end = CancellationToken::new();
@@ -86,6 +87,7 @@ async fn a_lease_of_a_dead_holder_is_taken_after_a_minute_whatever_duration_it_c
         "poolgate-reconciler",
         "a".into(),
         DURATION,
+        Clock::start(),
         StatusLine::default(),
     );
     let begun = Instant::now();

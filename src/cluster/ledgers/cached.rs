@@ -1,6 +1,6 @@
 //! The ledgers as this replica knows them, and when it first saw each reservation.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ struct Cached {
 #[derive(Debug)]
 pub struct CachedLedgers {
     reservation_lifetime: Duration,
-    by_name: HashMap<Box<str>, Cached>,
+    by_name: BTreeMap<Box<str>, Cached>,
     metrics: LedgerMetrics,
 }
 
@@ -33,7 +33,7 @@ impl CachedLedgers {
     pub fn new(reservation_lifetime: Duration, metrics: LedgerMetrics) -> Self {
         Self {
             reservation_lifetime,
-            by_name: HashMap::new(),
+            by_name: BTreeMap::new(),
             metrics,
         }
     }

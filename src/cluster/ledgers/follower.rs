@@ -1,7 +1,7 @@
 //! The watch of all ledgers.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -15,7 +15,7 @@ use crate::cluster::watch::Follower;
 pub struct LedgerFollower {
     kept: Rc<RefCell<CachedLedgers>>,
     clock: Clock,
-    listed: HashSet<Box<str>>,
+    listed: BTreeSet<Box<str>>,
 }
 
 impl LedgerFollower {
@@ -24,7 +24,7 @@ impl LedgerFollower {
         Self {
             kept,
             clock,
-            listed: HashSet::new(),
+            listed: BTreeSet::new(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use tokio::time::Instant;
 
 use hyper::{Method, Request, Response, StatusCode};
 use kube::Client;

@@ -1,6 +1,6 @@
 //! Deletes NodeClaims, and reads the objects that are checked right before.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
@@ -19,7 +19,7 @@ use crate::reconciler::objects::{ClaimObject, NodeObject, PodObject};
 const CLAIMS_PAGE: u32 = 2_000;
 
 /// The claims of a pool, by UID, and since when each is being deleted.
-pub type Listed = HashMap<Box<str>, Option<Timestamp>>;
+pub type Listed = BTreeMap<Box<str>, Option<Timestamp>>;
 
 impl Writer {
     /// The pool as it is stored now; `None` if it is gone.

@@ -1,12 +1,11 @@
 //! Events on NodePools. The name of an event is made from its content, so that none is written twice: not by two
 //! replicas, and not by one that has restarted.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Event as EventObject, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use poolgate_core::nodelimit::plan::{Event, Pool};
 use serde_json::json;
@@ -27,7 +26,7 @@ const MOST_KNOWN: usize = 64;
 
 /// The events that this process knows to exist.
 #[derive(Debug, Default)]
-pub struct PublishedEvents(HashMap<Arc<str>, HashSet<String>>);
+pub struct PublishedEvents(BTreeMap<Arc<str>, BTreeSet<String>>);
 
 impl PublishedEvents {
     /// Writes events. An event that was there before this process began is left as it is; if this process writes an
@@ -71,7 +70,7 @@ impl Writer {
             );
             return Ok(());
         }
-        let object = object(name, pool, event);
+        let object = object(name, pool, event, Time(self.clock.wall()));
         let events = self.written(EVENTS);
         match self.write("event", |by| events.create(&object).by(by)).await {
             Err(error) if !error.is_conflict() => Err(error),
@@ -91,7 +90,7 @@ impl Writer {
         let patch = json!({
             "metadata": {"resourceVersion": stored.metadata.resource_version},
             "count": stored.count.unwrap_or(1).saturating_add(1),
-            "lastTimestamp": Time(Timestamp::now()),
+            "lastTimestamp": Time(self.clock.wall()),
         });
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
         let written = |by| events.patch(name, &params, &patch).by(by);
@@ -100,8 +99,7 @@ impl Writer {
     }
 }
 
-fn object(name: &str, pool: &Pool, event: &Event) -> EventObject {
-    let now = Time(Timestamp::now());
+fn object(name: &str, pool: &Pool, event: &Event, now: Time) -> EventObject {
     EventObject {
         metadata: ObjectMeta {
             name: Some(name.into()),

@@ -3,7 +3,7 @@
 //! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
 //! not taken over: both own it, and only our share is removed.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
@@ -36,7 +36,7 @@ type Marked = Metadata<Texts, Texts>;
 #[derive(Debug, Default)]
 pub struct Marker {
     /// UIDs of nodes for which it was logged that they cannot be held.
-    logged: HashSet<Arc<str>>,
+    logged: BTreeSet<Arc<str>>,
 }
 
 impl Marker {

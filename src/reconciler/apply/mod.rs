@@ -14,6 +14,7 @@ use serde::de::IgnoredAny;
 use tokio::time::Instant;
 
 use super::metrics::ReconcileMetrics;
+use crate::cluster::clock::Clock;
 use crate::cluster::{ApiError, Collection, Deadline, Leadership, LedgerError};
 
 pub use events::PublishedEvents;
@@ -80,6 +81,7 @@ pub struct Writer {
     pub client: Client,
     pub leadership: Leadership,
     pub metrics: ReconcileMetrics,
+    pub clock: Clock,
     /// Whether nothing is written.
     pub observe: bool,
 }

@@ -19,6 +19,7 @@ use super::*;
 use poolgate_core::nodelimit::plan::ObjectRef;
 
 use crate::cluster::Leadership;
+use crate::cluster::clock::Clock;
 use crate::telemetry::Registry;
 
 /// What the server stores, and what it was asked to write.
@@ -138,7 +139,7 @@ fn leader(stored: &Arc<Mutex<Stored>>) -> (Controller, Registry) {
         async move { Ok::<_, Infallible>(serve(&stored, request).await) }
     });
     let client = Client::new(server, "default");
-    let seen = WatchedState::new(Index::new(Arc::default(), BOUNDS));
+    let seen = WatchedState::new(Index::new(Arc::default(), BOUNDS), Clock::start());
     seen.change(|index| {
         index.put_pool(&serde_json::from_value(pool()).expect("a pool"));
         for claim in &known.claims {
@@ -163,10 +164,11 @@ fn leader(stored: &Arc<Mutex<Stored>>) -> (Controller, Registry) {
         client: client.clone(),
         leadership: Leadership::always(),
         metrics: ReconcileMetrics::register(&mut registry),
+        clock: Clock::start(),
         observe: false,
     };
     let args = Flags::parse_from(["reconcile", "--settle=0s"]).args;
-    let ledgers = PoolLedgers::new(client, "default");
+    let ledgers = PoolLedgers::new(client, "default", Clock::start());
     let policy = Policy::default().into();
     let mut controller = Controller::new(seen, writer, ledgers, policy, &args);
     controller.follow_leadership();

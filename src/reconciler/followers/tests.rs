@@ -3,10 +3,11 @@ use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cluster::clock::Clock;
 use crate::reconciler::index::BOUNDS;
 
 fn nothing_seen() -> WatchedState {
-    WatchedState::new(Index::new(Arc::new(Policy::default()), BOUNDS))
+    WatchedState::new(Index::new(Arc::new(Policy::default()), BOUNDS), Clock::start())
 }
 
 fn list(follower: &mut impl Follower, objects: impl IntoIterator<Item = Value>) {

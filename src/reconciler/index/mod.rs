@@ -15,7 +15,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Moment;
@@ -59,39 +59,39 @@ pub struct Index {
     /// The pools, by name.
     pools: BTreeMap<Arc<str>, KnownPool>,
     /// The claims, by UID.
-    claims: HashMap<Arc<str>, KnownClaim>,
+    claims: BTreeMap<Arc<str>, KnownClaim>,
     /// The names of their pools.
     claim_pools: Interned<str>,
     /// The UIDs of a pool's claims, by the pool's name.
-    claims_of: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
+    claims_of: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// The pools of claims, by machine.
-    pool_of_machine: HashMap<Key, Arc<str>>,
+    pool_of_machine: BTreeMap<Key, Arc<str>>,
     /// The nodes, by name.
-    nodes: HashMap<Arc<str>, SeenNode>,
+    nodes: BTreeMap<Arc<str>, SeenNode>,
     /// What they share.
     node_kinds: NodeKinds,
     /// The labels that are kept of them.
     kept_labels: BTreeSet<Box<str>>,
     /// The names of nodes, by machine.
-    node_of_machine: HashMap<Key, Arc<str>>,
+    node_of_machine: BTreeMap<Key, Arc<str>>,
     /// The names of nodes with poolgate's marks, by pool.
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
-    placements: HashMap<Key, PodLocation>,
+    placements: BTreeMap<Key, PodLocation>,
     /// What pods share.
     pod_kinds: PodKinds,
     /// The pods on each node, by its name.
-    pods_on: HashMap<Arc<str>, Vec<Arc<Pod>>>,
+    pods_on: BTreeMap<Arc<str>, Vec<Arc<Pod>>>,
     /// The needs of pods without a node, and how many pods have each.
-    pending: HashMap<Arc<Needs>, usize>,
+    pending: BTreeMap<Arc<Needs>, usize>,
     /// The labels by which pods select nodes.
     selected: BTreeSet<Box<str>>,
     /// What each pool's ledger says, by the pool's name.
-    ledgers: HashMap<Box<str>, KnownLedger>,
+    ledgers: BTreeMap<Box<str>, KnownLedger>,
     /// The pools of readable ledgers, by the names of the objects.
-    pool_of_ledger: HashMap<Box<str>, Box<str>>,
+    pool_of_ledger: BTreeMap<Box<str>, Box<str>>,
     /// The error that was logged for each unreadable ledger, by the name of the object.
-    unreadable_ledgers: HashMap<Box<str>, String>,
+    unreadable_ledgers: BTreeMap<Box<str>, String>,
     /// When the number of denials of any pool was last seen to change.
     denied_at: Option<Moment>,
     /// Pools that have changed since [`Index::take_changed`].

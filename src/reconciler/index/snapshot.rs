@@ -1,6 +1,6 @@
 //! Everything about one pool at one moment, so that a plan can be made while the index keeps changing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -145,7 +145,7 @@ impl Snapshot {
 
     /// Applies a list that was just read: claims missing from it are gone, and those it shows as being deleted are
     /// being deleted. False if it has a claim that is not known here yet: then it is too early to decide.
-    pub fn agree_with(&mut self, listed: &HashMap<Box<str>, Option<Timestamp>>) -> bool {
+    pub fn agree_with(&mut self, listed: &BTreeMap<Box<str>, Option<Timestamp>>) -> bool {
         self.claims.retain(|whole| listed.contains_key(&*whole.claim.uid));
         for WholeClaim { claim, .. } in &mut self.claims {
             if let (None, Some(Some(deleted))) = (claim.deleted, listed.get(&*claim.uid)) {

@@ -1,6 +1,6 @@
 //! The numbers of each pool with a limit.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use poolgate_core::budget::Reason;
@@ -29,7 +29,7 @@ pub struct PoolMetrics {
     mode: Family<[Label<String>; 2], Gauge>,
     allowed: Family<[Label<String>; 2], Gauge>,
     /// The pools that have metrics.
-    shown: Arc<Mutex<HashSet<Arc<str>>>>,
+    shown: Arc<Mutex<BTreeSet<Arc<str>>>>,
 }
 
 impl PoolMetrics {

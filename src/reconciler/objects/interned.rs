@@ -1,17 +1,22 @@
 //! Values that many objects share, kept once.
 
 use std::borrow::Borrow;
-use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
 /// With fewer values than this, unused ones are not removed.
 const FEW: usize = 1_024;
 
+#[expect(
+    clippy::disallowed_types,
+    reason = "its order does not matter: what is looked up is known"
+)]
+type Values<T> = std::collections::HashSet<Arc<T>>;
+
 /// Shared values. Those no longer used are dropped now and then.
 #[derive(Debug)]
 pub struct Interned<T: ?Sized> {
-    values: HashSet<Arc<T>>,
+    values: Values<T>,
     /// The number of values at which unused ones are removed next.
     sweep_at: usize,
 }
@@ -19,7 +24,7 @@ pub struct Interned<T: ?Sized> {
 impl<T: ?Sized> Default for Interned<T> {
     fn default() -> Self {
         Self {
-            values: HashSet::new(),
+            values: Values::default(),
             sweep_at: FEW,
         }
     }

@@ -1,6 +1,6 @@
 //! What happens to the claims above the limit: which are chosen, and which of them are deleted now.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::claim::ClaimState;
@@ -62,7 +62,7 @@ pub fn decide<'p>(situation: &Situation<'p>) -> Termination<'p> {
 /// Decides which claims are chosen, or deleted, if `excess` claims are too many.
 fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> Termination<'p> {
     let listed = &situation.state.ledger.victims;
-    let listed: HashSet<&str> = listed.iter().map(|uid| &**uid).collect();
+    let listed: BTreeSet<&str> = listed.iter().map(|uid| &**uid).collect();
     let standing = standing(situation, limit);
     let is_listed = |claim: &&ClaimState<'_>| listed.contains(&*claim.claim.uid);
     let mut to_go: Vec<_> = standing.iter().copied().filter(is_listed).collect();
@@ -112,7 +112,7 @@ fn choose<'p>(
     situation: &Situation<'p>,
     excess: usize,
     mut standing: Vec<&'p ClaimState<'p>>,
-    listed: &HashSet<&str>,
+    listed: &BTreeSet<&str>,
 ) -> Termination<'p> {
     if excess > 0 {
         order::sort(&mut standing, situation.wall);

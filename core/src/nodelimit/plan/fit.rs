@@ -1,7 +1,7 @@
 //! Which nodes could go without a replacement, because all their pods together fit on nodes that stay.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::claim::ClaimState;
 use super::node::Node;
@@ -18,9 +18,9 @@ const LOOKS_EACH: usize = 16;
 
 /// The UIDs of those `givers` that can all go at once, their pods moved to `hosts` that stay: the emptiest leave
 /// first, the fullest are filled first.
-pub fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> HashSet<&'p str> {
+pub fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> BTreeSet<&'p str> {
     let mut packing = Packing::new(givers, hosts);
-    let mut leaving = HashSet::new();
+    let mut leaving = BTreeSet::new();
     for index in (0..packing.places.len()).rev() {
         if packing.can_leave(index) {
             leaving.extend(packing.places.get(index).map(|place| place.uid));
@@ -65,8 +65,8 @@ struct Packing<'p> {
 #[derive(Default)]
 struct SeenKinds<'p> {
     /// By the address of the needs: most pods share them, and comparing their contents takes longer.
-    by_place: HashMap<*const Needs, usize>,
-    by_value: HashMap<&'p Needs, usize>,
+    by_place: BTreeMap<*const Needs, usize>,
+    by_value: BTreeMap<&'p Needs, usize>,
 }
 
 /// Where the pods of one node would go, so that it can be undone.
@@ -87,7 +87,7 @@ impl<'p> Packing<'p> {
         };
         let mut known = SeenKinds::default();
         let whole = whole(hosts);
-        let leavers: HashSet<&str> = givers.iter().map(|claim| &*claim.claim.uid).collect();
+        let leavers: BTreeSet<&str> = givers.iter().map(|claim| &*claim.claim.uid).collect();
         for claim in hosts {
             packing.add(
                 claim,
@@ -97,7 +97,7 @@ impl<'p> Packing<'p> {
                 &whole,
             );
         }
-        let takes: HashSet<&str> = hosts.iter().map(|claim| &*claim.claim.uid).collect();
+        let takes: BTreeSet<&str> = hosts.iter().map(|claim| &*claim.claim.uid).collect();
         for claim in givers.iter().filter(|claim| !takes.contains(&*claim.claim.uid)) {
             packing.add(claim, true, false, &mut known, &whole);
         }

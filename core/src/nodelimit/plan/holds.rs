@@ -1,6 +1,6 @@
 //! Which nodes of a Hard pool to close to Karpenter's disruption, and which to open.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ const DENIAL_LASTS: Duration = Duration::from_mins(5);
 /// Which nodes to close and to open, by the UIDs of their claims. All others stay as they are.
 #[derive(Debug, Default)]
 pub struct Holds<'p> {
-    pub hold: HashSet<&'p str>,
-    pub unhold: HashSet<&'p str>,
+    pub hold: BTreeSet<&'p str>,
+    pub unhold: BTreeSet<&'p str>,
     /// Whether a node that Karpenter would disrupt because it has drifted stays closed.
     pub keeps_drifted: bool,
     /// Whether a node that Karpenter would consolidate stays closed.
@@ -121,11 +121,11 @@ fn open_nodes<'p>(
     candidates: &[Candidate<'p>],
     memory: &mut Memory,
     holds: &mut Holds<'p>,
-) -> HashSet<&'p str> {
+) -> BTreeSet<&'p str> {
     let (RemainingCapacity::Short(open) | RemainingCapacity::Lingering(open)) = room else {
-        return HashSet::new();
+        return BTreeSet::new();
     };
-    let mut free: HashSet<&str> = HashSet::new();
+    let mut free: BTreeSet<&str> = BTreeSet::new();
     let is_free = |candidate: &&Candidate<'_>| !candidate.may_need_replacement(open);
     free.extend(candidates.iter().filter(is_free).map(Candidate::uid));
     if !open.is_quiet {

@@ -1,6 +1,6 @@
 //! A pool's state, sorted and evaluated once for all decisions.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -48,7 +48,7 @@ pub struct Situation<'p> {
     pub claims: Vec<&'p ClaimState<'p>>,
     /// The claims, by UID, of whose nodes [`is_denied`](Self::is_denied) is true, and whether this pool was denied a
     /// claim meanwhile.
-    denied: HashMap<&'p str, bool>,
+    denied: BTreeMap<&'p str, bool>,
     /// Whether a pod is pending that the pool could serve.
     pub(crate) is_awaited: bool,
     /// Whether a node is being created: admitted, but not ready for pods yet.
@@ -83,7 +83,7 @@ impl<'p> Situation<'p> {
             lenient_until: None,
             counts,
             claims,
-            denied: HashMap::new(),
+            denied: BTreeMap::new(),
         };
         memory.see_disruptions(&situation.claims, now.clock);
         situation.denied = situation.denied_claims(memory);
@@ -157,7 +157,7 @@ impl<'p> Situation<'p> {
         claim.tries.is_some_and(has_failed)
     }
 
-    fn denied_claims(&self, memory: &Memory) -> HashMap<&'p str, bool> {
+    fn denied_claims(&self, memory: &Memory) -> BTreeMap<&'p str, bool> {
         let denial = self.denial(DENIAL_LASTS);
         let was_before = |claim: &ClaimState<'_>| match (denial, claim.disrupted_since()) {
             (None, _) => false,

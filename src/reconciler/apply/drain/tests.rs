@@ -8,6 +8,7 @@ use tower::service_fn;
 
 use super::*;
 use crate::cluster::Leadership;
+use crate::cluster::clock::Clock;
 use crate::reconciler::metrics::ReconcileMetrics;
 use crate::telemetry::Registry;
 
@@ -41,6 +42,7 @@ fn writer(pods: Vec<Value>, budgets: Vec<Value>) -> Writer {
         client: Client::new(server, "default"),
         leadership: Leadership::always(),
         metrics: ReconcileMetrics::register(&mut Registry::default()),
+        clock: Clock::start(),
         observe: false,
     }
 }

@@ -14,7 +14,7 @@ mod obstacle;
 mod turn;
 mod verdict;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use super::claim::ClaimState;
 use super::memory::Memory;
@@ -30,7 +30,7 @@ pub use obstacle::Obstacle;
 #[derive(Debug, Default)]
 pub struct Replacements<'p> {
     /// UIDs of the claims whose nodes Karpenter must not repair now.
-    pub barred: HashSet<&'p str>,
+    pub barred: BTreeSet<&'p str>,
     /// The new content of the ledger, if it changes.
     pub ledger: Option<ReplacementState>,
     /// The claim to delete now. It is in the ledger.
