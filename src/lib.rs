@@ -25,6 +25,9 @@ mod process;
 mod reconciler;
 mod registration;
 mod serve;
+#[cfg(test)]
+#[path = "../tests/simulation/mod.rs"]
+mod simulation;
 mod status;
 mod telemetry;
 mod webhook;

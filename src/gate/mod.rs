@@ -24,3 +24,12 @@ mod waiter;
 
 pub use args::GateArgs;
 pub use run::gate;
+
+// What the simulation enters by.
+#[cfg(test)]
+pub use {
+    context::Clients,
+    metrics::GateMetrics,
+    routes::{ClaimWebhook, PATHS},
+    runner::GateRunner,
+};

@@ -25,3 +25,11 @@ mod watched_state;
 
 pub use args::ReconcileArgs;
 pub use run::reconcile;
+
+// What the simulation enters by.
+#[cfg(test)]
+pub use {
+    metrics::ReconcileMetrics,
+    run::unhold_with,
+    thread::{Lines, Reconciler},
+};

@@ -1,0 +1,463 @@
+//! Whether what happened in a cluster keeps poolgate's promises about node limits: told each review, each answer and each
+//! change of what is stored, in the order of resourceVersions. It knows nothing of poolgate's code.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+#[path = "history_pools.rs"]
+mod pools;
+
+use pools::{Claim, Ledger, Pool, text};
+pub(crate) use pools::{Limit, Now};
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub(crate) enum Event {
+    /// A review of the creation of a NodeClaim began.
+    Review { call: u64, claim: String, pool: String },
+    /// It was answered. `refusal` is the message of a denial.
+    Answer { call: u64, refusal: Option<String> },
+    /// It got no answer.
+    NoAnswer { call: u64 },
+    /// An object is new, has changed or is gone.
+    Stored {
+        kind: Kind,
+        before: Option<Value>,
+        now: Option<Value>,
+    },
+    /// poolgate deletes a NodeClaim.
+    Deleted { claim: String },
+}
+
+/// The kinds of objects that matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Pool,
+    Claim,
+    Node,
+    Ledger,
+    Lease,
+}
+
+/// A review that began.
+#[derive(Debug, Default)]
+struct Review {
+    pool: String,
+    order: u64,
+    began: Duration,
+    /// Whether it began after the limit in force was stored.
+    is_newer: bool,
+    /// The claims that existed when it began.
+    existed: BTreeSet<String>,
+    /// Whether its claim is excepted from what is promised: the ledger of a pool without claims was made of nothing since.
+    is_excepted: bool,
+}
+
+/// A call of the webhook that is not answered.
+#[derive(Debug)]
+struct Open {
+    pool: String,
+    /// What held a place since it arrived.
+    held: BTreeSet<String>,
+    /// The least that was allowed since, while there was a limit.
+    least: Option<usize>,
+}
+
+/// Checks a history.
+#[derive(Debug, Default)]
+pub(crate) struct Checker {
+    pools: BTreeMap<String, Pool>,
+    reviews: BTreeMap<String, Review>,
+    open: BTreeMap<u64, Open>,
+    orders: u64,
+    /// The marks of users on nodes.
+    users: BTreeSet<String>,
+    /// Who had the Lease last.
+    lease_holder: String,
+    /// When each reservation was first stored.
+    reserved_at: BTreeMap<String, Duration>,
+    /// How often it happened.
+    pub(crate) happened: BTreeMap<&'static str, usize>,
+    /// What broke a promise.
+    pub(crate) violations: Vec<String>,
+}
+
+/// How long after poolgate has read that a node is too many it may still delete it.
+const DECIDED_BEFORE: Duration = Duration::from_secs(13);
+
+/// How long a gate may take a node to be on its way out that is not any more: a watch may be silent for a minute. Soft needs no
+/// list.
+const SOFT_LAGS: Duration = Duration::from_secs(90);
+
+/// How long a reservation lives at least.
+const LIFETIME: Duration = Duration::from_secs(45);
+
+impl Checker {
+    /// Takes what happened at this time. Fails if it breaks a promise.
+    pub(crate) fn see(&mut self, at: Duration, event: &Event) -> Result<(), String> {
+        let seen = match event {
+            Event::Review { call, claim, pool } => {
+                self.review(at, *call, claim, pool);
+                Ok(())
+            }
+            Event::Answer { call, refusal } => self.answer(*call, refusal.as_deref()),
+            Event::NoAnswer { call } => {
+                self.open.remove(call);
+                Ok(())
+            }
+            Event::Stored { kind, before, now } => match kind {
+                Kind::Pool => {
+                    self.pool(before.as_ref(), now.as_ref());
+                    Ok(())
+                }
+                Kind::Claim => self.claim(at, before.as_ref(), now.as_ref()),
+                Kind::Node => self.node(before.as_ref(), now.as_ref()),
+                Kind::Ledger => {
+                    self.ledger(at, now.as_ref().or(before.as_ref()), now.is_some());
+                    Ok(())
+                }
+                Kind::Lease => {
+                    self.lease(now.as_ref());
+                    Ok(())
+                }
+            },
+            Event::Deleted { claim } => self.deleted(at, claim),
+        };
+        for pool in self.pools.values_mut() {
+            let staying = pool.claims.values().filter(|claim| !claim.is_deleted).count();
+            if pool.allowed().is_some_and(|allowed| staying > allowed) {
+                pool.over_at = Some(at);
+            }
+            if pool
+                .limit
+                .is_some_and(|limit| pool.claims.len() + pool.reserved() >= limit.nodes)
+            {
+                pool.full_at = Some(at);
+            }
+        }
+        if let Err(violation) = &seen {
+            self.violations.push(violation.clone());
+        }
+        seen
+    }
+
+    /// Counts what is worth knowing of a history.
+    pub(crate) fn happens(&mut self, what: &'static str) {
+        *self.happened.entry(what).or_default() += 1;
+    }
+
+    fn review(&mut self, at: Duration, call: u64, claim: &str, name: &str) {
+        let pool = self.pools.entry(name.into()).or_default();
+        let existed: BTreeSet<_> = pool.claims.keys().cloned().collect();
+        let mut held = existed.clone();
+        held.extend(
+            pool.ledger
+                .iter()
+                .flat_map(|ledger| ledger.reservations.iter().cloned()),
+        );
+        let open = Open {
+            pool: name.into(),
+            held,
+            least: pool.allowed(),
+        };
+        self.open.insert(call, open);
+        self.orders += 1;
+        let review = Review {
+            pool: name.into(),
+            order: self.orders,
+            began: at,
+            is_newer: true,
+            existed,
+            is_excepted: false,
+        };
+        // A repeated call rests on what the first one found.
+        self.reviews.entry(claim.into()).or_insert(review);
+    }
+
+    fn answer(&mut self, call: u64, refusal: Option<&str>) -> Result<(), String> {
+        let Some(open) = self.open.remove(&call) else {
+            return Ok(());
+        };
+        let Some(refusal) = refusal else {
+            self.happens("admitted");
+            return Ok(());
+        };
+        if refusal.contains("cannot say whether") {
+            self.happens("denied undecided");
+        } else if refusal.contains("may be at its node limit") {
+            self.happens("denied by a closed ledger");
+        } else if refusal.contains("by the last count") {
+            self.happens("denied by an old count");
+        } else if refusal.contains("is at its node limit") {
+            self.happens("denied at the limit");
+            let least = open
+                .least
+                .ok_or_else(|| format!("{}: denied without a limit", open.pool))?;
+            if open.held.len() < least {
+                return Err(format!(
+                    "{}: denied although only {} of {least} places were ever held: {:?}",
+                    open.pool,
+                    open.held.len(),
+                    open.held
+                ));
+            }
+        } else {
+            self.happens("denied by something else");
+        }
+        Ok(())
+    }
+
+    fn pool(&mut self, before: Option<&Value>, now: Option<&Value>) {
+        let Some(object) = now.or(before) else { return };
+        let name = text(&object["metadata"]["name"]);
+        let pool = self.pools.entry(name.clone()).or_default();
+        let (uid, limit) = match now {
+            Some(now) => (text(&now["metadata"]["uid"]), Limit::of(now)),
+            None => (String::new(), None),
+        };
+        if pool.limit == limit && pool.uid == uid {
+            return;
+        }
+        (pool.uid, pool.limit) = (uid, limit);
+        let allowed = pool.allowed();
+        for review in self.reviews.values_mut().filter(|review| review.pool == name) {
+            review.is_newer = false;
+        }
+        for open in self.open.values_mut().filter(|open| open.pool == name) {
+            open.least = least(open.least, allowed);
+        }
+    }
+
+    fn claim(&mut self, at: Duration, before: Option<&Value>, now: Option<&Value>) -> Result<(), String> {
+        let Some(object) = now.or(before) else {
+            return Ok(());
+        };
+        let uid = text(&object["metadata"]["uid"]);
+        let name = text(&object["metadata"]["labels"]["karpenter.sh/nodepool"]);
+        let pool = self.pools.entry(name.clone()).or_default();
+        if now.is_none() {
+            pool.claims.remove(&uid);
+            return Ok(());
+        }
+        let annotations = &object["metadata"]["annotations"];
+        let is_deleted = !object["metadata"]["deletionTimestamp"].is_null();
+        if !is_deleted && !annotations["karpenter.sh/nodeclaim-termination-timestamp"].is_null() {
+            return Err(format!(
+                "{name}: the drain of {uid}, which is not being deleted, is bounded"
+            ));
+        }
+        let is_true = |kind: &str| {
+            let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+            conditions.any(|condition| condition["type"] == kind && condition["status"] == "True")
+        };
+        let is_disrupted = is_true("DisruptionReason");
+        let is_new = !pool.claims.contains_key(&uid);
+        let claim = pool.claims.entry(uid.clone()).or_default();
+        if claim.is_left_out() {
+            claim.left_out_until = Some(at);
+        }
+        (claim.is_deleted, claim.is_disrupted) = (is_deleted, is_disrupted);
+        claim.is_replaced = is_disrupted && !is_deleted && is_true("Initialized");
+        let allowed = pool.allowed();
+        for open in self.open.values_mut().filter(|open| open.pool == name) {
+            open.held.insert(uid.clone());
+            open.least = least(open.least, allowed);
+        }
+        if is_new { self.created(&name, &uid) } else { Ok(()) }
+    }
+
+    /// A claim was stored: of what existed when a review began, and what was reviewed since, there is no more than the limit.
+    fn created(&mut self, name: &str, uid: &str) -> Result<(), String> {
+        self.happens("created");
+        let Some(pool) = self.pools.get(name) else {
+            return Ok(());
+        };
+        let Some(limit) = pool.limit else { return Ok(()) };
+        if !self.reviews.get(uid).is_some_and(|review| review.is_newer) {
+            return Ok(());
+        }
+        let existing = || {
+            pool.claims
+                .keys()
+                .filter_map(|uid| Some((uid, self.reviews.get(uid)?)))
+        };
+        for (_, review) in existing().filter(|(_, review)| review.is_newer && !review.is_excepted) {
+            let counts = |uid: &String, claim: &Claim| {
+                let other = self.reviews.get(uid);
+                let is_since = other.is_some_and(|other| other.order >= review.order);
+                let is_left_out = limit.is_soft
+                    && (claim.is_left_out()
+                        || claim
+                            .left_out_until
+                            .is_some_and(|until| until + SOFT_LAGS >= review.began));
+                let is_excepted = other.is_some_and(|other| other.is_excepted);
+                (is_since || review.existed.contains(uid)) && !is_left_out && !is_excepted
+            };
+            let counted: Vec<_> = pool
+                .claims
+                .iter()
+                .filter(|(uid, claim)| counts(uid, claim))
+                .collect();
+            if counted.len() > limit.nodes + limit.surge {
+                let uids: Vec<_> = counted.iter().map(|(uid, _)| uid.as_str()).collect();
+                return Err(format!(
+                    "{name}: {uid} is one too many for a limit of {} and a surge of {}, beside {uids:?}",
+                    limit.nodes, limit.surge
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn ledger(&mut self, at: Duration, object: Option<&Value>, is_stored: bool) {
+        let Some(object) = object else { return };
+        let name = text(&object["data"]["nodepool"]);
+        let pool = self.pools.entry(name.clone()).or_default();
+        let before = pool.ledger.take();
+        for (uid, ledger) in before
+            .iter()
+            .flat_map(|ledger| ledger.listed.iter().map(move |uid| (uid, ledger)))
+        {
+            pool.delisted.insert(uid.clone(), (at, ledger.clone()));
+        }
+        if !is_stored {
+            self.happens("ledger deleted");
+            return;
+        }
+        let Ok(read) =
+            serde_json::from_str::<Value>(object["data"]["ledger.json"].as_str().unwrap_or_default())
+        else {
+            self.happens("ledger spoilt");
+            return;
+        };
+        let now = Ledger::of(&read);
+        let reserved: BTreeSet<String> = before
+            .iter()
+            .flat_map(|before| before.reservations.clone())
+            .collect();
+        let ended: Vec<_> = reserved.difference(&now.reservations).cloned().collect();
+        let unseen: Vec<_> = ended
+            .into_iter()
+            .filter(|uid| !pool.claims.contains_key(uid))
+            .collect();
+        let held = now.reservations.clone();
+        let (was_closed, was_surged) = before.as_ref().map_or((false, false), |before| {
+            (before.is_closed, !before.surged.is_empty())
+        });
+        let (is_closed, is_surged) = (now.is_closed, !now.surged.is_empty());
+        let is_of_nothing = before.is_none() && !is_closed;
+        pool.ledger = Some(now);
+        if is_of_nothing {
+            let exists: BTreeSet<String> = pool.claims.keys().cloned().collect();
+            let before = self.reviews.iter_mut().filter(|(_, review)| review.pool == name);
+            for (_, review) in before.filter(|(uid, _)| !exists.contains(*uid) && !held.contains(*uid)) {
+                review.is_excepted = true;
+            }
+        }
+        for open in self.open.values_mut().filter(|open| open.pool == name) {
+            open.held.extend(held.iter().cloned());
+        }
+        for uid in held {
+            self.reserved_at.entry(uid).or_insert(at);
+        }
+        for uid in unseen {
+            let since = self.reserved_at.get(&uid).copied().unwrap_or(at);
+            self.happens(if at.saturating_sub(since) >= LIFETIME {
+                "reservation expired"
+            } else {
+                "reservation released"
+            });
+        }
+        if was_closed && !is_closed {
+            self.happens("closed ledger opened");
+        }
+        if is_surged && !was_surged {
+            self.happens("surge");
+        }
+    }
+
+    fn deleted(&mut self, at: Duration, uid: &str) -> Result<(), String> {
+        let pool = self.pools.iter().find(|(_, pool)| pool.claims.contains_key(uid));
+        let Some((name, pool)) = pool else { return Ok(()) };
+        let now = pool.ledger.as_ref().filter(|ledger| ledger.listed.contains(uid));
+        let before = pool
+            .delisted
+            .get(uid)
+            .filter(|(until, _)| at <= *until + DECIDED_BEFORE);
+        let Some(ledger) = now.or(before.map(|(_, ledger)| ledger)) else {
+            return Err(format!("{name}: {uid} is deleted and not listed"));
+        };
+        let is_replaced = ledger.replaced.contains(uid);
+        let reason = if is_replaced { pool.full_at } else { pool.over_at };
+        if reason.is_none_or(|reason| at > reason + DECIDED_BEFORE) {
+            return Err(format!(
+                "{name}: {uid} is deleted, and the pool has not been {} for long",
+                if is_replaced { "full" } else { "above its limit" }
+            ));
+        }
+        self.happens(if is_replaced { "replacement" } else { "termination" });
+        Ok(())
+    }
+
+    fn node(&mut self, before: Option<&Value>, now: Option<&Value>) -> Result<(), String> {
+        let mark = |node: Option<&Value>| {
+            node.is_some_and(|node| node["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] == "true")
+        };
+        let held = |node: Option<&Value>| {
+            node.is_some_and(|node| !node["metadata"]["annotations"]["poolgate.dev/held-for"].is_null())
+        };
+        if held(now) && !held(before) {
+            self.happens("held");
+        }
+        let Some(object) = now.or(before) else {
+            return Ok(());
+        };
+        let uid = text(&object["metadata"]["uid"]);
+        if now.is_none() {
+            self.users.remove(&uid);
+        } else if object["metadata"]["annotations"]["example.com/users"] == "true" {
+            self.users.insert(uid.clone());
+        }
+        if now.is_some() && self.users.contains(&uid) && !mark(now) {
+            self.users.remove(&uid);
+            return Err(format!("{uid}: the mark of a user is gone"));
+        }
+        Ok(())
+    }
+
+    fn lease(&mut self, now: Option<&Value>) {
+        let holder = now
+            .map(|now| text(&now["spec"]["holderIdentity"]))
+            .unwrap_or_default();
+        if !holder.is_empty() && holder != self.lease_holder {
+            self.happens("leader");
+            self.lease_holder = holder;
+        }
+    }
+
+    /// What is true of a pool now.
+    pub(crate) fn now(&self, name: &str) -> Option<Now> {
+        let pool = self.pools.get(name)?;
+        let ledger = pool.ledger.as_ref();
+        Some(Now {
+            limit: pool.limit?,
+            claims: pool.claims.len(),
+            undeleted: pool.claims.values().filter(|claim| !claim.is_deleted).count(),
+            reserved: pool.reserved(),
+            surged: ledger.map_or(0, |ledger| ledger.surged.len()),
+            is_closed: ledger.is_some_and(|ledger| ledger.is_closed),
+        })
+    }
+
+    /// Who leads.
+    pub(crate) fn leader(&self) -> &str {
+        &self.lease_holder
+    }
+}
+
+/// The lower of two limits, if there is one.
+fn least(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    one.into_iter().chain(other).min()
+}

@@ -1,0 +1,128 @@
+//! What a history knows of each pool.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A limit as a NodePool says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limit {
+    pub(crate) nodes: usize,
+    pub(crate) surge: usize,
+    pub(crate) is_soft: bool,
+}
+
+impl Limit {
+    /// The limit of a pool; `None` if it has none.
+    pub(crate) fn of(pool: &Value) -> Option<Self> {
+        let annotation = |key: &str| pool["metadata"]["annotations"][key].as_str();
+        let nodes =
+            annotation("poolgate.dev/node-limit").or_else(|| pool["spec"]["limits"]["nodes"].as_str());
+        let mode = pool["spec"]["disruption"]["nodeLimitMode"].as_str();
+        let is_soft = mode.or_else(|| annotation("poolgate.dev/node-limit-mode")) == Some("Soft");
+        let surge = annotation("poolgate.dev/surge").and_then(|surge| surge.parse().ok());
+        Some(Self {
+            nodes: nodes?.parse().ok()?,
+            surge: surge.filter(|_| !is_soft).unwrap_or(0),
+            is_soft,
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    pub(super) uid: String,
+    pub(super) limit: Option<Limit>,
+    pub(super) ledger: Option<Ledger>,
+    /// Until when each claim was listed for deletion, and by which ledger.
+    pub(super) delisted: BTreeMap<String, (Duration, Ledger)>,
+    /// The claims that exist.
+    pub(super) claims: BTreeMap<String, Claim>,
+    /// When the pool last had more claims than its limit, and when it was last full.
+    pub(super) over_at: Option<Duration>,
+    pub(super) full_at: Option<Duration>,
+}
+
+#[derive(Debug, Default, Clone)]
+pub(super) struct Ledger {
+    pub(super) is_closed: bool,
+    pub(super) reservations: BTreeSet<String>,
+    pub(super) surged: BTreeSet<String>,
+    /// The claims that poolgate may delete.
+    pub(super) listed: BTreeSet<String>,
+    pub(super) replaced: BTreeSet<String>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Claim {
+    pub(super) is_deleted: bool,
+    /// Karpenter replaces it: initialized, not deleted, and with a reason for disruption.
+    pub(super) is_replaced: bool,
+    pub(super) is_disrupted: bool,
+    /// Until when Soft did not count it.
+    pub(super) left_out_until: Option<Duration>,
+}
+
+/// What is true of a pool with a limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    pub(crate) limit: Limit,
+    pub(crate) claims: usize,
+    pub(crate) undeleted: usize,
+    /// Reservations without a claim.
+    pub(crate) reserved: usize,
+    pub(crate) surged: usize,
+    pub(crate) is_closed: bool,
+}
+
+impl Claim {
+    /// Whether Soft does not count it.
+    pub(super) const fn is_left_out(&self) -> bool {
+        self.is_deleted || self.is_disrupted
+    }
+}
+
+impl Ledger {
+    /// A ledger as it is stored.
+    pub(super) fn of(read: &Value) -> Self {
+        let strings = |value: &Value| {
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(text)
+                .collect::<BTreeSet<_>>()
+        };
+        let reservations = read["reservations"].as_object().into_iter().flatten();
+        let replaced = read["replacement"]["uid"].as_str().map(str::to_owned);
+        let replaced: BTreeSet<_> = replaced.into_iter().collect();
+        let mut listed = strings(&read["termination"]["victims"]);
+        listed.extend(replaced.iter().cloned());
+        Self {
+            is_closed: read["closed"] == true,
+            reservations: reservations.map(|(uid, _)| uid.clone()).collect(),
+            surged: strings(&read["surged"]),
+            listed,
+            replaced,
+        }
+    }
+}
+
+impl Pool {
+    pub(super) fn reserved(&self) -> usize {
+        let ledger = self.ledger.iter();
+        let reservations = ledger.flat_map(|ledger| &ledger.reservations);
+        reservations.filter(|uid| !self.claims.contains_key(*uid)).count()
+    }
+
+    /// How many claims the pool may have now.
+    pub(super) fn allowed(&self) -> Option<usize> {
+        let replaced = self.claims.values().filter(|claim| claim.is_replaced).count();
+        self.limit.map(|limit| limit.nodes + limit.surge.min(replaced))
+    }
+}
+
+pub(super) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
