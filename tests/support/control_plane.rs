@@ -46,11 +46,15 @@ static FIRST_STORE: LazyLock<StoreCopy> = LazyLock::new(|| {
 
 /// One more API server of a control plane, on the same store. Does not outlive the control plane's directory.
 pub(crate) struct ApiServer {
-    _server: Process,
+    server: Process,
     kubeconfig: PathBuf,
 }
 
 impl ApiServer {
+    pub(crate) fn signal(&self, signal: &str) {
+        self.server.signal(signal);
+    }
+
     /// A kubeconfig that leads to this server, with the rights of a cluster administrator.
     pub(crate) fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
@@ -143,7 +147,7 @@ impl ControlPlane {
         fs::create_dir(&own).expect("a directory can be created: one more server is enough");
         let (server, kubectl) = start_api_server(&own, &self.pki, self.etcd.address(), &self.arguments);
         ApiServer {
-            _server: server,
+            server,
             kubeconfig: kubectl.kubeconfig,
         }
     }

@@ -17,6 +17,8 @@ pub(crate) mod faults;
 pub(crate) mod files;
 pub(crate) mod fleet;
 pub(crate) mod full;
+#[allow(dead_code, reason = "the simulation uses all of it")]
+pub(crate) mod history;
 pub(crate) mod karpenter;
 pub(crate) mod kubelet;
 pub(crate) mod load;

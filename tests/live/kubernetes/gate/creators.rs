@@ -11,6 +11,7 @@ use rand::rngs::StdRng;
 use serde_json::json;
 use tokio::time::sleep;
 
+use super::census::Census;
 use crate::support::nodeclaim::node_claim;
 
 /// What the creators have done.
@@ -30,13 +31,17 @@ pub enum Try {
     Failed(Error),
 }
 
-pub async fn try_create(api: &Api<DynamicObject>, pool: &str) -> Try {
+pub async fn try_create(api: &Api<DynamicObject>, pool: &str, census: &Census) -> Try {
     let mut object = node_claim("", pool);
     object["metadata"]["name"] = json!(null);
     object["metadata"]["generateName"] = json!(format!("{pool}-"));
     let object: DynamicObject = serde_json::from_value(object).expect("a claim");
+    let call = census.asked();
     match api.create(&PostParams::default(), &object).await {
-        Ok(claim) => Try::Created(claim.name_any()),
+        Ok(claim) => {
+            census.created(call, &claim);
+            Try::Created(claim.name_any())
+        }
         Err(Error::Api(status)) if status.message.contains("is at its node limit") => Try::Denied,
         Err(error) => Try::Failed(error),
     }
@@ -46,12 +51,12 @@ pub async fn try_create(api: &Api<DynamicObject>, pool: &str) -> Try {
 pub async fn create_and_delete(
     api: Api<DynamicObject>,
     pool: &'static str,
-    tally: Arc<Tally>,
+    (tally, census): (Arc<Tally>, Arc<Census>),
     stop: Arc<AtomicBool>,
     mut chance: StdRng,
 ) {
     while !stop.load(Ordering::Relaxed) {
-        let pause = match try_create(&api, pool).await {
+        let pause = match try_create(&api, pool, &census).await {
             Try::Created(name) => {
                 tally.created.fetch_add(1, Ordering::Relaxed);
                 sleep(Duration::from_millis(chance.random_range(0..200))).await;

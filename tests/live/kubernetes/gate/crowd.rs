@@ -21,12 +21,13 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::census::{Census, count};
+use super::census::{Census, follow};
 use super::creators::{Tally, Try, create_and_delete, try_create};
 use super::objects::{POOLS, of_pool, pool};
 use crate::support::accounts::Account;
 use crate::support::control_plane::{ApiServer, ControlPlane};
 use crate::support::crds::V1;
+use crate::support::history::Kind;
 use crate::support::poolgate::Poolgate;
 use crate::support::relay::Relay;
 use crate::support::wait::{PATIENCE, wait_for};
@@ -39,27 +40,43 @@ const REPLICAS: usize = 3;
 const HALF_A_ROUND: u64 = 20;
 
 /// Two API servers on one store.
-struct Servers {
+pub struct Servers {
     second: ApiServer,
     plane: ControlPlane,
     /// With the rights of the gate, one for each server.
     gate: [PathBuf; 2],
 }
 
-static SERVERS: LazyLock<Servers> = LazyLock::new(|| {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    let second = plane.another_api_server();
-    Servers {
-        gate: [plane.kubeconfig(), second.kubeconfig()]
-            .map(|server| plane.kubeconfig_at(server, Account::Gate)),
-        second,
-        plane,
+static SERVERS: LazyLock<Servers> = LazyLock::new(Servers::start);
+
+impl Servers {
+    /// Others than those that tests share.
+    fn start() -> Self {
+        let plane = ControlPlane::start();
+        plane.install_karpenter_crds(V1);
+        let second = plane.another_api_server();
+        Servers {
+            gate: [plane.kubeconfig(), second.kubeconfig()]
+                .map(|server| plane.kubeconfig_at(server, Account::Gate)),
+            second,
+            plane,
+        }
     }
-});
+
+    /// Sends a signal to the second API server.
+    pub fn signal_second(&self, signal: &str) {
+        self.second.signal(signal);
+    }
+
+    /// Sends a signal to etcd.
+    pub fn signal_store(&self, signal: &str) {
+        self.plane.signal_store(signal);
+    }
+}
 
 /// A pool on both servers, with gates behind a relay. Drops in the order of its fields.
 pub struct Crowd {
+    pub servers: &'static Servers,
     replicas: Vec<Poolgate>,
     relay: Relay,
     pool: &'static str,
@@ -72,7 +89,16 @@ pub struct Crowd {
 
 impl Crowd {
     pub fn start(name: &'static str, failure_policy: &str) -> Self {
-        let Servers { plane, second, .. } = &*SERVERS;
+        Self::of(&SERVERS, name, failure_policy)
+    }
+
+    /// The same on API servers of its own, which may be stopped.
+    pub fn alone(name: &'static str) -> Self {
+        Self::of(Box::leak(Box::new(Servers::start())), name, "Fail")
+    }
+
+    fn of(servers: &'static Servers, name: &'static str, failure_policy: &str) -> Self {
+        let Servers { plane, second, .. } = servers;
         crate::support::client::Client::of(plane).create(POOLS, &pool(name, Some(LIMIT)));
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -82,6 +108,7 @@ impl Crowd {
         let apis =
             [plane.kubeconfig(), second.kubeconfig()].map(|kubeconfig| runtime.block_on(claims(kubeconfig)));
         let mut crowd = Self {
+            servers,
             replicas: Vec::new(),
             relay: Relay::start(),
             pool: name,
@@ -95,8 +122,30 @@ impl Crowd {
         let ca = fs::read_to_string(&plane.pki().ca).expect("the authority");
         let base = format!("https://{}", crowd.relay.address());
         plane.register_gate_for(&format!("{name}-"), &base, &ca, failure_policy);
-        let counting = count(crowd.apis[0].clone(), name, Arc::clone(&crowd.census));
-        crowd.counting = Some(crowd.runtime.spawn(counting));
+        let (census, claims) = (Arc::clone(&crowd.census), crowd.apis[0].clone());
+        let client = claims.clone().into_client();
+        let pools = ApiResource::from_gvk(&GroupVersionKind::gvk("karpenter.sh", "v1", "NodePool"));
+        let pools = Api::all_with(client.clone(), &pools);
+        let ledgers = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"));
+        let ledgers = Api::namespaced_with(client, "poolgate-ledgers", &ledgers);
+        crowd.counting = Some(crowd.runtime.spawn(async move {
+            let named = |name: String| ListParams::default().fields(&format!("metadata.name={name}"));
+            tokio::join!(
+                follow(pools, named(name.to_owned()), Kind::Pool, &census),
+                follow(
+                    ledgers,
+                    named(format!("poolgate-ledger-{name}")),
+                    Kind::Ledger,
+                    &census
+                ),
+                follow(
+                    claims,
+                    ListParams::default().labels(&of_pool(name)),
+                    Kind::Claim,
+                    &census
+                ),
+            );
+        }));
         crowd
     }
 
@@ -107,9 +156,20 @@ impl Crowd {
         counting.abort();
     }
 
+    /// Judges all that the census has seen. Returns how many claims that were.
+    pub fn judge(&self) -> usize {
+        self.census.judge(self.pool)
+    }
+
     /// A gate; they look at the API servers by turns.
-    fn replica(number: usize) -> Poolgate {
-        Poolgate::replica(&SERVERS.gate[number % 2], SERVERS.plane.pki(), &[])
+    fn replica(&self, number: usize) -> Poolgate {
+        let Servers { gate, plane, .. } = self.servers;
+        Poolgate::replica(&gate[number % 2], plane.pki(), &["--reservation-lifetime", "45s"])
+    }
+
+    /// Sends a signal to the first replica.
+    pub fn signal_replica(&self, signal: &str) {
+        self.replicas[0].signal(signal);
     }
 
     fn publish(&self) {
@@ -125,26 +185,45 @@ impl Crowd {
 
     /// Starts as many replicas as there should be.
     pub fn replace_all(&mut self) {
-        self.replicas = (0..REPLICAS).map(Self::replica).collect();
+        self.replicas = (0..REPLICAS).map(|number| self.replica(number)).collect();
         self.publish();
     }
 
     /// Creators crowd in while a replica is killed, which comes back afterwards.
     pub fn round(&mut self, number: u64) {
-        let stop = Arc::new(AtomicBool::new(false));
-        let creators: Vec<_> = (0..CREATORS)
-            .map(|creator| {
-                let api = self.api(creator).clone();
-                let (tally, stop) = (Arc::clone(&self.tally), Arc::clone(&stop));
-                let chance = StdRng::seed_from_u64(number * CREATORS + creator);
-                self.runtime
-                    .spawn(create_and_delete(api, self.pool, tally, stop, chance))
-            })
-            .collect();
+        let creators = self.creators(number);
         self.wait_until_created(HALF_A_ROUND);
         let victim = usize::try_from(number).expect("a small number") % REPLICAS;
         drop(self.replicas.remove(victim));
         self.wait_until_created(HALF_A_ROUND);
+        self.end(creators);
+        let successor = self.replica(victim);
+        self.replicas.insert(victim, successor);
+        self.publish();
+    }
+
+    /// Creators crowd in during a trouble, and go on after it.
+    pub fn crowd_in_during(&self, number: u64, trouble: impl FnOnce()) {
+        let creators = self.creators(number);
+        self.wait_until_created(HALF_A_ROUND);
+        trouble();
+        self.wait_until_created(HALF_A_ROUND);
+        self.end(creators);
+    }
+
+    fn creators(&self, number: u64) -> (Vec<JoinHandle<()>>, Arc<AtomicBool>) {
+        let stop = Arc::new(AtomicBool::new(false));
+        let creators = (0..CREATORS).map(|creator| {
+            let api = self.api(creator).clone();
+            let told = (Arc::clone(&self.tally), Arc::clone(&self.census));
+            let chance = StdRng::seed_from_u64(number * CREATORS + creator);
+            self.runtime
+                .spawn(create_and_delete(api, self.pool, told, Arc::clone(&stop), chance))
+        });
+        (creators.collect(), stop)
+    }
+
+    fn end(&self, (creators, stop): (Vec<JoinHandle<()>>, Arc<AtomicBool>)) {
         stop.store(true, Ordering::Relaxed);
         self.runtime.block_on(async {
             for creator in creators {
@@ -154,9 +233,15 @@ impl Crowd {
                     .expect("a creator");
             }
         });
-        let successor = Self::replica(victim);
-        self.replicas.insert(victim, successor);
-        self.publish();
+    }
+
+    /// How many violations of an invariant the replicas have counted.
+    pub fn violations(&self) -> u64 {
+        let counted = self.replicas.iter().map(|replica| {
+            let (_, text) = replica.probe("/metrics");
+            sum(&text, "poolgate_invariant_violations_total{")
+        });
+        counted.sum()
     }
 
     fn wait_until_created(&self, more: u64) {
@@ -183,7 +268,7 @@ impl Crowd {
         self.runtime.block_on(async {
             let mut had = 0;
             loop {
-                match try_create(self.api(had.into()), self.pool).await {
+                match try_create(self.api(had.into()), self.pool, &self.census).await {
                     Try::Created(_) if had < 5 * LIMIT => had += 1,
                     Try::Created(_) => panic!("nothing is denied"),
                     Try::Denied => return had,
@@ -213,7 +298,7 @@ impl Crowd {
     }
 
     fn try_at_once(&self) -> usize {
-        let tries = (0..CREATORS).map(|creator| try_create(self.api(creator), self.pool));
+        let tries = (0..CREATORS).map(|creator| try_create(self.api(creator), self.pool, &self.census));
         let tries = self.runtime.block_on(join_all(tries));
         let had = tries.iter().filter(|tried| matches!(tried, Try::Created(_)));
         had.count()

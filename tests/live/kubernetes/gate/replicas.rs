@@ -1,6 +1,7 @@
 //! Several gates and several API servers, crowded, and killed: the limit holds at every moment.
 
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::crowd::{Crowd, LIMIT};
 use crate::support::full::full;
@@ -37,6 +38,44 @@ fn the_limit_holds_at_every_moment_while_replicas_die() {
     assert_eq!(crowd.most(), u64::from(LIMIT));
     crowd.wait_until_counted(LIMIT);
     crowd.end_census();
+    println!("failing: {} claims were judged", crowd.judge());
+}
+
+/// For how long each part stands still: longer than a reservation lives, 45 s here.
+const STANDSTILL: Duration = Duration::from_secs(50);
+
+/// Sends a signal to a part.
+type Signal = fn(&Crowd, &str);
+
+#[test]
+#[ignore = "long: tests/run --full"]
+fn the_limit_holds_while_programs_stand_still_for_longer_than_a_reservation_lives() {
+    let mut crowd = Crowd::alone("standing");
+    let parts: [(&str, Signal); 3] = [
+        ("a gate", Crowd::signal_replica),
+        ("an API server", |crowd, signal| {
+            crowd.servers.signal_second(signal);
+        }),
+        ("etcd", |crowd, signal| crowd.servers.signal_store(signal)),
+    ];
+    for (round, (part, signal)) in parts.into_iter().enumerate() {
+        crowd.crowd_in_during(round as u64, || {
+            signal(&crowd, "STOP");
+            thread::sleep(STANDSTILL);
+            signal(&crowd, "CONT");
+        });
+        println!("{part} stood still: most {} NodeClaims", crowd.most());
+        crowd.clear();
+    }
+    crowd.wait_until_no_reservation_is_left();
+    assert_eq!(crowd.fill(), LIMIT, "places leaked");
+    crowd.end_census();
+    println!(
+        "{} claims were judged; violations that gates counted: {}",
+        crowd.judge(),
+        crowd.violations()
+    );
+    assert!(crowd.most() <= u64::from(LIMIT), "{}", crowd.most());
 }
 
 #[test]
