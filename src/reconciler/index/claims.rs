@@ -1,6 +1,6 @@
 //! NodeClaims in the index.
 
-use std::collections::btree_map::Entry;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Moment;

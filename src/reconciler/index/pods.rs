@@ -1,6 +1,6 @@
 //! Pods in the index.
 
-use std::collections::btree_map::Entry;
+use std::collections::{btree_map, hash_map};
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::Needs;
@@ -49,7 +49,7 @@ impl Index {
         match self.placements.remove(&key) {
             None => {}
             Some(PodLocation::Bound(node, pod)) => {
-                if let Entry::Occupied(mut pods) = self.pods_on.entry(Arc::clone(&node)) {
+                if let hash_map::Entry::Occupied(mut pods) = self.pods_on.entry(Arc::clone(&node)) {
                     let place = pods.get().iter().position(|other| Arc::ptr_eq(other, &pod));
                     place.map(|place| pods.get_mut().swap_remove(place));
                     if pods.get().is_empty() {
@@ -59,7 +59,7 @@ impl Index {
                 self.note_node(&node);
             }
             Some(PodLocation::Unschedulable(needs)) => {
-                if let Entry::Occupied(mut count) = self.pending.entry(needs) {
+                if let btree_map::Entry::Occupied(mut count) = self.pending.entry(needs) {
                     *count.get_mut() -= 1;
                     if *count.get() == 0 {
                         count.remove();

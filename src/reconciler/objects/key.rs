@@ -4,7 +4,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 
 /// Replaces a text that identifies something and is never shown, such as the UID of a pod. Half of a SHA-256, so
 /// two texts do not collide in practice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; Self::BYTES]);
 
 impl Key {
