@@ -67,7 +67,7 @@ impl Cluster {
             + jiff::SignedDuration::from_secs(ahead)
     }
 
-    /// Notes what happens, for the hash of this run and for whoever looks at it.
+    /// Adds a line to the trace: to its hash, and to standard error if the run is shown.
     pub(super) fn note(&self, text: &str) {
         let elapsed = self.began.elapsed();
         let mut inner = self.lock();

@@ -1,5 +1,5 @@
-//! Whoever wants nodes, in worlds without a Karpenter: more than any pool may have, some for seconds and some for minutes,
-//! some of them replaced.
+//! Creators of NodeClaims in worlds without a Karpenter. They want more nodes than a pool may have, keep them for seconds or
+//! minutes, and replace some.
 
 use std::rc::Rc;
 use std::time::Duration;

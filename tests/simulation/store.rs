@@ -147,7 +147,7 @@ impl Store {
         leaves(share, &mut Vec::new(), &mut wanted);
         let managers = self.applied.entry(key.clone()).or_default();
         let mut object = (*stored).clone();
-        for (other, fields) in managers.iter_mut().filter(|(other, _)| *other != manager) {
+        for (_, fields) in managers.iter_mut().filter(|(other, _)| *other != manager) {
             let disputed = |field: &Vec<String>| {
                 wanted
                     .get(field)
@@ -156,7 +156,6 @@ impl Store {
             if !force && fields.iter().any(disputed) {
                 return Err(Refusal::Conflict);
             }
-            let _ = other;
             if force {
                 let lost: Vec<_> = fields.iter().filter(|field| disputed(field)).cloned().collect();
                 for field in lost {
