@@ -90,21 +90,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::rules::testing::{errors, warnings};
+    use crate::rules::testing::errors;
 
     fn annotations(annotations: &Value) -> Value {
         json!({"spec": {"template": {"metadata": {"annotations": annotations}}}})
-    }
-
-    #[test]
-    fn keys_are_read_without_regard_to_case() {
-        assert_eq!(
-            errors(&annotations(&json!({"Example.com/Owner": "x", "a": ""}))),
-            [""; 0]
-        );
-        let denied = errors(&annotations(&json!({"owned by": "x"})));
-        assert_eq!(denied.len(), 1);
-        assert!(denied[0].ends_with("[template-annotations]"), "{denied:?}");
     }
 
     #[test]
@@ -121,13 +110,5 @@ mod tests {
         let of = |size: usize| annotations(&json!({"a": "x".repeat(size - 1)}));
         assert_eq!(errors(&of(MOST_IN_TEMPLATE)), [""; 0]);
         assert!(errors(&of(MOST_IN_TEMPLATE + 1))[0].ends_with("[template-annotations]"));
-    }
-
-    #[test]
-    fn a_pool_that_is_never_disrupted_gets_a_warning() {
-        let never = annotations(&json!({"karpenter.sh/do-not-disrupt": "true"}));
-        assert!(warnings(&never)[0].ends_with("[do-not-disrupt-template]"));
-        let off = annotations(&json!({"karpenter.sh/do-not-disrupt": "false"}));
-        assert_eq!(warnings(&off), [""; 0]);
     }
 }

@@ -87,49 +87,6 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_are_read_as_kubernetes_reads_them() {
-        assert_eq!(
-            errors(&labels(&json!({"a": "", "example.com/A_b": "x.Y-1"}))),
-            [""; 0]
-        );
-        assert_eq!(
-            errors(&labels(&json!({" Example.com/team": "blue "}))),
-            [
-                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \" Example.com/team\": the domain \
-                 before the slash contains ` `; it consists of lower-case letters, digits, `-` and `.`, and \
-                 each part of it begins and ends with a letter or digit; write example.com/team [label-key]",
-                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \"blue \": contains a space; \
-                 only letters, digits, `-`, `_` and `.` are allowed; write blue [label-value]",
-            ]
-        );
-        assert!(errors(&labels(&json!({"a": "v".repeat(64)})))[0].ends_with("[label-value]"));
-        let reserved = errors(&labels(&json!({"Karpenter.sh/foo": "x"})));
-        assert!(
-            !reserved[0].contains("write"),
-            "it would be denied, too: {reserved:?}"
-        );
-    }
-
-    #[test]
-    fn the_longest_key_of_kubernetes_is_too_long_for_a_nodeclaim() {
-        let of = |domain: usize| {
-            let key = format!("{}/{}", "d".repeat(domain), "n".repeat(63));
-            errors(&labels(&json!({key: "x"})))
-        };
-        assert_eq!(of(252), [""; 0]);
-        let denied = of(253);
-        assert_eq!(denied.len(), 1);
-        assert!(
-            denied[0].ends_with(
-                "is 317 bytes long, and the maximum in a NodeClaim is 316, so no node would ever launch; shorten it by a \
-                 character [label-key-length]"
-            ),
-            "{denied:?}"
-        );
-        assert!(of(254)[0].ends_with("[label-key]"));
-    }
-
-    #[test]
     fn a_hundred_labels_pass_and_one_more_is_denied() {
         let many = |count: usize| -> Value {
             let all: Map<String, Value> = (0..count)

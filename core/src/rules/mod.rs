@@ -9,6 +9,8 @@ pub mod across;
 mod annotations;
 mod at_limit;
 mod budgets;
+#[cfg(test)]
+mod cases;
 mod choices;
 mod consolidation;
 mod constraints;

@@ -29,31 +29,3 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
         findings.report(&NODEPOOL_NAME, path(), text, reason);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::rules::testing::{errors, errors_for};
-
-    #[test]
-    fn a_name_has_at_most_63_characters_unless_it_is_stored_already() {
-        let named = |length: usize| json!({"metadata": {"name": "n".repeat(length)}});
-        assert_eq!(errors(&named(63)), [""; 0]);
-        assert!(errors(&named(64))[0].ends_with("[nodepool-name]"));
-        let stored = named(64);
-        assert_eq!(
-            errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &stored, Some(&stored)),
-            [""; 0]
-        );
-        assert_eq!(
-            errors(&json!({"metadata": {"name": "GPU_pool"}})),
-            [
-                "metadata.name: Invalid value: \"GPU_pool\": an object's name consists of lower-case letters, digits, \
-                 `-` and `.`, and begins and ends with a letter or digit; did you mean gpu-pool? [nodepool-name]"
-            ]
-        );
-        assert!(errors(&json!({"metadata": {"name": "${NAME}"}}))[0].ends_with("[nodepool-name]"));
-    }
-}

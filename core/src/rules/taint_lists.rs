@@ -90,7 +90,7 @@ mod tests {
 
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::review::Subject;
-    use crate::rules::testing::{errors, errors_for, errors_on, warnings, warnings_for};
+    use crate::rules::testing::{errors_for, errors_on};
 
     fn pool(taints: &Value, startup: &Value) -> Value {
         json!({"spec": {"template": {"spec": {"taints": taints, "startupTaints": startup}}}})
@@ -101,32 +101,6 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_of_key_and_effect_may_be_once_in_both_lists_together() {
-        let apart = pool(
-            &json!([taint("a", "NoSchedule"), taint("a", "NoExecute")]),
-            &json!([]),
-        );
-        assert_eq!(errors(&apart), [""; 0]);
-        let both = pool(
-            &json!([taint("a", "NoSchedule")]),
-            &json!([taint("a", "NoSchedule")]),
-        );
-        assert_eq!(
-            errors(&both),
-            [
-                "spec.template.spec.startupTaints[0].key: Invalid value: \"a\": spec.template.spec.taints[0] already \
-                 has this key and effect, and Karpenter accepts the pair only once, startup taints included, \
-                 whatever the value; remove one of them [taint-repeated]"
-            ]
-        );
-        assert_eq!(
-            errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &both, Some(&both)),
-            [""; 0],
-            "stored already"
-        );
-    }
-
-    #[test]
     fn a_claim_may_repeat_a_taint() {
         let claim = json!({"spec": {"taints": [taint("a", "NoSchedule"), taint("a", "NoSchedule")]}});
         let subject = Subject::NodeClaim(ApiVersion::V1);
@@ -134,29 +108,6 @@ mod tests {
             errors_on(subject, KarpenterVersion::NEWEST, &claim, None),
             [""; 0]
         );
-    }
-
-    #[test]
-    fn karpenters_own_taints_get_a_warning() {
-        let unregistered = json!([taint("karpenter.sh/unregistered", "NoExecute")]);
-        assert!(warnings(&pool(&unregistered, &json!([])))[0].ends_with("[taint-reserved]"));
-        assert_eq!(warnings(&pool(&json!([]), &unregistered)), [""; 0]);
-        let disrupted = json!([taint("karpenter.sh/disrupted", "NoSchedule")]);
-        assert!(warnings(&pool(&json!([]), &disrupted))[0].ends_with("[taint-reserved]"));
-        let rebooting = pool(
-            &json!([taint("karpenter.sh/rebooting", "NoSchedule")]),
-            &json!([]),
-        );
-        assert!(warnings(&rebooting)[0].ends_with("[taint-reserved]"));
-        let before = warnings_for(ApiVersion::V1, KarpenterVersion::new(1, 14, 3), &rebooting, None);
-        assert_eq!(before, [""; 0], "it means nothing there");
-    }
-
-    #[test]
-    fn taints_of_agents_get_a_warning_unless_they_are_startup_taints() {
-        let cilium = json!([taint("node.cilium.io/agent-not-ready", "NoExecute")]);
-        assert!(warnings(&pool(&cilium, &json!([])))[0].contains("Cilium removes it"));
-        assert_eq!(warnings(&pool(&json!([]), &cilium)), [""; 0]);
     }
 
     #[test]

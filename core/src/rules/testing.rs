@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Stored};
-use crate::policy::{DeclaredCluster, Policy};
+use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 
 /// The errors of a v1 NodePool that is being created, as lines.
@@ -69,17 +69,6 @@ fn lines(
 ) -> Vec<String> {
     let report = report(&Policy::default(), subject, release, object, old);
     report.with_severity(severity).map(ToString::to_string).collect()
-}
-
-/// The findings in a v1 NodePool that is being created in a cluster of which this is declared, as lines.
-pub fn findings_in(cluster: DeclaredCluster, object: &Value) -> Vec<String> {
-    let policy = Policy {
-        cluster,
-        ..Policy::default()
-    };
-    let subject = Subject::NodePool(ApiVersion::V1);
-    let report = report(&policy, subject, KarpenterVersion::NEWEST, object, None);
-    report.into_iter().map(|finding| finding.to_string()).collect()
 }
 
 /// All findings in a NodePool of this version that is being created, read by this Karpenter.

@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
     use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::rules::testing::{findings_for, infos, warnings};
+    use crate::rules::testing::findings_for;
 
     fn pool(budgets: &Value) -> Value {
         json!({"spec": {"disruption": {"budgets": budgets}}})
@@ -149,92 +149,6 @@ mod tests {
 
     fn window(nodes: &str, schedule: &str, duration: &str) -> Value {
         json!({"nodes": nodes, "schedule": schedule, "duration": duration})
-    }
-
-    fn warned_of(rule: &str, budgets: &Value) -> usize {
-        let warned = warnings(&pool(budgets));
-        warned.iter().filter(|warning| warning.ends_with(rule)).count()
-    }
-
-    #[test]
-    fn a_window_to_allow_disruption_gets_a_warning() {
-        for budgets in [
-            json!([window("10%", "0 2 * * *", "4h")]),
-            json!([window("10%", "@monthly", "4h")]),
-            json!([window("0", "0 9 * * *", "8h"), window("20%", "0 17 * * *", "15h")]),
-            json!([{"nodes": "5", "reasons": ["Empty"]}, window("10%", "0 2 * * *", "4h")]),
-        ] {
-            assert_eq!(warned_of("[budget-allow-window]", &budgets), 1, "{budgets}");
-        }
-    }
-
-    #[test]
-    fn windows_with_a_budget_around_them_are_fine() {
-        for budgets in [
-            json!([{"nodes": "20%"}, window("10%", "0 2 * * *", "4h")]),
-            json!([window("0", "0 9 * * *", "8h"), window("20%", "0 17 * * *", "16h")]),
-            json!([
-                window("0", "0 0 * * 1-5", "24h"),
-                window("20%", "0 0 * * 0,6", "24h")
-            ]),
-            json!([
-                window("1", "0 0 * 1-6 *", "24h"),
-                window("2", "0 0 * 7-12 *", "24h")
-            ]),
-            json!([window("10%", "@daily", "24h")]),
-        ] {
-            assert_eq!(warned_of("[budget-allow-window]", &budgets), 0, "{budgets}");
-        }
-    }
-
-    #[test]
-    fn a_window_is_fine_if_all_that_replaces_nodes_is_limited_without_it() {
-        let reasons = |reasons: &[&str]| json!({"nodes": "10%", "reasons": reasons});
-        let window = window("5", "0 9 * * mon-fri", "8h");
-        let all = json!([reasons(&["Underutilized", "Empty", "Drifted"]), window]);
-        assert_eq!(warned_of("[budget-allow-window]", &all), 0);
-        let mut drift = pool(&json!([reasons(&["Drifted"]), window]));
-        assert!(warnings(&drift)[0].ends_with("[budget-allow-window]"));
-        drift["spec"]["disruption"]["consolidateAfter"] = json!("Never");
-        assert_eq!(warnings(&drift), [""; 0]);
-    }
-
-    #[test]
-    fn it_is_said_which_reasons_are_open_when_and_which_budget_closes_them() {
-        let some = json!({"nodes": "50%", "reasons": ["Empty", "Underutilized"]});
-        for (budgets, said) in [
-            (
-                json!([window("20%", "0 8 * * *", "10h"), some]),
-                "spec.disruption.budgets[0].schedule: Invalid value: \"0 8 * * *\": budgets only restrict: from Mon 18:00 \
-                 UTC for 14h, and 6 more times a week, no budget limits Drifted, so all nodes may be disrupted at \
-                 once; add {nodes: \"0\", reasons: [Drifted], schedule: \"0 18 * * *\", duration: 14h} to allow none \
-                 then, or another number to allow that many [budget-allow-window]",
-            ),
-            (
-                json!([window("10%", "0 2 * * sat", "4h")]),
-                "spec.disruption.budgets[0].schedule: Invalid value: \"0 2 * * sat\": budgets only restrict: from Sat \
-                 06:00 UTC for 164h, no budget limits disruption, so all nodes may be disrupted at once; add \
-                 {nodes: \"0\", reasons: [Underutilized, Empty, Drifted], schedule: \"0 6 * * sat\", duration: 164h} to \
-                 allow none then, or another number to allow that many [budget-allow-window]",
-            ),
-            (
-                json!([window("10%", "@monthly", "4h"), some]),
-                "spec.disruption.budgets[0].schedule: Invalid value: \"@monthly\": budgets only restrict: outside the \
-                 windows of budgets[0], no budget limits Drifted, so all nodes may be disrupted at once; add budgets with \
-                 reasons: [Drifted] for all other hours [budget-allow-window]",
-            ),
-        ] {
-            assert_eq!(warnings(&pool(&budgets)), [said]);
-        }
-        let freeze = pool(&json!([window("0", "0 9 * * *", "8h"), some]));
-        assert_eq!(
-            infos(&freeze),
-            [
-                "spec.disruption.budgets[0].schedule: \"0 9 * * *\": from Mon 17:00 UTC for 16h, and 6 more times a \
-                 week, no budget limits Drifted, so all nodes may be disrupted at once; add {nodes: 10%, reasons: \
-                 [Drifted]} [budget-uncovered-hours]"
-            ]
-        );
     }
 
     #[test]
@@ -261,14 +175,5 @@ mod tests {
             help(ApiVersion::V1Beta1, KarpenterVersion::LAST_OF_V1BETA1),
             add("{nodes: \"0\", schedule: \"30 3 * * *\", duration: 22h30m}")
         );
-    }
-
-    #[test]
-    fn a_freeze_alone_gets_an_info_but_no_warning() {
-        let freeze = pool(&json!([window("0", "0 8 * * *", "20h")]));
-        assert_eq!(warnings(&freeze), [""; 0]);
-        assert!(infos(&freeze)[0].ends_with("[budget-uncovered-hours]"));
-        let inside = pool(&json!([{"nodes": "1"}, window("0", "0 8 * * *", "20h")]));
-        assert_eq!(infos(&inside), [""; 0]);
     }
 }

@@ -41,30 +41,3 @@ pub fn check(
         )
         .suggest(format!("add one, such as {budget}"));
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use crate::rules::testing::warnings;
-
-    fn pool(budgets: &Value) -> Value {
-        json!({"spec": {"disruption": {"budgets": budgets}}})
-    }
-
-    #[test]
-    fn a_reason_without_a_budget_gets_a_warning_unless_it_does_not_happen() {
-        let empty_only = json!([{"nodes": "1", "reasons": ["Empty"]}]);
-        let warned = warnings(&pool(&empty_only));
-        assert!(
-            warned[0].contains("no budget covers Underutilized or Drifted, which"),
-            "{warned:?}"
-        );
-        let mut when_empty = pool(&json!([{"nodes": "1", "reasons": ["Empty", "Drifted"]}]));
-        assert_eq!(warnings(&when_empty).len(), 1);
-        when_empty["spec"]["disruption"]["consolidationPolicy"] = json!("WhenEmpty");
-        assert_eq!(warnings(&when_empty), [""; 0]);
-        let all_but_empty = json!([{"nodes": "1", "reasons": ["Underutilized", "Drifted"]}]);
-        assert_eq!(warnings(&pool(&all_but_empty)), [""; 0]);
-    }
-}

@@ -144,31 +144,10 @@ mod tests {
 
     use super::*;
     use crate::karpenter::ApiVersion;
-    use crate::rules::testing::{errors, findings_for, warnings};
+    use crate::rules::testing::{errors, findings_for};
 
     fn budget(budget: &Value) -> Value {
         json!({"spec": {"disruption": {"budgets": [budget]}}})
-    }
-
-    #[test]
-    fn schedule_and_duration_need_each_other() {
-        assert_eq!(
-            errors(&budget(&json!({"nodes": "0", "schedule": "@daily"}))),
-            [
-                "spec.disruption.budgets[0].duration: Required value: schedule is set, and one has no meaning without \
-              the other; say how long the window is, such as duration: 8h [budget-schedule-duration]"
-            ]
-        );
-        assert_eq!(
-            errors(&budget(
-                &json!({"nodes": "0", "duration": "8h", "schedule": null})
-            )),
-            [
-                "spec.disruption.budgets[0].schedule: Required value: duration is set, and one has no meaning without \
-              the other; say when the window begins, such as schedule: \"0 9 * * mon-fri\" \
-              [budget-schedule-duration]"
-            ]
-        );
     }
 
     #[test]
@@ -230,24 +209,5 @@ mod tests {
         assert_eq!(duration(36, "1h30m"), None);
         assert_eq!(duration(36, "1hm"), Some((Origin::Schema, None)));
         assert_eq!(duration(36, "1.5h"), Some((Origin::Schema, write("1h30m"))));
-    }
-
-    #[test]
-    fn a_window_as_long_as_its_period_gets_a_warning() {
-        let warned = |schedule: &str, duration: &str| {
-            let object = budget(&json!({"nodes": "0", "schedule": schedule, "duration": duration}));
-            assert_eq!(errors(&object), [""; 0]);
-            !warnings(&object).is_empty()
-        };
-        for (schedule, just_under, full) in [
-            ("@daily", "23h59m", "24h"),
-            ("@hourly", "59m", "1h"),
-            ("0 0 * * 1", "167h59m", "168h"),
-            ("0 0 * * 1-5", "71h59m", "72h"),
-            ("0 0 1 * *", "743h59m", "744h"),
-        ] {
-            assert!(!warned(schedule, just_under), "{schedule} {just_under}");
-            assert!(warned(schedule, full), "{schedule} {full}");
-        }
     }
 }

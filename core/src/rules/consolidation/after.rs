@@ -91,15 +91,10 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::rules::testing::{errors, errors_for, warnings_for};
+    use crate::rules::testing::errors;
 
     fn after(text: &str) -> Value {
         json!({"spec": {"disruption": {"consolidateAfter": text}}})
-    }
-
-    fn policy(policy: &str) -> Value {
-        json!({"spec": {"disruption": {"consolidationPolicy": policy}}})
     }
 
     #[test]
@@ -126,62 +121,5 @@ mod tests {
         for text in ["0s", "720h", "30m1h", "Never"] {
             assert_eq!(errors(&after(text)), [""; 0], "{text}");
         }
-    }
-
-    #[test]
-    fn durations_that_make_every_list_unreadable_are_denied_for_every_release() {
-        let releases = [
-            (ApiVersion::V1, KarpenterVersion::new(1, 3, 0)),
-            (ApiVersion::V1, KarpenterVersion::NEWEST),
-        ];
-        for (version, release) in releases {
-            for text in ["2562048h", "99999999h"] {
-                let denied = errors_for(version, release, &after(text), None);
-                assert!(denied[0].contains("not read any NodePool"), "{denied:?}");
-            }
-        }
-        let denied = errors_for(
-            ApiVersion::V1,
-            KarpenterVersion::new(1, 3, 0),
-            &after("1hr"),
-            None,
-        );
-        assert!(denied[0].contains("not read any NodePool"), "{denied:?}");
-        assert_eq!(
-            errors_for(
-                ApiVersion::V1,
-                KarpenterVersion::new(1, 3, 0),
-                &after("100ms"),
-                None
-            ),
-            [""; 0]
-        );
-    }
-
-    #[test]
-    fn a_missing_one_is_not_a_mistake_because_admission_writes_it() {
-        let missing = policy("WhenEmpty");
-        for release in [KarpenterVersion::new(1, 0, 0), KarpenterVersion::NEWEST] {
-            assert_eq!(errors_for(ApiVersion::V1, release, &missing, None), [""; 0]);
-        }
-    }
-
-    #[test]
-    fn v1beta1_ties_it_to_the_policy() {
-        let errors = |object: &Value| errors_for(ApiVersion::V1Beta1, KarpenterVersion::NEWEST, object, None);
-        assert!(errors(&policy("WhenEmpty"))[0].contains("consolidateAfter: Required value"));
-        assert!(errors(&after("30s"))[0].ends_with("[consolidate-after-pair]"));
-        assert_eq!(errors(&policy("WhenUnderutilized")), [""; 0]);
-        assert_eq!(errors(&after("Never")), [""; 0]);
-        let warned = warnings_for(
-            ApiVersion::V1Beta1,
-            KarpenterVersion::NEWEST,
-            &after("Never"),
-            None,
-        );
-        assert!(
-            warned[0].ends_with("[consolidate-after-conversion]"),
-            "{warned:?}"
-        );
     }
 }

@@ -62,38 +62,3 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
         .suggest_if_known(suggestion);
     None
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use crate::rules::testing::{errors, warnings};
-
-    fn pool(text: &str) -> Value {
-        json!({"spec": {"template": {"spec": {"terminationGracePeriod": text}}}})
-    }
-
-    #[test]
-    fn what_crd_or_karpenter_cannot_read_is_denied_with_a_suggestion() {
-        for (text, end) in [
-            ("1d", "; write 24h [termination-grace-period]"),
-            (
-                "Never",
-                "; leave it out to wait as long as pods take [termination-grace-period]",
-            ),
-            (
-                "99999999h",
-                "; leave it out to wait as long as pods take [termination-grace-period]",
-            ),
-            ("soon", "like 30s, 10m or 1h30m [termination-grace-period]"),
-        ] {
-            let denied = errors(&pool(text));
-            assert!(denied[0].ends_with(end), "{denied:?}");
-        }
-    }
-
-    #[test]
-    fn a_zero_period_gets_a_warning() {
-        assert!(warnings(&pool("0s"))[0].ends_with("[termination-grace-period-zero]"));
-    }
-}

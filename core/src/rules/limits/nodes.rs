@@ -147,6 +147,3 @@ fn reported(stored: &NodePool<'_>) -> Option<ClaimCounts> {
         staying: nodes,
     })
 }
-
-#[cfg(test)]
-mod tests;

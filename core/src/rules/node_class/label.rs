@@ -70,36 +70,3 @@ pub fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
         )
         .related(path(template.owner, "kind"));
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::rules::node_class::testing::pool;
-    use crate::rules::testing::errors;
-
-    #[test]
-    fn a_text_that_is_illegal_in_a_label_is_denied() {
-        let denied = errors(&pool("é", "A", "default"));
-        assert_eq!(denied.len(), 1, "{denied:?}");
-        assert!(
-            denied[0].starts_with("spec.template.spec.nodeClassRef.group: "),
-            "{denied:?}"
-        );
-        assert!(denied[0].ends_with("[node-class-name]"), "{denied:?}");
-        assert!(errors(&pool("a.example", &"K".repeat(64), "default"))[0].ends_with("[node-class-name]"));
-        assert!(errors(&pool("a.example", "B", &"n".repeat(64)))[0].ends_with("[node-class-name]"));
-        assert_eq!(errors(&pool("a.example", "B", &"n".repeat(63))), [""; 0]);
-    }
-
-    #[test]
-    fn the_longest_key_of_kubernetes_is_too_long_for_a_nodeclaim() {
-        let of = |group: usize| errors(&pool(&"g".repeat(group), &"K".repeat(63), "default"));
-        assert_eq!(of(252), [""; 0]);
-        let denied = of(253);
-        assert_eq!(denied.len(), 1, "{denied:?}");
-        assert!(
-            denied[0]
-                .ends_with("a label of 317 bytes, and the maximum in a NodeClaim is 316 [node-class-name]"),
-            "{denied:?}"
-        );
-    }
-}

@@ -5,8 +5,6 @@
 pub mod fixed;
 pub mod kind;
 pub mod label;
-#[cfg(test)]
-mod testing;
 pub mod texts;
 
 use super::findings::Findings;

@@ -50,6 +50,3 @@ fn listed<T: AsRef<str>>(words: &[T]) -> String {
         None => "nothing".into(),
     }
 }
-
-#[cfg(test)]
-mod testing;

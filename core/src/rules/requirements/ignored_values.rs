@@ -38,36 +38,3 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         _ => {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use crate::rules::requirements::testing::{requirements, warnings};
-
-    fn warned(operator: &str, values: &Value) -> Vec<String> {
-        let key = "karpenter.kwok.sh/instance-cpu";
-        warnings(&requirements(
-            &json!([{"key": key, "operator": operator, "values": values}]),
-        ))
-    }
-
-    #[test]
-    fn values_that_the_operator_ignores_get_a_warning() {
-        assert_eq!(
-            warned("Exists", &json!(["4"])),
-            [
-                "spec.template.spec.requirements[0].values: Invalid value: […]: operator Exists takes no values, and \
-                 Karpenter drops them; write operator In, or remove the values [requirement-values-ignored]"
-            ]
-        );
-        assert!(warned("DoesNotExist", &json!(["4"]))[0].contains("write operator NotIn"));
-        assert_eq!(warned("Exists", &json!([])), [""; 0]);
-    }
-
-    #[test]
-    fn excluding_nothing_gets_a_warning() {
-        assert!(warned("NotIn", &json!([]))[0].ends_with("[requirement-not-in-nothing]"));
-        assert!(warned("NotIn", &json!(null))[0].ends_with("[requirement-not-in-nothing]"));
-    }
-}

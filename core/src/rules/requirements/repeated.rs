@@ -63,36 +63,3 @@ pub fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Find
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use crate::rules::requirements::testing::{errors, requirements, warnings};
-
-    #[test]
-    fn repeated_values_are_one_warning() {
-        let warned = warnings(&requirements(&json!([{
-            "key": "karpenter.kwok.sh/instance-cpu", "operator": "In", "values": ["4", "8", "4", "8"],
-        }])));
-        assert_eq!(warned.len(), 1);
-        assert!(warned[0].starts_with("spec.template.spec.requirements[0].values[2]: "));
-    }
-
-    #[test]
-    fn the_same_entry_twice_is_a_warning() {
-        let object = requirements(&json!([
-            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]},
-            {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["arm64", "amd64"]},
-            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-        ]));
-        assert_eq!(errors(&object), [""; 0]);
-        assert_eq!(
-            warnings(&object),
-            [
-                "spec.template.spec.requirements[1]: Invalid value: kubernetes.io/arch In [arm64, amd64]: says the same \
-                 as spec.template.spec.requirements[0]; remove one of them [requirement-twice]"
-            ]
-        );
-    }
-}

@@ -56,44 +56,8 @@ mod tests {
 
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::review::Subject;
-    use crate::rules::requirements::testing::{errors_in, requirements};
+
     use crate::rules::testing::errors_on;
-
-    fn of_key(key: &str, version: ApiVersion, release: KarpenterVersion) -> Vec<String> {
-        let object = requirements(&json!([{"key": key, "operator": "Exists"}]));
-        errors_in(version, release, &object)
-    }
-
-    #[test]
-    fn each_reserved_label_is_denied_with_its_reason() {
-        for (key, release, reason) in [
-            (
-                "karpenter.sh/nodepool",
-                KarpenterVersion::NEWEST,
-                "to the name of the NodePool",
-            ),
-            (
-                "kubernetes.io/hostname",
-                KarpenterVersion::NEWEST,
-                "each node has its own",
-            ),
-            (
-                "karpenter.sh/initialized",
-                KarpenterVersion::NEWEST,
-                "end in karpenter.sh",
-            ),
-            (
-                "kubernetes.io/team",
-                KarpenterVersion::new(1, 8, 2),
-                "before Karpenter 1.9",
-            ),
-        ] {
-            let denied = of_key(key, ApiVersion::V1, release);
-            assert_eq!(denied.len(), 1, "{key}");
-            assert!(denied[0].contains(reason), "{denied:?}");
-            assert!(denied[0].ends_with("[requirement-key-restricted]"), "{denied:?}");
-        }
-    }
 
     #[test]
     fn a_claim_may_require_its_pool_because_karpenter_writes_that() {
@@ -108,19 +72,6 @@ mod tests {
         );
         assert!(
             !denied.iter().any(|line| line.contains("restricted")),
-            "{denied:?}"
-        );
-    }
-
-    #[test]
-    fn a_misspelt_label_gets_its_likely_name() {
-        let denied = of_key(
-            "karpenter.sh/capacity-typ",
-            ApiVersion::V1,
-            KarpenterVersion::NEWEST,
-        );
-        assert!(
-            denied[0].ends_with("did you mean karpenter.sh/capacity-type? [requirement-key-restricted]"),
             "{denied:?}"
         );
     }

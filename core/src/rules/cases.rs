@@ -1,0 +1,209 @@
+//! Runs the cases beside the pages of the rules: `core/rules/NAME.yaml` has pools that concern a rule, and all that is found
+//! in each.
+//!
+//! `POOLGATE_WRITE=1` writes what is found now. The words of all findings are pinned in one snapshot, and nowhere else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::testing::completed;
+use crate::diagnostic::Report;
+use crate::json::Json;
+use crate::karpenter::{
+    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider, Stored,
+};
+use crate::manifest::{Limits, parse};
+use crate::nodelimit::ClaimCounts;
+use crate::policy::Policy;
+use crate::review::{Request, Subject, review};
+use crate::rules::find;
+
+/// A `NodePool`, and what is found in it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Example {
+    /// The version of the API; without it v1.
+    version: Option<String>,
+    /// The release of Karpenter; without it the newest.
+    karpenter: Option<String>,
+    /// The provider of the pool's node class, by the name that policies have for it; without it kwok.
+    provider: Option<String>,
+    /// The fields of a policy file.
+    policy: Option<Value>,
+    /// How many `NodeClaims` of the pool exist, how many of them are not deleted, and how many stay.
+    claims: Option<[usize; 3]>,
+    /// The pool. Required fields that it leaves out are filled in.
+    pool: Value,
+    /// The stored pool that it replaces.
+    old: Option<Value>,
+    /// Severity, rule and path of each finding.
+    #[serde(default)]
+    finds: Vec<String>,
+}
+
+impl Example {
+    fn report(&self) -> Report {
+        let version = self.version.as_deref().unwrap_or("v1");
+        let version = ApiVersion::parse(version).expect("v1 or v1beta1");
+        let subject = Subject::NodePool(version);
+        let pool = completed(subject, &self.with_node_class(&self.pool));
+        let old = self.old.as_ref();
+        let old = old.map(|old| completed(subject, &self.with_node_class(old)));
+        let old = old.as_ref().map(Json::from);
+        let request = Request {
+            subject,
+            object: &Json::from(&pool),
+            old: old.as_ref().map(Stored::Whole),
+            claims: self.claims.map(|[existing, undeleted, staying]| ClaimCounts {
+                existing,
+                undeleted,
+                staying,
+            }),
+            at: jiff::Timestamp::default(),
+        };
+        let release = self.karpenter.as_ref();
+        let release = release.map_or(KarpenterVersion::NEWEST, |text| text.parse().expect("a release"));
+        review(&request, &self.policy(), &release.into()).report
+    }
+
+    fn policy(&self) -> Policy {
+        let Some(fields) = &self.policy else {
+            return Policy::default();
+        };
+        let mut file = fields.clone();
+        file["apiVersion"] = json!("poolgate.dev/v1alpha1");
+        file["kind"] = json!("Policy");
+        let read = crate::policy_file::parse(&file.to_string());
+        read.unwrap_or_else(|mistakes| panic!("{mistakes:?}")).policy
+    }
+
+    /// The pool with a node class of the provider, if it names none.
+    fn with_node_class(&self, pool: &Value) -> Value {
+        let mut pool = pool.clone();
+        if let Some(id) = &self.provider {
+            let group = Provider::of_id(id)
+                .unwrap_or_else(|| panic!("one of {PROVIDER_IDS:?}"))
+                .group;
+            let Some(NodeClassMismatch::Slip(class)) = NodeClassKind::mismatch(group, "") else {
+                panic!("{group} has a node class");
+            };
+            let place = &mut pool["spec"]["template"]["spec"]["nodeClassRef"];
+            if place.is_null() {
+                *place = json!({"group": group, "kind": class.kind, "name": "default"});
+            }
+        }
+        pool
+    }
+}
+
+/// The files of cases, each with the name of its rule.
+fn files() -> Vec<(String, PathBuf)> {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    let mut files: Vec<_> = fs::read_dir(pages)
+        .expect("the pages of the rules")
+        .map(|entry| entry.expect("a file").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .map(|path| {
+            let rule = path.file_stem().and_then(|stem| stem.to_str());
+            (rule.expect("a name").to_owned(), path)
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// The text of a file of cases with what is found now.
+fn rewritten(text: &str, found: &BTreeMap<String, Vec<Vec<String>>>) -> String {
+    let mut out = String::new();
+    let mut rest: Vec<Vec<String>> = Vec::new();
+    let mut open: Option<Vec<String>> = None;
+    let mut is_old = false;
+    let close = |open: &mut Option<Vec<String>>, out: &mut String| {
+        if let Some(finds) = open.take().filter(|finds| !finds.is_empty()) {
+            out.push_str("    finds:\n");
+            for line in finds {
+                writeln!(out, "      - {line}").expect("a string takes everything");
+            }
+        }
+    };
+    for line in text.lines() {
+        let begins = line.starts_with("  - ");
+        if begins || !line.starts_with(' ') {
+            close(&mut open, &mut out);
+            is_old = false;
+        }
+        if begins {
+            open = Some(rest.remove(0));
+        } else if let Some(name) = line.strip_suffix(':').filter(|name| !name.starts_with(' ')) {
+            rest.clone_from(&found[name]);
+        }
+        is_old |= line == "    finds:";
+        if !is_old {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    close(&mut open, &mut out);
+    out
+}
+
+#[test]
+fn rules_find_in_each_case_what_it_says_and_in_these_words() {
+    let writes = env::var_os("POOLGATE_WRITE").is_some();
+    let mut messages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut wrong = String::new();
+    for (rule, path) in files() {
+        assert!(find(&rule).is_some(), "{rule}.yaml: there is no such rule");
+        let text = fs::read_to_string(&path).expect("a text");
+        let document = parse(&text, &Limits::default()).next().expect("a document");
+        assert!(
+            document.problems().is_empty(),
+            "{rule}: {:?}",
+            document.problems()
+        );
+        let cases: BTreeMap<String, Vec<Example>> =
+            serde_json::from_value(document.into_value()).unwrap_or_else(|error| panic!("{rule}: {error}"));
+        let mut found = BTreeMap::new();
+        for (name, examples) in &cases {
+            let mut all = Vec::new();
+            for (at, example) in examples.iter().enumerate() {
+                let report = example.report();
+                let mut finds = Vec::new();
+                for finding in report.diagnostics() {
+                    finds.push(format!("{} {} {}", finding.severity, finding.rule, finding.path));
+                    messages
+                        .entry(finding.rule.to_string())
+                        .or_default()
+                        .insert(finding.message());
+                }
+                if finds != example.finds {
+                    let (at, expected) = (at + 1, &example.finds);
+                    writeln!(
+                        wrong,
+                        "{rule}.yaml: {name}: example {at}: expected {expected:#?}, found {finds:#?}"
+                    )
+                    .expect("a string takes everything");
+                }
+                all.push(finds);
+            }
+            found.insert(name.clone(), all);
+        }
+        if writes {
+            fs::write(&path, rewritten(&text, &found)).expect("the file can be written");
+        }
+    }
+    let mut snapshot = String::new();
+    for (rule, messages) in messages {
+        writeln!(snapshot, "{rule}").expect("a string takes everything");
+        for message in messages {
+            writeln!(snapshot, "  {message}").expect("a string takes everything");
+        }
+    }
+    insta::assert_snapshot!("messages", snapshot);
+    assert!(writes || wrong.is_empty(), "{wrong}");
+}
