@@ -137,7 +137,7 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
     let mut about = report
         .into_iter()
         .filter(|finding| finding.rule.as_str() == "limit-below-nodes");
-    let reason = about.next().map(|finding| finding.reason).unwrap_or_default();
+    let reason = about.next().map(|finding| finding.problem()).unwrap_or_default();
     let number = |before: &str| -> usize {
         let (_, rest) = reason.split_once(before).unwrap_or_default();
         rest.split(' ')

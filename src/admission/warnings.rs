@@ -28,7 +28,7 @@ pub fn warnings(report: &Report) -> Vec<String> {
     shown
 }
 
-/// A finding on one line. Of a long one the reason is cut, but not the suggestion and the rule: they say what to do and where
+/// A finding on one line. Of a long one the problem is cut, but not the help and the rule: they say what to do and where
 /// to read more.
 fn one_line(diagnostic: &Diagnostic) -> String {
     let text = diagnostic.to_string();
@@ -41,7 +41,7 @@ fn one_line(diagnostic: &Diagnostic) -> String {
             text
         };
     }
-    let end = match &diagnostic.suggestion {
+    let end = match &diagnostic.help {
         Some(suggestion) => format!("; {suggestion} [{}]", diagnostic.rule),
         None => format!(" [{}]", diagnostic.rule),
     };
@@ -67,8 +67,10 @@ mod tests {
                 origin: Origin::Silent,
                 path: FieldPath::of(&["spec"]),
                 error_type: ErrorType::Required,
-                reason: (*reason).into(),
-                suggestion: None,
+                title: (*reason).into(),
+                consequence: None,
+                remarks: Vec::new(),
+                help: None,
                 related: Vec::new(),
                 is_lessened: false,
             });
@@ -86,15 +88,17 @@ mod tests {
     }
 
     #[test]
-    fn a_long_reason_is_cut_before_the_suggestion_is() {
-        let finding = |suggestion: &str| Diagnostic {
+    fn long_title_is_cut_before_the_help_is() {
+        let finding = |help: &str| Diagnostic {
             rule: RuleId::new("test"),
             severity: Severity::Warning,
             origin: Origin::Silent,
             path: FieldPath::of(&["spec"]),
             error_type: ErrorType::Required,
-            reason: "x".repeat(1000),
-            suggestion: Some(suggestion.into()),
+            title: "x".repeat(1000),
+            consequence: None,
+            remarks: Vec::new(),
+            help: Some(help.into()),
             related: Vec::new(),
             is_lessened: false,
         };

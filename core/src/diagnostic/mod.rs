@@ -83,10 +83,14 @@ pub struct Diagnostic {
     pub path: FieldPath,
     /// What is wrong, in the API server's words.
     pub error_type: ErrorType,
-    /// Why it is wrong: a clause without a full stop.
-    pub reason: String,
+    /// The problem: a clause without a full stop.
+    pub title: String,
+    /// What follows from it: a clause without a full stop.
+    pub consequence: Option<String>,
+    /// Why its severity is not the rule's own.
+    pub remarks: Vec<String>,
     /// What to write instead.
-    pub suggestion: Option<Suggestion>,
+    pub help: Option<Suggestion>,
     /// Other fields that the finding is based on, such as the labels beside the requirements.
     pub related: Vec<FieldPath>,
     /// Whether the stored object has the mistake, too, and the update brings it closer to what is allowed.
@@ -114,9 +118,20 @@ impl Diagnostic {
     /// Adds what to write instead, if that is known.
     pub(crate) fn suggest_if_known(&mut self, suggestion: Option<impl Into<Suggestion>>) -> &mut Self {
         if let Some(suggestion) = suggestion {
-            self.suggestion = Some(suggestion.into());
+            self.help = Some(suggestion.into());
         }
         self
+    }
+
+    /// Says what follows from the mistake.
+    pub fn consequence(&mut self, consequence: impl Into<String>) -> &mut Self {
+        self.consequence = Some(consequence.into());
+        self
+    }
+
+    /// Says why its severity is not the rule's own.
+    pub(crate) fn remark(&mut self, remark: impl Into<String>) {
+        self.remarks.push(remark.into());
     }
 
     /// Adds another field that the finding is based on.
@@ -131,15 +146,27 @@ impl Diagnostic {
         self
     }
 
-    /// The sentence after the field path: problem, reason, suggestion and rule, on one line.
-    pub fn message(&self) -> String {
-        let suggestion = self.suggestion.as_ref().map_or("", |suggestion| &suggestion.text);
-        let mut text = String::with_capacity(self.reason.len() + suggestion.len() + USUAL_PROBLEM);
-        let _ = write!(text, "{}: ", self.error_type);
-        text.push_str(&self.reason);
-        if self.suggestion.is_some() {
+    /// What is wrong and what follows, on one line: without field path, help and rule.
+    pub fn problem(&self) -> String {
+        let consequence = self.consequence.as_deref().unwrap_or_default();
+        let mut text = String::with_capacity(self.title.len() + consequence.len() + USUAL_PROBLEM);
+        let _ = write!(text, "{}: {}", self.error_type, self.title);
+        if !consequence.is_empty() {
             text.push_str("; ");
-            text.push_str(suggestion);
+            text.push_str(consequence);
+        }
+        for remark in &self.remarks {
+            let _ = write!(text, " ({remark})");
+        }
+        text
+    }
+
+    /// The sentence after the field path: problem, consequence, help and rule, on one line.
+    pub fn message(&self) -> String {
+        let mut text = self.problem();
+        if let Some(help) = &self.help {
+            text.push_str("; ");
+            text.push_str(&help.text);
         }
         text.push_str(" [");
         text.push_str(self.rule.as_str());
@@ -159,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_reads_problem_reason_suggestion_and_rule_in_that_order() {
+    fn message_has_problem_consequence_help_and_rule_in_that_order() {
         let diagnostic = Diagnostic {
             rule: RuleId::new("budget-nodes"),
             severity: Severity::Error,
@@ -168,14 +195,16 @@ mod tests {
             error_type: ErrorType::Invalid {
                 value: quoted("101%"),
             },
-            reason: "a percentage must be from 0% to 100%".into(),
-            suggestion: Some("write 100%".into()),
+            title: "a percentage must be from 0% to 100%".into(),
+            consequence: Some("no node is disrupted".into()),
+            remarks: Vec::new(),
+            help: Some("write 100%".into()),
             related: Vec::new(),
             is_lessened: false,
         };
         assert_eq!(
             diagnostic.to_string(),
-            r#"spec.budgets[1].nodes: Invalid value: "101%": a percentage must be from 0% to 100%; write 100% [budget-nodes]"#
+            r#"spec.budgets[1].nodes: Invalid value: "101%": a percentage must be from 0% to 100%; no node is disrupted; write 100% [budget-nodes]"#
         );
     }
 }

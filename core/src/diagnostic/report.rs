@@ -73,8 +73,10 @@ mod tests {
             origin: Origin::Silent,
             path: FieldPath::root(),
             error_type: ErrorType::Required,
-            reason: String::new(),
-            suggestion: None,
+            title: String::new(),
+            consequence: None,
+            remarks: Vec::new(),
+            help: None,
             related: Vec::new(),
             is_lessened: false,
         }

@@ -14,13 +14,13 @@ use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rules::rule::Rule;
 
 /// Added to a mistake that is only a warning because the policy is not enforced.
-const NOT_ENFORCED: &str = " (not enforced yet, so not denied)";
+const NOT_ENFORCED: &str = "not enforced yet, so not denied";
 
 /// Added to a mistake that Karpenter rejects anyway, if the policy is not enforced.
-const DENIED_UNENFORCED: &str = " (not enforced yet, but Karpenter rejects it)";
+const DENIED_UNENFORCED: &str = "not enforced yet, but Karpenter rejects it";
 
 /// Added to a mistake that Karpenter rejects, if the policy gives its rule a lower level.
-const DENIED_LOWERED: &str = " (lowered by the policy, but Karpenter rejects it)";
+const DENIED_LOWERED: &str = "lowered by the policy, but Karpenter rejects it";
 
 /// The findings of one review.
 #[derive(Debug)]
@@ -51,10 +51,10 @@ impl<'a> Findings<'a> {
         rule: &'static Rule,
         path: FieldPath,
         error_type: impl Into<ErrorType>,
-        reason: impl Into<String>,
+        title: impl Into<String>,
     ) -> &mut Diagnostic {
         self.keep_last();
-        &mut self.last.insert((rule, rule.finding(path, error_type, reason))).1
+        &mut self.last.insert((rule, rule.finding(path, error_type, title))).1
     }
 
     /// Reports a mistake in a text. The API server notices it if the definition of the release rejects the text;
@@ -65,11 +65,11 @@ impl<'a> Findings<'a> {
         path: FieldPath,
         text: &str,
         otherwise: Origin,
-        reason: impl Into<String>,
+        title: impl Into<String>,
     ) -> &mut Diagnostic {
         let is_rejected = self.context.crd_rejects(&path, text);
         let origin = if is_rejected { Origin::Schema } else { otherwise };
-        self.report(rule, path, text, reason).origin(origin)
+        self.report(rule, path, text, title).origin(origin)
     }
 
     /// Reports a word that is not in an enumeration, with the word that was probably intended.
@@ -79,10 +79,10 @@ impl<'a> Findings<'a> {
         path: FieldPath,
         text: &str,
         supported: &'static [&'static str],
-        reason: impl Into<String>,
+        title: impl Into<String>,
     ) -> &mut Diagnostic {
         let value = quoted(text);
-        self.report(rule, path, ErrorType::Unsupported { value, supported }, reason)
+        self.report(rule, path, ErrorType::Unsupported { value, supported }, title)
             .suggest_if_known(Suggestion::spelling(text, supported))
     }
 
@@ -142,7 +142,7 @@ impl<'a> Severities<'a> {
             None => {}
         }
         if is_denied && diagnostic.severity < Severity::Error {
-            diagnostic.reason.push_str(DENIED_LOWERED);
+            diagnostic.remark(DENIED_LOWERED);
         }
         self.spare(&mut diagnostic);
         if diagnostic.severity == Severity::Error && self.ratchet.forgives(&diagnostic) {
@@ -150,7 +150,7 @@ impl<'a> Severities<'a> {
         }
         if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
             diagnostic.severity = Severity::Warning;
-            diagnostic.reason.push_str(if is_denied {
+            diagnostic.remark(if is_denied {
                 DENIED_UNENFORCED
             } else {
                 NOT_ENFORCED
@@ -173,21 +173,21 @@ impl<'a> Severities<'a> {
             return;
         };
         diagnostic.severity = severity;
-        diagnostic.reason.push_str(" (exempt by the policy");
+        let mut remark = "exempt by the policy".to_owned();
         if let Some(until) = exemption.until {
-            let _ = write!(diagnostic.reason, " until {until}");
+            let _ = write!(remark, " until {until}");
         }
         if let Some(end) = exemption.near_end(at) {
-            let _ = write!(diagnostic.reason, ", {end}");
+            let _ = write!(remark, ", {end}");
         }
         if let Some(reason) = &exemption.reason {
-            diagnostic.reason.push_str(": ");
-            diagnostic.reason.push_str(reason);
+            remark.push_str(": ");
+            remark.push_str(reason);
         }
         if severity == Severity::Warning {
-            diagnostic.reason.push_str(", but Karpenter rejects it");
+            remark.push_str(", but Karpenter rejects it");
         }
-        diagnostic.reason.push(')');
+        diagnostic.remark(remark);
     }
 }
 
@@ -252,7 +252,7 @@ mod tests {
         report
             .into_iter()
             .filter(|finding| about.contains(&finding.rule.as_str()))
-            .map(|finding| (finding.rule.as_str(), finding.severity, finding.reason))
+            .map(|finding| (finding.rule.as_str(), finding.severity, finding.problem()))
             .collect()
     }
 
@@ -267,7 +267,7 @@ mod tests {
         let reasons = |policy: &Policy| -> Vec<bool> {
             let weighed = weighed(policy, None).into_iter();
             weighed
-                .map(|(_, _, reason)| reason.ends_with(DENIED_LOWERED))
+                .map(|(_, _, reason)| reason.ends_with(&format!("({DENIED_LOWERED})")))
                 .collect()
         };
         assert_eq!(reasons(&policy), [false, false]);
@@ -409,12 +409,10 @@ mod tests {
         );
         for (rule, _, reason) in found {
             let expected = match rule {
-                "budget-schedule-duration" => {
-                    " (exempt by the policy: old cluster, but Karpenter rejects it)"
-                }
-                _ => " (exempt by the policy: old cluster)",
+                "budget-schedule-duration" => "exempt by the policy: old cluster, but Karpenter rejects it",
+                _ => "exempt by the policy: old cluster",
             };
-            assert!(reason.ends_with(expected), "{reason}");
+            assert!(reason.ends_with(&format!("({expected})")), "{reason}");
         }
         policy.exemptions[0].pools = vec![crate::policy::Glob::new("web-*")];
         assert_eq!(
@@ -438,7 +436,7 @@ mod tests {
                 "budget-schedule-duration" => DENIED_UNENFORCED,
                 _ => NOT_ENFORCED,
             };
-            assert!(reason.ends_with(expected), "{reason}");
+            assert!(reason.ends_with(&format!("({expected})")), "{reason}");
         }
     }
 

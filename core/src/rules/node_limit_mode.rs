@@ -45,6 +45,6 @@ fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findi
     let reason = "the node limit would have no meaning";
     findings
         .unsupported(&NODE_LIMIT_MODE, path(), text, NodeLimitMode::VALUES, reason)
-        .suggestion
+        .help
         .get_or_insert_with(|| "write Hard, or Soft if replacements may exceed the limit for a while".into());
 }

@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::karpenter::Stored;
 
 /// Added to a mistake that the ratchet forgives.
-const FORGIVEN: &str = " (stored before, so not denied)";
+const FORGIVEN: &str = "stored before, so not denied";
 
 /// How many compared units are kept; no finding depends on more lists.
 const COMPARED: usize = 4;
@@ -63,7 +63,7 @@ impl<'a> Ratchet<'a> {
 /// Lowers a mistake that the ratchet forgives to a warning.
 pub fn forgive(mistake: &mut Diagnostic) {
     mistake.severity = Severity::Warning;
-    mistake.reason.push_str(FORGIVEN);
+    mistake.remark(FORGIVEN);
 }
 
 /// The value that counts as one when the API server compares old and new: every list of a NodePool is atomic,

@@ -31,12 +31,9 @@ pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mu
                 Suggestion::from(format!("write it without quotes: {bare}")).with(Edit::Set(bare))
             }))
         }
-        (Json::Array(_), Shape::FormattedText) => {
-            finding.origin(Origin::Silent).reason.push_str(
-                ": the API server accepts a list, but Karpenter then fails to list every object of this kind",
-            );
-            finding
-        }
+        (Json::Array(_), Shape::FormattedText) => finding.origin(Origin::Silent).consequence(
+            "the API server accepts a list, but Karpenter then fails to list every object of this kind",
+        ),
         (Json::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
         (Json::String(text), Shape::List(_)) if is_word(text) => {
             finding.suggest(format!("write [{}]", text.trim()))

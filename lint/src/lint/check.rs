@@ -304,7 +304,7 @@ impl FileCheck<'_, '_> {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {
-                let suggestion = diagnostic.suggestion.as_ref();
+                let suggestion = diagnostic.help.as_ref();
                 let edit = suggestion.and_then(|suggestion| suggestion.edit.as_ref());
                 let verdict = edit.and_then(|_| verdicts.remove(&diagnostic.path));
                 let finding = self.finding((number, document), checked, diagnostic, verdict);
@@ -388,7 +388,7 @@ impl FileCheck<'_, '_> {
             object: Some(checked.object()),
             source: rendered::by_kustomize(checked.value),
             field: Some(field),
-            message: clean(&format!("{}: {}", diagnostic.error_type, diagnostic.reason)),
+            message: clean(&diagnostic.problem()),
             suggestion: suggestion.as_deref().map(clean),
             edit,
             left,

@@ -13,14 +13,14 @@ pub fn suggestion(
     verdict: Option<&Verdict>,
     written: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
-    let suggestion = diagnostic.suggestion.as_ref()?;
+    let suggestion = diagnostic.help.as_ref()?;
     if suggestion.edit != Some(Edit::Quote) {
         return Some(suggestion.text.clone());
     }
     Some(match verdict {
         Some(Verdict::Fails(trouble)) => {
-            let mut text = format!("in quotes it is denied as well: {}", trouble.reason);
-            if let Some(better) = &trouble.suggestion {
+            let mut text = format!("in quotes it is denied as well: {}", trouble.title);
+            if let Some(better) = &trouble.help {
                 text.push_str("; ");
                 text.push_str(&better.text);
             }

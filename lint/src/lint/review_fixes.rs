@@ -94,7 +94,7 @@ fn change(
     written: impl Fn(&FieldPath) -> Option<String>,
 ) -> Option<Change> {
     let path = &diagnostic.path;
-    match diagnostic.suggestion.as_ref()?.edit.as_ref()? {
+    match diagnostic.help.as_ref()?.edit.as_ref()? {
         Edit::Rename(name) => Some(Change::rename(name)),
         Edit::Remove => Some(Change::Remove),
         Edit::Unwrap => Some(Change::Unwrap),
@@ -203,7 +203,7 @@ impl CandidateFix<'_> {
             return true;
         };
         let (path, trouble) = (self.path_after(), trouble.clone());
-        let suggestion = trouble.suggestion.as_ref();
+        let suggestion = trouble.help.as_ref();
         let edit = suggestion.and_then(|suggestion| suggestion.edit.as_ref());
         let better = match (&self.verdict, edit) {
             // The field has its right name now, and its value can be corrected too.

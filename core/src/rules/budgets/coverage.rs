@@ -159,7 +159,7 @@ mod tests {
             let mut found = found.filter(|finding| finding.rule == BUDGET_ALLOW_WINDOW.id);
             found
                 .next()
-                .and_then(|finding| finding.suggestion)
+                .and_then(|finding| finding.help)
                 .map(|help| help.text)
         };
         let add = |budget: &str| {

@@ -30,7 +30,7 @@ fn found(budgets: &[Value]) -> Vec<(String, String, String)> {
         .into_iter()
         .filter(|finding| finding.rule.as_str().starts_with("budget-"))
         .map(|finding| {
-            let text = finding.suggestion.map(|suggestion| suggestion.text);
+            let text = finding.help.map(|suggestion| suggestion.text);
             (
                 finding.rule.as_str().to_owned(),
                 finding.path.to_string(),

@@ -183,7 +183,7 @@ mod tests {
             let release = KarpenterVersion::new(0, minor, 0);
             let mut found = findings_for(ApiVersion::V1Beta1, release, &object).into_iter();
             let found = found.find(|finding| finding.rule == BUDGET_DURATION.id)?;
-            Some((found.origin, found.suggestion.map(|one| one.text)))
+            Some((found.origin, found.help.map(|one| one.text)))
         };
         let write = |text: &str| Some(format!("write {text}"));
         for minor in [34, 35] {

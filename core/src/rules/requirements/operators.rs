@@ -77,7 +77,7 @@ pub fn check(
     let words = karpenter.words(EnumValues::Operator, scope.template.version);
     let finding = findings.unsupported(&REQUIREMENT_OPERATOR, path(), text, words, reason);
     if let Some(operator) = operator {
-        finding.suggestion = exclusive(operator, requirement).map(Into::into);
+        finding.help = exclusive(operator, requirement).map(Into::into);
     } else if let Some((_, synonym)) = SYNONYMS
         .iter()
         .find(|(written, _)| text.eq_ignore_ascii_case(written))

@@ -71,13 +71,13 @@ impl Rule {
         Page::parse(self.text)
     }
 
-    /// A finding of this rule, of its first origin. An illegal value is a problem by itself; `reason` is a clause
-    /// without a full stop.
+    /// A finding of this rule, of its first origin. An illegal value is a problem by itself; `title` is a clause without a full
+    /// stop.
     pub(crate) fn finding(
         &self,
         path: FieldPath,
         error_type: impl Into<ErrorType>,
-        reason: impl Into<String>,
+        title: impl Into<String>,
     ) -> Diagnostic {
         Diagnostic {
             rule: self.id,
@@ -86,8 +86,10 @@ impl Rule {
             origin: self.origins.first().copied().unwrap_or(Origin::Poolgate),
             path,
             error_type: error_type.into(),
-            reason: reason.into(),
-            suggestion: None,
+            title: title.into(),
+            consequence: None,
+            remarks: Vec::new(),
+            help: None,
             related: Vec::new(),
             is_lessened: false,
         }
