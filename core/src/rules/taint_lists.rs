@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use crate::json::FewMap;
-use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
+use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template};
 use crate::rules::rule::Rule;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
@@ -25,10 +25,7 @@ pub static TAINT_RESERVED: Rule = rule!("taint-reserved", Warning, [Silent], Rea
 pub static TAINT_STARTUP: Rule = rule!("taint-startup", Warning, [Silent], Shown);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
-    // Karpenter does not validate NodeClaims, and keeps the first of two equal taints.
-    if template.owner == TemplateOwner::Pool {
-        check_repeated(template, findings);
-    }
+    check_repeated(template, findings);
     for taint in template.all_taints() {
         check_reserved(taint, findings);
         check_startup(taint, findings);
@@ -89,8 +86,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::review::Subject;
-    use crate::rules::testing::{errors, errors_for, errors_on, warnings, warnings_for};
+    use crate::rules::testing::{errors, errors_for, warnings, warnings_for};
 
     fn pool(taints: &Value, startup: &Value) -> Value {
         json!({"spec": {"template": {"spec": {"taints": taints, "startupTaints": startup}}}})
@@ -123,16 +119,6 @@ mod tests {
             errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &both, Some(&both)),
             [""; 0],
             "stored already"
-        );
-    }
-
-    #[test]
-    fn a_claim_may_repeat_a_taint() {
-        let claim = json!({"spec": {"taints": [taint("a", "NoSchedule"), taint("a", "NoSchedule")]}});
-        let subject = Subject::NodeClaim(ApiVersion::V1);
-        assert_eq!(
-            errors_on(subject, KarpenterVersion::NEWEST, &claim, None),
-            [""; 0]
         );
     }
 

@@ -2,7 +2,7 @@
 
 use super::Scope;
 use crate::diagnostic::Suggestion;
-use crate::karpenter::{Provider, TemplateOwner, likely_label};
+use crate::karpenter::{Provider, likely_label};
 use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
 use crate::rules::rule::Rule;
@@ -29,10 +29,7 @@ pub fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings
 
 /// Why the label may not be required; `None` if it may.
 pub fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
-    // Karpenter itself writes a requirement about the NodePool into NodeClaims.
-    let is_claim = scope.template.owner == TemplateOwner::Claim;
     Reserved::lookup(key, scope.template.version, scope.context.release)
-        .filter(|reserved| !(is_claim && *reserved == Reserved::NodePool))
 }
 
 const fn reason(reserved: Reserved) -> &'static str {
@@ -55,9 +52,7 @@ mod tests {
     use serde_json::json;
 
     use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::review::Subject;
     use crate::rules::requirements::testing::{errors_in, requirements};
-    use crate::rules::testing::errors_on;
 
     fn of_key(key: &str, version: ApiVersion, release: KarpenterVersion) -> Vec<String> {
         let object = requirements(&json!([{"key": key, "operator": "Exists"}]));
@@ -93,23 +88,6 @@ mod tests {
             assert!(denied[0].contains(reason), "{denied:?}");
             assert!(denied[0].ends_with("[requirement-key-restricted]"), "{denied:?}");
         }
-    }
-
-    #[test]
-    fn a_claim_may_require_its_pool_because_karpenter_writes_that() {
-        let claim = json!({"spec": {"requirements": [
-            {"key": "karpenter.sh/nodepool", "operator": "In", "values": ["default"]},
-        ]}});
-        let denied = errors_on(
-            Subject::NodeClaim(ApiVersion::V1),
-            KarpenterVersion::NEWEST,
-            &claim,
-            None,
-        );
-        assert!(
-            !denied.iter().any(|line| line.contains("restricted")),
-            "{denied:?}"
-        );
     }
 
     #[test]
