@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::json::{FieldMask, Json};
-use crate::karpenter::shape::{nodeclaim, nodepool};
-use crate::karpenter::{ApiVersion, GROUP, NodeClaim, NodePool, Stored, TargetKarpenter};
+use crate::karpenter::shape::nodepool;
+use crate::karpenter::{ApiVersion, GROUP, NodePool, Stored, TargetKarpenter};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rules::{self, Context};
@@ -16,7 +16,7 @@ use crate::rules::{self, Context};
 pub enum Subject {
     /// A NodePool of this version.
     NodePool(ApiVersion),
-    /// A NodeClaim of this version.
+    /// A NodeClaim of this version. Karpenter writes those: only their requirements are counted.
     NodeClaim(ApiVersion),
 }
 
@@ -81,13 +81,10 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     if request.old.is_some_and(|old| is_being_deleted(old.outline())) {
         return Review::default();
     }
-    let shape = match request.subject {
-        Subject::NodePool(version) => nodepool(version),
-        Subject::NodeClaim(version) => nodeclaim(version),
-    };
-    let context = Context::new(shape, request.claims, request.at, policy, karpenter);
+    let (Subject::NodePool(version) | Subject::NodeClaim(version)) = request.subject;
+    let context = Context::new(nodepool(version), request.claims, request.at, policy, karpenter);
     match request.subject {
-        Subject::NodePool(version) => {
+        Subject::NodePool(_) => {
             let pool = NodePool::view(version, request.object);
             let old = request.old.map(|old| NodePool::view(version, old.outline()));
             Review {
@@ -95,20 +92,10 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
                 report: rules::check(&pool, old.as_ref(), request.old, context),
             }
         }
-        // NodeClaims are Karpenter's: nothing is written into them.
-        Subject::NodeClaim(version) => {
-            let claim = NodeClaim::view(version, request.object);
-            // All of its spec is compared. If it cannot be read, what its outline lacks counts as changed.
-            let whole = request.old.and_then(Stored::whole);
-            let whole = whole.as_deref().map(Stored::Whole);
-            let old = whole
-                .or(request.old)
-                .map(|old| NodeClaim::view(version, old.outline()));
-            Review {
-                defaults: Vec::new(),
-                report: rules::check_claim(&claim, old.as_ref(), whole, context),
-            }
-        }
+        Subject::NodeClaim(_) => Review {
+            defaults: Vec::new(),
+            report: rules::check_nodeclaim(request.object, version, request.old, context),
+        },
     }
 }
 
@@ -124,6 +111,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::diagnostic::Severity;
     use crate::json::read;
     use crate::karpenter::STORED_OUTLINE;
 
@@ -266,6 +254,33 @@ mod tests {
         for other in [unlimited(None, "blue"), unlimited(Some("6"), "blue")] {
             assert_eq!(written(&other, &limited), ["spec.limits.nodes"]);
         }
+    }
+
+    #[test]
+    fn a_nodeclaim_has_its_requirements_counted_and_nothing_else_checked() {
+        let found = |requirements: usize, old: Option<&Json<'_>>| {
+            let claim = json!({"spec": {"requirements": vec![json!(7); requirements], "taints": 5}});
+            let request = Request {
+                subject: Subject::NodeClaim(ApiVersion::V1),
+                object: &Json::from(&claim),
+                old: old.map(Stored::Whole),
+                claims: None,
+                at: jiff::Timestamp::default(),
+            };
+            let review = review(&request, &Policy::default(), &TargetKarpenter::default());
+            assert_eq!(review.defaults, []);
+            let found = review.report.into_iter();
+            found
+                .map(|finding| (finding.rule.as_str(), finding.severity, finding.path.to_string()))
+                .collect::<Vec<_>>()
+        };
+        let of = |severity| vec![("nodeclaim-requirements", severity, "spec.requirements".to_owned())];
+        assert_eq!(found(100, None), []);
+        assert_eq!(found(101, None), of(Severity::Error));
+        let stored = json!({"spec": {"requirements": vec![json!(7); 101]}});
+        let stored = Json::from(&stored);
+        assert_eq!(found(101, Some(&stored)), of(Severity::Warning), "stored before");
+        assert_eq!(found(102, Some(&stored)), of(Severity::Error));
     }
 
     #[test]

@@ -22,7 +22,6 @@ fn published() -> Vec<Published> {
     let lines = include_str!("data/karpenter-crds.jsonl").lines();
     let records = lines.map(|line| serde_json::from_str::<Value>(line).expect("a JSON object"));
     let published: Vec<_> = records
-        .filter(|record| record["crd"]["spec"]["names"]["kind"] == "NodePool")
         .map(|mut record| {
             let releases = record["releases"].as_array().expect("releases");
             let releases = releases

@@ -95,7 +95,7 @@ impl Reviewer {
     pub fn respond<'b>(&self, endpoint: Endpoint, body: &'b [u8]) -> Result<Answer<'b>, Malformed> {
         if !parsed_size::fits(body) {
             let request = envelope::open_without_objects(body)?;
-            return Ok(match subject_of(&request) {
+            return Ok(match subject_of(endpoint, &request) {
                 Some(_) => answer::too_large(&request, parsed_size::LIMIT),
                 None => self.answer(endpoint, &request, &Review::default()),
             });
@@ -104,7 +104,7 @@ impl Reviewer {
             Ok(read) => read,
             Err(Malformed::NotAReview(error)) => {
                 let request = envelope::open_without_objects(body)?;
-                return Ok(match subject_of(&request) {
+                return Ok(match subject_of(endpoint, &request) {
                     Some(_) => answer::unreadable(&request, &error),
                     None => self.answer(endpoint, &request, &Review::default()),
                 });
@@ -117,7 +117,7 @@ impl Reviewer {
                 about.warning(endpoint.as_str(), "admitted"),
             ));
         }
-        let review = if let Some(subject) = subject_of(&request) {
+        let review = if let Some(subject) = subject_of(endpoint, &request) {
             let old = objects.old.as_ref().map(|outline| Stored::Outlined {
                 outline,
                 text: body,
@@ -173,11 +173,14 @@ fn stored_object(body: &[u8]) -> Option<Json<'_>> {
     objects.old
 }
 
-/// What a request wants reviewed: nothing if it deletes an object or is about a subresource.
-fn subject_of(request: &AdmissionRequest<'_>) -> Option<Subject> {
+/// What a request wants reviewed: nothing if it deletes an object or is about a subresource. A NodeClaim is only
+/// validated.
+fn subject_of(endpoint: Endpoint, request: &AdmissionRequest<'_>) -> Option<Subject> {
     let is_reviewed = request.operation != Operation::Other && request.sub_resource.is_empty();
     let kind = &request.kind;
-    Subject::from_kind(&kind.group, &kind.version, &kind.kind).filter(|_| is_reviewed)
+    let subject = Subject::from_kind(&kind.group, &kind.version, &kind.kind).filter(|_| is_reviewed)?;
+    let is_claim = matches!(subject, Subject::NodeClaim(_));
+    (endpoint == Endpoint::Validate || !is_claim).then_some(subject)
 }
 
 #[cfg(test)]

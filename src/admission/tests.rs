@@ -411,26 +411,21 @@ fn a_scale_request_to_the_limit_gets_no_warning_where_karpenter_terminates_a_dri
 }
 
 #[test]
-fn a_node_claim_that_is_sent_is_checked_and_never_written_to() {
-    let claim = json!({"metadata": {"name": "default-x7k2q"}, "spec": {
-        "requirements": [],
-        "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-    }});
+fn a_node_claim_is_denied_only_for_too_many_requirements_and_only_when_validated() {
     let mut review = nodepool_review("CREATE", &Value::Null, &Value::Null);
     review["request"]["kind"]["kind"] = json!("NodeClaim");
-    review["request"]["object"] = claim.clone();
-    for endpoint in [Endpoint::Mutate, Endpoint::Validate] {
-        assert_eq!(
-            respond(endpoint, &review)["response"],
-            json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true})
-        );
-    }
-    review["request"]["operation"] = json!("UPDATE");
-    review["request"]["oldObject"] = claim;
-    review["request"]["object"]["spec"]["expireAfter"] = json!("24h");
-    let response = &respond(Endpoint::Validate, &review)["response"];
-    assert_eq!(response["auditAnnotations"]["denied-by"], "nodeclaim-immutable");
-    assert_eq!(response["status"]["details"]["kind"], "NodeClaim");
+    let mut respond_to = |endpoint, requirements: usize| {
+        let requirements = vec![json!({"key": "a b"}); requirements];
+        review["request"]["object"] =
+            json!({"metadata": {"name": "default-x7k2q"}, "spec": {"requirements": requirements}});
+        respond(endpoint, &review)["response"].clone()
+    };
+    let admitted = json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true});
+    assert_eq!(respond_to(Endpoint::Validate, 100), admitted);
+    assert_eq!(respond_to(Endpoint::Mutate, 101), admitted);
+    let denied = respond_to(Endpoint::Validate, 101);
+    assert_eq!(denied["auditAnnotations"]["denied-by"], "nodeclaim-requirements");
+    assert_eq!(denied["status"]["details"]["kind"], "NodeClaim");
 }
 
 #[test]

@@ -34,11 +34,8 @@ const BY_RELEASE: &[(&str, KarpenterVersion, KarpenterVersion)] = &[
 
 /// The object around an example: nothing that any rule would report.
 fn around(example: &Value) -> Value {
-    let text = |field: &str, otherwise: &str| {
-        let named = example.get(field).and_then(Value::as_str);
-        named.unwrap_or(otherwise).to_owned()
-    };
-    let (api_version, kind) = (text("apiVersion", "karpenter.sh/v1"), text("kind", "NodePool"));
+    let api_version = example.get("apiVersion").and_then(Value::as_str);
+    let api_version = api_version.unwrap_or("karpenter.sh/v1");
     let mut node_class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
     // An example about fields that depend on the lifetime of nodes sets the lifetime itself.
     let mut spec = json!({"requirements": [], "expireAfter": "Never"});
@@ -48,18 +45,14 @@ fn around(example: &Value) -> Value {
         spec = json!({"requirements": []});
     }
     spec["nodeClassRef"] = node_class;
-    let spec = if kind == "NodePool" {
-        json!({"template": {"spec": spec}})
-    } else {
-        spec
-    };
-    let mut object =
-        json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "example"}, "spec": spec});
+    let mut object = json!({
+        "apiVersion": api_version, "kind": "NodePool", "metadata": {"name": "example"},
+        "spec": {"template": {"spec": spec}},
+    });
     // A node class reference is either complete in the example, or taken from here.
-    for place in ["/spec/nodeClassRef", "/spec/template/spec/nodeClassRef"] {
-        if let (Some(ours), Some(_)) = (object.pointer_mut(place), example.pointer(place)) {
-            *ours = Value::Null;
-        }
+    let place = "/spec/template/spec/nodeClassRef";
+    if let (Some(ours), Some(_)) = (object.pointer_mut(place), example.pointer(place)) {
+        *ours = Value::Null;
     }
     merge(&mut object, example);
     object

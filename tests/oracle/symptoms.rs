@@ -87,7 +87,6 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("taint-startup", launch::keeps_pods_away),
     ("expire-after", is_unreadable),
     ("termination-grace-period", is_unreadable),
-    ("nodeclaim-request", hangs_or_is_unreadable),
 ];
 
 /// How to confirm a rule's findings, if one question shows it.

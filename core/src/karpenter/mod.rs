@@ -12,7 +12,6 @@ mod labels;
 mod node_class;
 mod node_limit;
 mod node_limit_mode;
-mod nodeclaim;
 mod nodepool;
 mod operator;
 mod provider;
@@ -24,7 +23,6 @@ mod stored;
 mod taint;
 mod target;
 mod template;
-mod template_owner;
 mod version;
 
 pub use disruption::{Budget, Disruption};
@@ -43,7 +41,6 @@ pub use node_class::NodeClassMismatch;
 pub(crate) use node_class::node_class_label;
 pub use node_limit::{NODE_LIMIT_ANNOTATION, SURGE_ANNOTATION};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
-pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;
 pub use operator::Operator;
 pub use provider::{
@@ -58,7 +55,6 @@ pub use stored::{STORED_OUTLINE, Stored};
 pub use taint::{Taint, TaintList};
 pub use target::{ReleaseSource, TargetKarpenter};
 pub use template::{Requirement, Template};
-pub use template_owner::TemplateOwner;
 pub use version::{KarpenterVersion, UnknownRelease};
 
 use crate::value::words;

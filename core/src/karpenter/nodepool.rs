@@ -3,7 +3,7 @@
 use super::field::child;
 use super::{
     ApiVersion, Disruption, Field, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode,
-    SURGE_ANNOTATION, Template, TemplateOwner, node_limit,
+    SURGE_ANNOTATION, Template, node_limit,
 };
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
@@ -64,7 +64,7 @@ impl<'a> NodePool<'a> {
                 },
                 "expireAfter",
             ),
-            template: Template::view(TemplateOwner::Pool, version, child(spec, "template")),
+            template: Template::view(version, child(spec, "template")),
         }
     }
 
@@ -152,7 +152,7 @@ impl<'a> NodePool<'a> {
     /// The path of `expireAfter` in a NodePool of this version.
     pub(crate) fn expire_after_path(version: ApiVersion) -> FieldPath {
         match version {
-            ApiVersion::V1 => TemplateOwner::Pool.path("expireAfter"),
+            ApiVersion::V1 => Template::path("expireAfter"),
             ApiVersion::V1Beta1 => Disruption::path("expireAfter"),
         }
     }

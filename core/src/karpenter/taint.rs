@@ -1,7 +1,6 @@
 //! A tolerant, borrowed view of a taint.
 
 use super::field::Field;
-use super::template_owner::TemplateOwner;
 use crate::diagnostic::FieldPath;
 use crate::json::Object;
 
@@ -17,7 +16,6 @@ pub enum TaintList {
 /// A taint that nodes get from the template.
 #[derive(Debug)]
 pub struct Taint<'a> {
-    owner: TemplateOwner,
     /// The list that it is in.
     pub list: TaintList,
     index: usize,
@@ -44,7 +42,7 @@ impl TaintList {
 impl<'a> Taint<'a> {
     /// The path of the taint itself.
     pub fn here(&self) -> FieldPath {
-        self.owner.path(self.list.field()).index(self.index)
+        FieldPath::of(&["spec", "template", "spec", self.list.field()]).index(self.index)
     }
 
     /// The path of a field of the taint.
@@ -52,9 +50,8 @@ impl<'a> Taint<'a> {
         self.here().key(field)
     }
 
-    pub(crate) fn view(owner: TemplateOwner, list: TaintList, index: usize, taint: &'a Object<'a>) -> Self {
+    pub(crate) fn view(list: TaintList, index: usize, taint: &'a Object<'a>) -> Self {
         Self {
-            owner,
             list,
             index,
             key: Field::text(taint, "key"),

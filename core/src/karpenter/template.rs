@@ -1,21 +1,18 @@
-//! A tolerant, borrowed view of the description of a node: `spec.template` of a NodePool, or a NodeClaim.
+//! A tolerant, borrowed view of `spec.template` of a NodePool: the description of its nodes.
 
 use serde_json::Number;
 
 use super::field::child;
 use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
-use super::template_owner::TemplateOwner;
 use super::{ApiVersion, Field, Operator};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 
-/// `spec.template` of a NodePool, or a NodeClaim.
+/// `spec.template` of a NodePool.
 #[derive(Debug)]
 pub struct Template<'a> {
-    /// The object that it belongs to.
-    pub owner: TemplateOwner,
-    /// The version that object is written in.
+    /// The version that the NodePool is written in.
     pub version: ApiVersion,
     /// `metadata.labels`: labels of the nodes, not of the pool.
     pub labels: Field<&'a Object<'a>>,
@@ -33,7 +30,7 @@ pub struct Template<'a> {
     pub termination_grace_period: Field<&'a str>,
     /// `spec.kubelet`. Only v1beta1 knows it.
     pub kubelet: Field<&'a Object<'a>>,
-    /// `spec.resources`. A NodeClaim has it, and a NodePool of v1beta1.
+    /// `spec.resources`. Only v1beta1 knows it.
     pub resources: Field<&'a Object<'a>>,
 }
 
@@ -89,14 +86,24 @@ impl<'a> Template<'a> {
         self.requirements.as_ref().present().map_or(&[], Vec::as_slice)
     }
 
+    /// The path of a field below `spec.template.spec`.
+    pub(crate) fn path(field: &'static str) -> FieldPath {
+        FieldPath::of(&["spec", "template", "spec", field])
+    }
+
+    /// The path of a field below `spec.template.metadata`.
+    pub(crate) fn metadata_path(field: &'static str) -> FieldPath {
+        FieldPath::of(&["spec", "template", "metadata", field])
+    }
+
     /// The path of the labels.
-    pub(crate) fn labels_path(&self) -> FieldPath {
-        self.owner.metadata_path("labels")
+    pub(crate) fn labels_path() -> FieldPath {
+        Self::metadata_path("labels")
     }
 
     /// The path of the requirements.
-    pub(crate) fn requirements_path(&self) -> FieldPath {
-        self.owner.path("requirements")
+    pub(crate) fn requirements_path() -> FieldPath {
+        Self::path("requirements")
     }
 
     /// The API group of the node class: `group` in v1, the part of `apiVersion` before the slash in v1beta1.
@@ -107,14 +114,13 @@ impl<'a> Template<'a> {
         group.split('/').next().filter(|group| !group.is_empty())
     }
 
-    pub(crate) fn view(owner: TemplateOwner, version: ApiVersion, template: Option<&'a Object<'a>>) -> Self {
+    pub(crate) fn view(version: ApiVersion, template: Option<&'a Object<'a>>) -> Self {
         let metadata = child(template, "metadata");
         let spec = child(template, "spec");
         let taints = |list: TaintList| {
-            Field::list(spec, list.field()).views(|index, taint| Taint::view(owner, list, index, taint))
+            Field::list(spec, list.field()).views(|index, taint| Taint::view(list, index, taint))
         };
         Self {
-            owner,
             version,
             labels: Field::map_in(metadata, "labels"),
             annotations: Field::map_in(metadata, "annotations"),

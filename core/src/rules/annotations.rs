@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::{Json, Object};
-use crate::karpenter::{Template, TemplateOwner};
+use crate::karpenter::Template;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, qualified_name};
 
@@ -22,14 +22,10 @@ const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 pub static TEMPLATE_ANNOTATIONS: Rule = rule!("template-annotations", Error, [Silent], Shown);
 pub static DO_NOT_DISRUPT_TEMPLATE: Rule = rule!("do-not-disrupt-template", Warning, [Silent], Shown);
 
-/// Checks the annotations of a template. Those of a NodeClaim are its own metadata, which Kubernetes checks.
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(annotations) = template.annotations.present() else {
         return;
     };
-    if template.owner == TemplateOwner::Claim {
-        return;
-    }
     for (key, _) in kept(annotations) {
         check_key(key, findings);
     }
@@ -52,7 +48,7 @@ fn kept<'v>(annotations: &'v Object<'v>) -> impl Iterator<Item = (&'v str, &'v J
 }
 
 fn path() -> FieldPath {
-    TemplateOwner::Pool.metadata_path("annotations")
+    Template::metadata_path("annotations")
 }
 
 fn check_key(key: &str, findings: &mut Findings<'_>) {

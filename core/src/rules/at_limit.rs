@@ -5,7 +5,7 @@ use super::findings::Findings;
 use super::lifetime::combinations::drains_without_end;
 use crate::diagnostic::ErrorType;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION, NodePool, TemplateOwner};
+use crate::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION, NodePool, Template};
 use crate::policy::{AT_LIMIT_ANNOTATION, AtLimit};
 use crate::rules::rule::Rule;
 
@@ -46,6 +46,6 @@ fn check_replace(pool: &NodePool<'_>, written: &Json<'_>, findings: &mut Finding
             reason,
         )
         .related(path(NODE_LIMIT_ANNOTATION))
-        .related(TemplateOwner::Pool.path("terminationGracePeriod"))
+        .related(Template::path("terminationGracePeriod"))
         .suggest("add what is missing, or write Repair");
 }

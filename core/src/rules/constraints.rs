@@ -11,7 +11,7 @@ use super::weight::{self, WEIGHT};
 use crate::diagnostic::{ErrorType, FieldPath, Suggestion};
 use crate::json::Json;
 use crate::karpenter::shape::{ConstraintKind, entries};
-use crate::karpenter::{TemplateOwner, whole_number};
+use crate::karpenter::whole_number;
 use crate::rules::rule::Rule;
 
 /// The words about one constraint.
@@ -129,15 +129,6 @@ static TEXTS: &[Text] = &[
     },
 ];
 
-/// The path of the same field in a NodePool, without positions in lists. A NodeClaim is what a template describes.
-fn field(owner: TemplateOwner, path: &FieldPath) -> String {
-    let field = path.without_positions();
-    match owner {
-        TemplateOwner::Pool => field,
-        TemplateOwner::Claim => format!("spec.template.{field}"),
-    }
-}
-
 /// The words about a constraint of a field. A missing value and an illegal one are different rules.
 fn text(field: &str, kind: &ConstraintKind) -> Option<&'static Text> {
     let must_be_present = matches!(kind, ConstraintKind::Present);
@@ -148,13 +139,12 @@ fn text(field: &str, kind: &ConstraintKind) -> Option<&'static Text> {
 /// Reports a value that a constraint does not allow. A test shows that each constraint has a text.
 pub fn report(
     object: &Json<'_>,
-    owner: TemplateOwner,
     path: FieldPath,
     value: &Json<'_>,
     kind: &ConstraintKind,
     findings: &mut Findings<'_>,
 ) {
-    let Some(text) = text(&field(owner, &path), kind) else {
+    let Some(text) = text(&path.without_positions(), kind) else {
         return;
     };
     let error_type = match (kind, value) {
@@ -185,7 +175,7 @@ mod tests {
 
     use super::*;
     use crate::karpenter::ApiVersion;
-    use crate::karpenter::shape::{Shape, nodeclaim, nodepool};
+    use crate::karpenter::shape::{Shape, nodepool};
 
     /// Fields on which a rule of its own reports the constraints, because it knows more than the table: what the cluster
     /// has installed, what poolgate writes, or what a name stands for.
@@ -239,35 +229,30 @@ mod tests {
         let mut demanded = BTreeSet::new();
         let mut untold = BTreeSet::new();
         for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
-            for (owner, shape) in [
-                (TemplateOwner::Pool, nodepool(version)),
-                (TemplateOwner::Claim, nodeclaim(version)),
-            ] {
-                each(shape, FieldPath::root(), &mut |path, kind| {
-                    let field = field(owner, path);
-                    let Some(text) = text(&field, kind) else {
-                        assert!(OWN_RULES.contains(&&*field), "{field} has no text for {kind:?}");
-                        untold.insert(field);
-                        return;
-                    };
-                    let bounds = match kind {
-                        ConstraintKind::Within(range) => {
-                            vec![range.start().to_string(), range.end().to_string()]
-                        }
-                        ConstraintKind::AtMost(most) => vec![most.to_string()],
-                        _ => Vec::new(),
-                    };
-                    for bound in bounds {
-                        let mut words = text.reason.split(' ');
-                        assert!(
-                            words.any(|word| word == bound),
-                            "{field}: {} is not {bound}",
-                            text.reason
-                        );
+            each(nodepool(version), FieldPath::root(), &mut |path, kind| {
+                let field = path.without_positions();
+                let Some(text) = text(&field, kind) else {
+                    assert!(OWN_RULES.contains(&&*field), "{field} has no text for {kind:?}");
+                    untold.insert(field);
+                    return;
+                };
+                let bounds = match kind {
+                    ConstraintKind::Within(range) => {
+                        vec![range.start().to_string(), range.end().to_string()]
                     }
-                    demanded.insert((field, text.rule.id));
-                });
-            }
+                    ConstraintKind::AtMost(most) => vec![most.to_string()],
+                    _ => Vec::new(),
+                };
+                for bound in bounds {
+                    let mut words = text.reason.split(' ');
+                    assert!(
+                        words.any(|word| word == bound),
+                        "{field}: {} is not {bound}",
+                        text.reason
+                    );
+                }
+                demanded.insert((field, text.rule.id));
+            });
         }
         let fields = |text: &'static Text| {
             text.fields

@@ -4,12 +4,12 @@ use super::findings::Findings;
 use super::unknown::{self, Spelling};
 use super::{constraints, types};
 use crate::json::Json;
-use crate::karpenter::Template;
+use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::{SchemaViolation, violations};
 
-/// Checks the fields of the object that has this template.
-pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
-    let mut spelling = Spelling::of(template);
+/// Checks the fields of a NodePool of this version.
+pub fn check(object: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
+    let mut spelling = Spelling::of(version);
     let release = findings.context.release;
     violations(object, spelling.root, release, &mut |violation| match violation {
         SchemaViolation::Mistyped {
@@ -25,7 +25,7 @@ pub fn check(object: &Json<'_>, template: &Template<'_>, findings: &mut Findings
             value,
             constraint,
         } => {
-            constraints::report(object, template.owner, path, value, &constraint.kind, findings);
+            constraints::report(object, path, value, &constraint.kind, findings);
         }
     });
 }

@@ -5,7 +5,7 @@ use super::length::too_long;
 use super::origins::by_quantity;
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
+use crate::karpenter::{ApiVersion, KarpenterVersion, Template};
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
@@ -34,14 +34,9 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         return;
     }
     if let Some(kubelet) = template.kubelet.present() {
-        Kubelet {
-            owner: template.owner,
-            settings: kubelet,
-        }
-        .check(findings);
+        Kubelet { settings: kubelet }.check(findings);
     }
-    if template.owner == TemplateOwner::Pool
-        && findings.context.release >= RESOURCES_EMPTY_SINCE
+    if findings.context.release >= RESOURCES_EMPTY_SINCE
         && template
             .resources
             .present()
@@ -51,7 +46,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         findings
             .report(
                 &TEMPLATE_RESOURCES,
-                TemplateOwner::Pool.path("resources"),
+                Template::path("resources"),
                 ErrorType::showing("{…}"),
                 "Karpenter adds up what pods request",
             )
@@ -60,13 +55,12 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 }
 
 struct Kubelet<'a> {
-    owner: TemplateOwner,
     settings: &'a Object<'a>,
 }
 
 impl<'a> Kubelet<'a> {
     fn path(&self, field: &'static str) -> FieldPath {
-        self.owner.path("kubelet").key(field)
+        Template::path("kubelet").key(field)
     }
 
     /// The keys and strings of a setting that is a map.

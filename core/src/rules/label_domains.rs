@@ -13,7 +13,7 @@ pub static LABEL_PROVIDER_UNKNOWN: Rule = rule!("label-provider-unknown", Warnin
 /// Checks the domain of a label whose syntax is valid.
 pub fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
     let (version, context) = (template.version, findings.context);
-    let path = || template.labels_path().key(key.to_owned());
+    let path = || Template::labels_path().key(key.to_owned());
     if let Some(reserved) = Reserved::lookup(key, version, context.release) {
         let (reason, suggestion) = reason_and_suggestion(reserved);
         findings

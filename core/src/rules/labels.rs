@@ -6,7 +6,7 @@ use super::requirements::misspelt_values;
 use super::reserved_labels::Reserved;
 use crate::diagnostic::Origin;
 use crate::json::Json;
-use crate::karpenter::{EnumValues, Template, TemplateOwner};
+use crate::karpenter::{EnumValues, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
@@ -26,18 +26,14 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 }
 
 fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
-    let path = || template.labels_path().key(key.to_owned());
+    let path = || Template::labels_path().key(key.to_owned());
     match qualified_name(key) {
         Err(error) => {
-            // Not in the table: the definition has CEL rules about keys, and the labels of a NodeClaim are its metadata,
-            // which the API server checks by itself.
+            // Not in the table: the definition has CEL rules about keys.
             let release = findings.context.release;
-            let is_rejected = template.owner == TemplateOwner::Claim
-                || Reserved::lookup(key, template.version, release).is_some();
-            let origin = if is_rejected {
-                Origin::Schema
-            } else {
-                Origin::Runtime
+            let origin = match Reserved::lookup(key, template.version, release) {
+                Some(_) => Origin::Schema,
+                None => Origin::Runtime,
             };
             findings
                 .report(&LABEL_KEY, path(), key, error.to_string())
@@ -48,7 +44,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
                         .map(|key| format!("write {key}")),
                 );
         }
-        Ok(()) if template.owner == TemplateOwner::Pool && key.len() > LONGEST_KEY => {
+        Ok(()) if key.len() > LONGEST_KEY => {
             let reason = format!(
                 "is {} bytes long, and the maximum in a NodeClaim is {LONGEST_KEY}, so no node would ever launch",
                 key.len()
@@ -57,10 +53,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
                 .report(&LABEL_KEY_LENGTH, path(), key, reason)
                 .suggest("shorten it by a character");
         }
-        Ok(()) if template.owner == TemplateOwner::Pool => {
-            super::label_domains::check(template, key, findings);
-        }
-        Ok(()) => {}
+        Ok(()) => super::label_domains::check(template, key, findings),
     }
     let Some(text) = value.as_str() else { return };
     if let Err(error) = label_value(text) {
@@ -78,9 +71,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::review::Subject;
-    use crate::rules::testing::{errors, errors_on};
+    use crate::rules::testing::errors;
 
     fn labels(labels: &Value) -> Value {
         json!({"spec": {"template": {"metadata": {"labels": labels}}}})
@@ -100,22 +91,5 @@ mod tests {
         assert!(about_count(&one_too_many));
         one_too_many["spec"]["template"]["metadata"]["labels"]["example.com/l7"] = Value::Null;
         assert!(!about_count(&one_too_many));
-    }
-
-    #[test]
-    fn only_the_syntax_of_a_claims_labels_is_checked() {
-        let claim = |labels: Value| json!({"metadata": {"labels": labels}});
-        let errors = |object: &Value| {
-            errors_on(
-                Subject::NodeClaim(ApiVersion::V1),
-                KarpenterVersion::NEWEST,
-                object,
-                None,
-            )
-        };
-        let own = claim(json!({"karpenter.sh/nodepool": "default", "kubernetes.io/hostname": "x"}));
-        assert_eq!(errors(&own), [""; 0]);
-        let denied = errors(&claim(json!({"a b": "x"})));
-        assert!(denied[0].starts_with("metadata.labels[a b]"), "{denied:?}");
     }
 }

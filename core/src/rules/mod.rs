@@ -27,7 +27,6 @@ mod moved;
 mod node_class;
 mod node_limit;
 mod node_limit_mode;
-mod nodeclaim;
 mod nodepool_name;
 mod origins;
 mod over_limit;
@@ -49,7 +48,8 @@ mod weight;
 
 use crate::budget::ParsedBudget;
 use crate::diagnostic::Report;
-use crate::karpenter::{NodeClaim, NodePool, Stored, Template};
+use crate::json::Json;
+use crate::karpenter::{ApiVersion, NodePool, Stored, Template};
 use crate::rules::rule::Rule;
 pub(crate) use context::Context;
 use findings::Findings;
@@ -181,8 +181,6 @@ pub static CATALOGUE: &[&Rule] = &[
     &lifetime::combinations::HARD_LIMIT_DRAIN,
     &kubelet::KUBELET,
     &kubelet::TEMPLATE_RESOURCES,
-    &nodeclaim::NODECLAIM_IMMUTABLE,
-    &nodeclaim::NODECLAIM_REQUEST,
     &policy::limits::LIMIT_REQUIRED,
     &policy::limits::LIMIT_MAX,
     &policy::budgets::BUDGET_PERCENT,
@@ -217,7 +215,7 @@ pub(crate) fn check<'a>(
     let limits = Limits::parse(pool, old, context.policy);
     let mut findings = Findings::new(pool.object, stored, context);
     let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
-    fields::check(pool.object, &pool.template, &mut findings);
+    fields::check(pool.object, pool.version, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);
     budgets::check(pool, &budgets, &mut findings);
@@ -229,7 +227,7 @@ pub(crate) fn check<'a>(
     limits::check(pool, &limits, old, &mut findings);
     replicas::check(pool, &limits, old, &mut findings);
     check_template(&pool.template, old.map(|old| &old.template), &mut findings);
-    requirements::count::check_claim(pool, &mut findings);
+    requirements::count::check_in_nodeclaim(pool, &mut findings);
     lifetime::check_pool(pool, &limits, &mut findings);
     policy::check(pool, &budgets, &limits, &mut findings);
     findings.into_report()
@@ -250,22 +248,19 @@ pub(crate) fn check_scale<'a>(
     findings.into_report()
 }
 
-/// Applies every rule about NodeClaims to one, like [`check`].
-pub(crate) fn check_claim<'a>(
-    claim: &NodeClaim<'a>,
-    old: Option<&NodeClaim<'a>>,
+/// Applies the one rule about NodeClaims to one, like [`check`].
+pub(crate) fn check_nodeclaim<'a>(
+    claim: &'a Json<'a>,
+    version: ApiVersion,
     stored: Option<Stored<'a>>,
     context: Context<'a>,
 ) -> Report {
-    let mut findings = Findings::new(claim.object, stored, context);
-    fields::check(claim.object, &claim.template, &mut findings);
-    check_template(&claim.template, None, &mut findings);
-    lifetime::check_claim(claim, &mut findings);
-    nodeclaim::check(claim, old, &mut findings);
+    let mut findings = Findings::new(claim, stored, context);
+    requirements::count::check_nodeclaim(claim, version, &mut findings);
     findings.into_report()
 }
 
-/// Applies the rules about the fields that a NodeClaim shares with the template of a NodePool.
+/// Applies the rules about the template.
 fn check_template(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut Findings<'_>) {
     requirements::check(template, findings);
     labels::check(template, findings);

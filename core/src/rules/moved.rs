@@ -27,7 +27,6 @@ pub fn what_became_of(
     path: &FieldPath,
     name: &str,
     version: ApiVersion,
-    is_pool: bool,
     has: impl Fn(&str) -> bool,
 ) -> Option<&'static str> {
     let parent = path
@@ -39,19 +38,15 @@ pub fn what_became_of(
             Segment::Key(key) => Some(key.as_ref()),
             Segment::Index(_) => None,
         })?;
-    by_parent(parent, name, version, is_pool)
-        .or_else(|| {
-            (parent == "spec" && is_pool)
-                .then(|| of_provisioner(name))
-                .flatten()
-        })
+    by_parent(parent, name, version)
+        .or_else(|| (parent == "spec").then(|| of_provisioner(name)).flatten())
         .or_else(|| {
             let is_foreign = NODE_CLASS_FIELDS.contains(&name) && !has(name);
             is_foreign.then_some("it belongs in the node class")
         })
 }
 
-fn by_parent(parent: &str, name: &str, version: ApiVersion, is_pool: bool) -> Option<&'static str> {
+fn by_parent(parent: &str, name: &str, version: ApiVersion) -> Option<&'static str> {
     use ApiVersion::{V1, V1Beta1};
     Some(match (version, parent, name) {
         (V1, "disruption", "expireAfter") => "in v1 it is spec.template.spec.expireAfter",
@@ -61,7 +56,7 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion, is_pool: bool) -> Op
         (V1, "spec", "kubelet" | "kubeletConfiguration") => "in v1 it belongs in the node class",
         (V1Beta1, "spec", "kubeletConfiguration") => "it became kubelet",
         (V1Beta1, "nodeClassRef", "group" | "apiGroup") => "in v1beta1 it is apiVersion, with the version",
-        (V1Beta1, "spec", "expireAfter") if is_pool => "in v1beta1 it is spec.disruption.expireAfter",
+        (V1Beta1, "spec", "expireAfter") => "in v1beta1 it is spec.disruption.expireAfter",
         (V1Beta1, "spec", "terminationGracePeriod" | "replicas") | (V1Beta1, "budgets", "reasons") => {
             "only karpenter.sh/v1 has it"
         }
@@ -71,7 +66,7 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion, is_pool: bool) -> Op
         (_, "budgets", "timeZone" | "timezone" | "tz") => {
             "write the schedule in UTC, the only zone that Karpenter knows: `poolgate budgets plan` converts hours of others"
         }
-        (_, "spec", "resources") if is_pool => "leave it out: Karpenter adds up what pods request",
+        (_, "spec", "resources") => "leave it out: Karpenter adds up what pods request",
         (_, "taints" | "startupTaints", "operator") => {
             "leave it out: an operator belongs in a pod's toleration"
         }

@@ -1,16 +1,7 @@
 //! Who else notices a mistake, if that depends on more than the rule.
 
 use crate::diagnostic::Origin;
-use crate::karpenter::TemplateOwner;
 use crate::value::quantity::QuantityError;
-
-/// Who else notices a mistake that Karpenter's own validation rejects. It does not validate NodeClaims.
-pub const fn by_runtime(owner: TemplateOwner) -> Origin {
-    match owner {
-        TemplateOwner::Pool => Origin::Runtime,
-        TemplateOwner::Claim => Origin::Silent,
-    }
-}
 
 /// Who else notices a string that is not a quantity.
 pub fn by_quantity(error: &QuantityError) -> Origin {

@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use crate::json::FewMap;
-use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
+use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template};
 use crate::rules::rule::Rule;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
@@ -25,10 +25,7 @@ pub static TAINT_RESERVED: Rule = rule!("taint-reserved", Warning, [Silent], Rea
 pub static TAINT_STARTUP: Rule = rule!("taint-startup", Warning, [Silent], Shown);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
-    // Karpenter does not validate NodeClaims, and keeps the first of two equal taints.
-    if template.owner == TemplateOwner::Pool {
-        check_repeated(template, findings);
-    }
+    check_repeated(template, findings);
     for taint in template.all_taints() {
         check_reserved(taint, findings);
         check_startup(taint, findings);

@@ -1,37 +1,36 @@
 //! Taints and startup taints, each by itself.
 
 use super::findings::Findings;
-use super::origins::by_runtime;
 use crate::diagnostic::Origin;
-use crate::karpenter::{Taint, Template, TemplateOwner};
+use crate::karpenter::{Taint, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 use crate::value::timestamp::{check_timestamp, corrected_timestamp};
 
-pub static TAINT_KEY: Rule = rule!("taint-key", Error, [Schema, Runtime, Silent], Read);
+pub static TAINT_KEY: Rule = rule!("taint-key", Error, [Schema, Runtime]);
 pub static TAINT_EFFECT: Rule = rule!("taint-effect", Error, [Schema]);
 pub static TAINT_VALUE: Rule = rule!("taint-value", Error, [Silent, Schema, Runtime], Read);
 pub static TAINT_TIME_ADDED: Rule = rule!("taint-time-added", Error, [Schema, Silent], Shown);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in template.all_taints() {
-        check_key(taint, template.owner, findings);
-        check_value(taint, template.owner, findings);
+        check_key(taint, findings);
+        check_value(taint, findings);
         check_time_added(taint, findings);
     }
 }
 
-fn check_key(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
+fn check_key(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
     if let Err(error) = qualified_name(key) {
         let path = taint.path("key");
         findings
-            .report_text(&TAINT_KEY, path, key, by_runtime(owner), error.to_string())
+            .report_text(&TAINT_KEY, path, key, Origin::Runtime, error.to_string())
             .suggest_if_known(corrected_key(key).map(|key| format!("write {key}")));
     }
 }
 
-fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
+fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     let Some(value) = taint.value.present() else {
         return;
     };
@@ -55,7 +54,7 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
     // Karpenter accepts a value that is valid as a key.
     let otherwise = match qualified_name(value) {
         Ok(()) => Origin::Silent,
-        Err(_) => by_runtime(owner),
+        Err(_) => Origin::Runtime,
     };
     findings
         .report_text(&TAINT_VALUE, path(), value, otherwise, reason)

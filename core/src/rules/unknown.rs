@@ -4,8 +4,8 @@ use super::findings::Findings;
 use super::moved;
 use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Segment, Suggestion, nearest};
 use crate::json::Json;
-use crate::karpenter::shape::{Fields, Shape};
-use crate::karpenter::{ApiVersion, Template, TemplateOwner};
+use crate::karpenter::ApiVersion;
+use crate::karpenter::shape::{Fields, Shape, nodepool};
 use crate::rules::rule::Rule;
 
 pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, [Schema]);
@@ -13,21 +13,17 @@ pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, [Schema]);
 /// What is needed to suggest the right spelling of an unknown field.
 #[derive(Debug)]
 pub struct Spelling {
-    is_pool: bool,
     version: ApiVersion,
     pub root: &'static Shape,
     guesses: usize,
 }
 
 impl Spelling {
-    /// For the object that has this template.
-    pub fn of(template: &Template<'_>) -> Self {
-        let version = template.version;
-        let is_pool = template.owner == TemplateOwner::Pool;
+    /// For a NodePool of this version.
+    pub fn of(version: ApiVersion) -> Self {
         Self {
-            is_pool,
             version,
-            root: template.owner.shape(version),
+            root: nodepool(version),
             guesses: 0,
         }
     }
@@ -47,7 +43,7 @@ impl Spelling {
         let names = || known.iter().map(|(known, _)| *known);
         let has = |field: &str| names().any(|known| known == field);
         let same = names().find(|known| known.eq_ignore_ascii_case(name));
-        let suggestion = match moved::what_became_of(path, name, self.version, self.is_pool, has) {
+        let suggestion = match moved::what_became_of(path, name, self.version, has) {
             Some(moved) => Suggestion::from(moved),
             None => nearest(name, names())
                 .map(Suggestion::did_you_mean)

@@ -1,6 +1,6 @@
 //! Which fields the API has, their JSON types, and what it requires of them beyond that.
 //!
-//! One table per kind and version describes all fields; [`violations`] walks object and table together. All other
+//! One table per version describes all fields; [`violations`] walks object and table together. All other
 //! code can then silently skip a field of the wrong type, or one that the API does not know. The tables are generated
 //! from the definitions of all releases: a field has the type of the newest one, and its constraints say in which
 //! releases they hold.
@@ -28,14 +28,6 @@ pub const fn nodepool(version: ApiVersion) -> &'static Shape {
     match version {
         ApiVersion::V1 => &tables::NODEPOOL_V1,
         ApiVersion::V1Beta1 => &tables::NODEPOOL_V1BETA1,
-    }
-}
-
-/// The shape of a NodeClaim of this version.
-pub const fn nodeclaim(version: ApiVersion) -> &'static Shape {
-    match version {
-        ApiVersion::V1 => &tables::NODECLAIM_V1,
-        ApiVersion::V1Beta1 => &tables::NODECLAIM_V1BETA1,
     }
 }
 
@@ -365,7 +357,6 @@ mod tests {
         }
         for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
             assert!(fields(nodepool(version)) > 0);
-            assert!(fields(nodeclaim(version)) > 0);
         }
     }
 

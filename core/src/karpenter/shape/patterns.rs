@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
     use crate::karpenter::ApiVersion;
-    use crate::karpenter::shape::{ConstraintKind, Shape, nodeclaim, nodepool};
+    use crate::karpenter::shape::{ConstraintKind, Shape, nodepool};
 
     const PARTS: &[&str] = &[
         "0", "1", "9", "100", "0s", "h", "m", "s", "%", "Never", "never", "@daily", "@every", "a", "bc", "A",
@@ -73,7 +73,6 @@ mod tests {
         let mut patterns = BTreeSet::new();
         for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
             collect(nodepool(version), &mut patterns);
-            collect(nodeclaim(version), &mut patterns);
         }
         patterns
     }

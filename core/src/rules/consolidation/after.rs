@@ -2,7 +2,7 @@
 //! writes it.
 
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{ApiVersion, Disruption, Field, TemplateOwner};
+use crate::karpenter::{ApiVersion, Disruption, Field};
 use crate::rules::findings::Findings;
 use crate::rules::lifetime;
 use crate::rules::rule::Rule;
@@ -22,7 +22,7 @@ pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Info
 pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if let Some(text) = disruption.consolidate_after.present() {
         let path = || Disruption::path("consolidateAfter");
-        lifetime::parse(text, &CONSOLIDATE_AFTER, path, TemplateOwner::Pool, findings);
+        lifetime::parse(text, &CONSOLIDATE_AFTER, path, findings);
     }
     match version {
         ApiVersion::V1 => check_never(disruption, findings),

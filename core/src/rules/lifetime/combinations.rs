@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::diagnostic::{ErrorType, Severity};
-use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, Provider, TemplateOwner};
+use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, Provider, Template};
 use crate::rules::findings::Findings;
 use crate::rules::limits::{self, Limits};
 use crate::rules::rule::Rule;
@@ -67,7 +67,7 @@ fn check_longest(
                 pool.expire_after.present().unwrap_or_default(),
                 reason,
             )
-            .related(TemplateOwner::Pool.path("terminationGracePeriod"))
+            .related(Template::path("terminationGracePeriod"))
             .suggest(suggestion);
     }
 }
@@ -108,7 +108,7 @@ fn check_hard_limit(
         findings
             .report(
                 &HARD_LIMIT_DRAIN,
-                TemplateOwner::Pool.path("terminationGracePeriod"),
+                Template::path("terminationGracePeriod"),
                 ErrorType::Required,
                 reason,
             )

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::parse;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{Field, NodePool, Template, TemplateOwner};
+use crate::karpenter::{Field, NodePool, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::duration::NillableDuration;
@@ -23,34 +23,19 @@ pub fn check(
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
     let text = field.present()?;
-    let (owner, version) = (template.owner, template.version);
-    let path = || match owner {
-        TemplateOwner::Pool => NodePool::expire_after_path(version),
-        TemplateOwner::Claim => owner.path("expireAfter"),
-    };
-    let duration = parse(text, &EXPIRE_AFTER, path, owner, findings)?;
+    let path = || NodePool::expire_after_path(template.version);
+    let duration = parse(text, &EXPIRE_AFTER, path, findings)?;
     if let NillableDuration::After(length) = duration
         && length < REGISTRATION
     {
-        check_short(length, owner, path(), text, findings);
+        check_short(length, path(), text, findings);
     }
     Some(duration)
 }
 
-fn check_short(
-    length: Duration,
-    owner: TemplateOwner,
-    path: FieldPath,
-    text: &str,
-    findings: &mut Findings<'_>,
-) {
+fn check_short(length: Duration, path: FieldPath, text: &str, findings: &mut Findings<'_>) {
     let (rule, reason, suggestion) = if length.is_zero() {
-        let reason = match owner {
-            TemplateOwner::Pool => {
-                "every node would expire as soon as it is created and be replaced by the next, for ever"
-            }
-            TemplateOwner::Claim => "the node would expire as soon as it is created",
-        };
+        let reason = "every node would expire as soon as it is created and be replaced by the next, for ever";
         (&EXPIRE_AFTER_ZERO, reason, "write Never for no expiry")
     } else {
         let reason =

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::consequence;
+use super::CONSEQUENCE;
 use crate::diagnostic::Origin;
 use crate::karpenter::{ApiVersion, Template};
 use crate::rules::findings::Findings;
@@ -29,8 +29,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
         .termination_grace_period
         .present()
         .filter(|_| template.version == ApiVersion::V1)?;
-    let owner = template.owner;
-    let path = || owner.path("terminationGracePeriod");
+    let path = || Template::path("terminationGracePeriod");
     if let Some(reason) = too_long(text) {
         findings.report_text(&TERMINATION_GRACE_PERIOD, path(), text, Origin::Poolgate, reason);
         return None;
@@ -49,7 +48,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
             ("it cannot be Never".to_owned(), Some(FOR_EVER.into()))
         }
         Err(NillableDurationError::Overflow) => {
-            let reason = format!("{}{}", NillableDurationError::Overflow, consequence(owner));
+            let reason = format!("{}{}", NillableDurationError::Overflow, CONSEQUENCE);
             (reason, Some(FOR_EVER.into()))
         }
         Err(NillableDurationError::Other) => {

@@ -8,7 +8,7 @@ use super::findings::Findings;
 use super::length::too_long;
 use super::limits::Limits;
 use crate::diagnostic::{FieldPath, Origin};
-use crate::karpenter::{ApiVersion, NodeClaim, NodePool, TemplateOwner};
+use crate::karpenter::NodePool;
 use crate::rules::rule::Rule;
 use crate::value::duration::NillableDuration;
 
@@ -19,20 +19,11 @@ pub fn check_pool(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findi
     combinations::check(pool, limits, expire_after, grace, findings);
 }
 
-/// Checks the lifetime of one node.
-pub fn check_claim(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
-    if claim.version == ApiVersion::V1 {
-        expiry::check(claim.expire_after, &claim.template, findings);
-    }
-    grace::check(&claim.template, findings);
-}
-
 /// Returns a duration that may be `Never`; reports one that the CRD or Karpenter cannot read.
 pub fn parse(
     text: &str,
     rule: &'static Rule,
     path: impl FnOnce() -> FieldPath,
-    owner: TemplateOwner,
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
     if let Some(reason) = too_long(text) {
@@ -47,7 +38,7 @@ pub fn parse(
     let (parsed, consequence) = if findings.context.crd_rejects(&path, text) {
         (NillableDuration::parse(text), "")
     } else {
-        (NillableDuration::decode(text), consequence(owner))
+        (NillableDuration::decode(text), CONSEQUENCE)
     };
     match parsed {
         Ok(duration) => Some(duration),
@@ -62,12 +53,7 @@ pub fn parse(
 }
 
 /// The consequence of a value that Karpenter cannot decode: it reads all objects of a kind at once.
-const fn consequence(owner: TemplateOwner) -> &'static str {
-    match owner {
-        TemplateOwner::Pool => ", and Karpenter could then not read any NodePool",
-        TemplateOwner::Claim => ", and Karpenter could then not read any NodeClaim",
-    }
-}
+const CONSEQUENCE: &str = ", and Karpenter could then not read any NodePool";
 
 #[cfg(test)]
 mod tests {

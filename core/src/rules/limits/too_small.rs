@@ -1,7 +1,7 @@
 //! Limits that leave no room for the smallest machine that the requirements allow.
 
 use super::{Limit, Limits, path};
-use crate::karpenter::{NodePool, Requirement, Selection};
+use crate::karpenter::{NodePool, Requirement, Selection, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
@@ -83,6 +83,6 @@ fn check_size(pool: &NodePool<'_>, size: &Size, written: &Limit<'_>, findings: &
         findings
             .report(&LIMIT_TOO_SMALL, path(resource), written.value, reason)
             .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
-            .related(pool.template.requirements_path().index(first));
+            .related(Template::requirements_path().index(first));
     }
 }

@@ -3,7 +3,6 @@
 use super::{path, text};
 use crate::diagnostic::quoted;
 use crate::json::Object;
-use crate::karpenter::TemplateOwner;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -18,7 +17,7 @@ pub fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'
             findings
                 .report(
                     &NODE_CLASS_IMMUTABLE,
-                    path(TemplateOwner::Pool, field),
+                    path(field),
                     now,
                     format!("it is {} and cannot be changed", quoted(before)),
                 )

@@ -40,10 +40,9 @@ pub fn check(group: &str, reference: &Object<'_>, template: &Template<'_>, findi
     } else {
         (group_field, group, "kind")
     };
-    let owner = template.owner;
     findings
-        .report(rule, path(owner, field), value, reason)
-        .related(path(owner, other))
+        .report(rule, path(field), value, reason)
+        .related(path(other))
         .suggest(Suggestion::did_you_mean(format_args!(
             "{} of {}",
             likely.kind, likely.group

@@ -41,7 +41,7 @@ pub fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mu
         Err(_) => return,
     };
     findings
-        .report(rule, path(template.owner, "name"), name, reason)
+        .report(rule, path("name"), name, reason)
         .suggest_if_known(suggestion);
 }
 
@@ -64,9 +64,9 @@ pub fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
     findings
         .report(
             &NODE_CLASS_NAME,
-            path(template.owner, group_field(template.version)),
+            path(group_field(template.version)),
             group,
             reason,
         )
-        .related(path(template.owner, "kind"));
+        .related(path("kind"));
 }

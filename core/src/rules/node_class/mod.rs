@@ -10,7 +10,7 @@ pub mod texts;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
+use crate::karpenter::{ApiVersion, KarpenterVersion, Template};
 
 pub fn check(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut Findings<'_>) {
     let Some(reference) = template.node_class_ref.present() else {
@@ -26,7 +26,6 @@ pub fn check(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut
         }
     }
     if template.version == ApiVersion::V1
-        && template.owner == TemplateOwner::Pool
         && release.has(KarpenterVersion::NODE_CLASS_FIXED)
         && let Some(old) = old.and_then(|old| old.node_class_ref.present())
     {
@@ -34,8 +33,8 @@ pub fn check(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut
     }
 }
 
-fn path(owner: TemplateOwner, field: &'static str) -> FieldPath {
-    owner.path("nodeClassRef").key(field)
+fn path(field: &'static str) -> FieldPath {
+    Template::path("nodeClassRef").key(field)
 }
 
 fn text<'v>(reference: &'v Object<'v>, field: &str) -> Option<&'v str> {

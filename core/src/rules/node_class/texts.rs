@@ -20,7 +20,7 @@ pub fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Fin
         .has(KarpenterVersion::NODE_CLASS_NOT_EMPTY);
     let mut found = |field, value: &str, reason: &str, suggestion: Option<Suggestion>| {
         is_valid = false;
-        let path = path(template.owner, field);
+        let path = path(field);
         let is_rejected = (value.is_empty() && rejects_empty) || findings.context.crd_rejects(&path, value);
         let (origin, consequence) = if is_rejected {
             (Origin::Schema, "")

@@ -3,7 +3,9 @@
 use super::listed;
 use crate::diagnostic::{ErrorType, quoted};
 use crate::json::{FewMap, Json};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Field, NodePool, Operator, Requirement, Selection};
+use crate::karpenter::{
+    CAPACITY_TYPE_LABEL, EnumValues, Field, NodePool, Operator, Requirement, Selection, Template,
+};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -29,8 +31,8 @@ pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_
         .filter(|capacity| !allowed.iter().any(|allowed| allowed == capacity))
         .collect();
     let Some(first) = forbidden.first() else { return };
-    let label_path = pool.template.labels_path().key(CAPACITY_TYPE_LABEL);
-    let requirements_path = pool.template.requirements_path();
+    let label_path = Template::labels_path().key(CAPACITY_TYPE_LABEL);
+    let requirements_path = Template::requirements_path();
     let (path, related, suggestion) = if label.is_some_and(|label| forbidden.contains(&label)) {
         let suggestion = format!("write {}", allowed.join(" or "));
         (label_path, requirements_path, suggestion)

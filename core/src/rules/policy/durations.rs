@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::diagnostic::{ErrorType, FieldPath};
-use crate::karpenter::{ApiVersion, Field, NodePool, Provider, ProviderSettings};
+use crate::karpenter::{ApiVersion, Field, NodePool, Provider, ProviderSettings, Template};
 use crate::policy::{DurationBounds, TemplateBounds};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -32,7 +32,7 @@ pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findin
         findings,
     );
     if pool.version == ApiVersion::V1 {
-        let path = || pool.template.owner.path("terminationGracePeriod");
+        let path = || Template::path("terminationGracePeriod");
         let grace = pool.template.termination_grace_period;
         let bounds = &bounds.termination_grace_period;
         let otherwise = own(|settings| settings.termination_grace_period);

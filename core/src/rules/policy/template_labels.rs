@@ -1,7 +1,7 @@
 //! Labels that every node must get.
 
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{Field, NodePool};
+use crate::karpenter::{Field, NodePool, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -17,12 +17,12 @@ pub fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'
         if is_label || is_required(pool, key) {
             continue;
         }
-        let path = pool.template.labels_path().key(key.clone());
+        let path = Template::labels_path().key(key.clone());
         let reason = "the policy requires this label on every node";
         findings
             .report(&TEMPLATE_LABELS, path, ErrorType::Required, reason)
             .suggest(format!("add the label {key} with its value"))
-            .related(pool.template.requirements_path());
+            .related(Template::requirements_path());
     }
 }
 

@@ -4,7 +4,6 @@ use super::{Entry, Scope, min_values, so_others};
 use crate::diagnostic::{ErrorType, Origin};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator, Selection};
 use crate::rules::findings::Findings;
-use crate::rules::origins::by_runtime;
 use crate::rules::rule::Rule;
 
 pub static CAPACITY_TYPE: Rule = rule!("capacity-type", Error, [Runtime, Silent], Shown);
@@ -35,7 +34,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             .release
             .has(KarpenterVersion::CAPACITY_TYPES_CHECKED);
     let origin = if is_checked && listed < least {
-        by_runtime(scope.template.owner)
+        Origin::Runtime
     } else {
         Origin::Silent
     };

@@ -8,7 +8,6 @@ use crate::karpenter::{
     ProviderVersion,
 };
 use crate::rules::findings::Findings;
-use crate::rules::origins::by_runtime;
 use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_CLOSED_SET: Rule = rule!("requirement-closed-set", Warning, [Runtime, Silent], Read);
@@ -57,7 +56,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
             )
             .suggest("lower it, or list values that exist")
             .severity(checked.severity())
-            .origin(by_runtime(scope.template.owner));
+            .origin(Origin::Runtime);
         return Some(!checked.is_certain());
     }
     let reason = match (good, checked) {
@@ -77,9 +76,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         reason,
     );
     if good == 0 {
-        finding
-            .severity(checked.severity())
-            .origin(by_runtime(scope.template.owner));
+        finding.severity(checked.severity()).origin(Origin::Runtime);
         return Some(!checked.is_certain());
     }
     finding.severity(Severity::Info).origin(Origin::Silent);

@@ -1,16 +1,16 @@
-//! How many requirements a NodePool may have: in its own list, and in its NodeClaims.
+//! How many requirements a NodePool may have, in its own list and in its NodeClaims, and a NodeClaim itself.
 
 use super::{Findings, Scope};
-use crate::diagnostic::ErrorType;
-use crate::json::FewMap;
+use crate::diagnostic::{ErrorType, FieldPath, Origin};
+use crate::json::{FewMap, Json};
 use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool, Provider, Template,
-    canonical_label, node_class_label,
+    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool,
+    Provider, Template, canonical_label, node_class_label,
 };
 use crate::rules::rule::Rule;
 
 pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, [Schema]);
-pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, [Silent], Shown);
+pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, [Silent, Schema], Shown);
 
 /// Returns whether there are few enough entries to compare them with each other.
 pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
@@ -20,7 +20,7 @@ pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
         findings
             .report(
                 &REQUIREMENTS_COUNT,
-                scope.template.requirements_path(),
+                Template::requirements_path(),
                 ErrorType::TooMany { actual },
                 format!("must have at most {most} items"),
             )
@@ -31,7 +31,7 @@ pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
 }
 
 /// Denies a NodePool whose NodeClaims would have too many requirements.
-pub fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let context = findings.context;
     let template = &pool.template;
     let most = context.karpenter.max_requirements(pool.version);
@@ -46,12 +46,30 @@ pub fn check_claim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         findings
             .report(
                 &NODECLAIM_REQUIREMENTS,
-                template.requirements_path(),
+                Template::requirements_path(),
                 ErrorType::TooMany { actual },
                 reason,
             )
-            .related(template.labels_path())
+            .related(Template::labels_path())
             .suggest("remove labels or requirements");
+    }
+}
+
+/// Denies a NodeClaim with too many requirements.
+pub fn check_nodeclaim(claim: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
+    let path = FieldPath::of(&["spec", "requirements"]);
+    let most = findings.context.karpenter.max_requirements(version);
+    let actual = path.find(claim).and_then(Json::as_array).map_or(0, <[_]>::len);
+    if actual > most {
+        findings
+            .report(
+                &NODECLAIM_REQUIREMENTS,
+                path,
+                ErrorType::TooMany { actual },
+                format!("a NodeClaim has at most {most} requirements"),
+            )
+            .origin(Origin::Schema)
+            .suggest("remove some");
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Entry, Scope};
 use crate::diagnostic::FieldPath;
 use crate::json::FewMap;
-use crate::karpenter::{LabelKind, Operator, Selection, canonical_label, selection_of};
+use crate::karpenter::{LabelKind, Operator, Selection, Template, canonical_label, selection_of};
 
 /// How many values a message names; the others are only counted.
 const MOST_SHOWN: usize = 5;
@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
     pub fn path(&self, scope: &Scope<'_>) -> FieldPath {
         match self {
             Self::Entry(entry) => scope.entry(entry.index),
-            Self::Label { written, .. } => scope.template.labels_path().key((*written).to_owned()),
+            Self::Label { written, .. } => Template::labels_path().key((*written).to_owned()),
         }
     }
 }

@@ -4,7 +4,6 @@ use super::{Scope, restricted};
 use crate::diagnostic::{ErrorType, Origin};
 use crate::karpenter::{Field, Requirement};
 use crate::rules::findings::Findings;
-use crate::rules::origins::by_runtime;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, qualified_name};
 
@@ -12,8 +11,7 @@ use crate::value::label::{corrected_key, qualified_name};
 pub const LONGEST_KEY: usize = 316;
 
 pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, [Schema]);
-pub static REQUIREMENT_KEY_LENGTH: Rule =
-    rule!("requirement-key-length", Error, [Runtime, Silent, Schema], Read);
+pub static REQUIREMENT_KEY_LENGTH: Rule = rule!("requirement-key-length", Error, [Runtime, Schema]);
 
 /// The key of a requirement, if it is valid.
 pub fn check<'a>(
@@ -40,7 +38,7 @@ pub fn check<'a>(
             // CEL rules reject the reserved ones, and they are not in the table.
             let origin = match restricted::reserved(key, scope) {
                 Some(_) => Origin::Schema,
-                None => by_runtime(scope.template.owner),
+                None => Origin::Runtime,
             };
             findings
                 .report(&REQUIREMENT_KEY_LENGTH, path(), key, error.to_string())

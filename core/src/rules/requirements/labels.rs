@@ -4,11 +4,9 @@ use super::Scope;
 use crate::diagnostic::{Origin, Severity, Suggestion};
 use crate::karpenter::{LabelKind, Provider, likely_label};
 use crate::rules::findings::Findings;
-use crate::rules::origins::by_runtime;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_LABEL_MISSPELT: Rule =
-    rule!("requirement-label-misspelt", Error, [Runtime, Silent], Read);
+pub static REQUIREMENT_LABEL_MISSPELT: Rule = rule!("requirement-label-misspelt", Error, [Runtime]);
 pub static REQUIREMENT_LABEL_UNKNOWN: Rule =
     rule!("requirement-label-unknown", Warning, [Runtime, Silent], Shown);
 pub static REQUIREMENT_LABEL_FOREIGN: Rule = rule!("requirement-label-foreign", Warning, [Silent], Shown);
@@ -22,20 +20,19 @@ pub fn check(
     findings: &mut Findings<'_>,
 ) -> bool {
     let own = scope.group.and_then(Provider::of_group);
-    let by_provider = by_runtime(scope.template.owner);
     let (rule, origin, reason, suggestion) = match kind {
         LabelKind::Unknown {
             domain,
             likely: Some(likely),
         } => (
             &REQUIREMENT_LABEL_MISSPELT,
-            by_provider,
+            Origin::Runtime,
             format!("{domain} is the provider's domain, and it has no such label"),
             Suggestion::did_you_mean(likely),
         ),
         LabelKind::Unknown { domain, .. } => (
             &REQUIREMENT_LABEL_UNKNOWN,
-            by_provider,
+            Origin::Runtime,
             format!("poolgate knows no such label in the provider's domain {domain}"),
             "if there is one, name it under labels.wellKnown in the policy".into(),
         ),

@@ -1,4 +1,4 @@
-//! Requirements: what a NodePool or NodeClaim demands of its nodes' labels.
+//! Requirements: what a NodePool demands of its nodes' labels.
 //!
 //! First each entry is checked by itself. The valid ones are then combined by label, with the labels of the
 //! template, because that is how Karpenter reads it. An entry of which a part cannot be read is left out of that.
@@ -33,8 +33,7 @@ use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, quoted};
 use crate::karpenter::{
-    EnumValues, LabelKind, Naming, Operator, Part, Provider, Requirement, Template, TemplateOwner,
-    canonical_label,
+    EnumValues, LabelKind, Naming, Operator, Part, Provider, Requirement, Template, canonical_label,
 };
 use crate::value::label::label_value;
 
@@ -79,7 +78,7 @@ impl<'a> Scope<'a> {
 
     /// The path of an entry.
     fn entry(&self, index: usize) -> FieldPath {
-        self.template.requirements_path().index(index)
+        Template::requirements_path().index(index)
     }
 
     /// The path of a field of an entry.
@@ -115,7 +114,7 @@ impl Entry<'_> {
     /// The path of one of its values.
     fn value_path(&self, position: usize, scope: &Scope<'_>) -> FieldPath {
         match self.label {
-            Some(written) => scope.template.labels_path().key(written.to_owned()),
+            Some(written) => Template::labels_path().key(written.to_owned()),
             None => scope.value(self.index, position),
         }
     }
@@ -133,7 +132,7 @@ fn so_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
     }
 }
 
-/// Checks the requirements of a NodePool or NodeClaim.
+/// Checks the requirements of a NodePool.
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let scope = Scope::new(template, findings.context);
     let entries: Vec<Entry<'_>> = template
@@ -141,12 +140,12 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         .iter()
         .filter_map(|requirement| check_entry(requirement, &scope, findings))
         .collect();
-    if count::check(&scope, findings) && template.owner == TemplateOwner::Pool {
+    if count::check(&scope, findings) {
         check_together(&entries, &scope, findings);
     }
 }
 
-/// Checks entries and labels together. In a NodeClaim, Karpenter has already combined them.
+/// Checks entries and labels together.
 fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let labels = check_labels(scope, findings);
     zone_region::check(entries, &labels, scope, findings);

@@ -2,7 +2,7 @@
 
 use super::Scope;
 use crate::diagnostic::Suggestion;
-use crate::karpenter::{Provider, TemplateOwner, likely_label};
+use crate::karpenter::{Provider, likely_label};
 use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
 use crate::rules::rule::Rule;
@@ -29,10 +29,7 @@ pub fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings
 
 /// Why the label may not be required; `None` if it may.
 pub fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
-    // Karpenter itself writes a requirement about the NodePool into NodeClaims.
-    let is_claim = scope.template.owner == TemplateOwner::Claim;
     Reserved::lookup(key, scope.template.version, scope.context.release)
-        .filter(|reserved| !(is_claim && *reserved == Reserved::NodePool))
 }
 
 const fn reason(reserved: Reserved) -> &'static str {

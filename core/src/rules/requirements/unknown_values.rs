@@ -2,7 +2,7 @@
 
 use super::{Entry, Scope, misspelt_values, so_others};
 use crate::diagnostic::{ErrorType, Suggestion, nearest, quoted};
-use crate::karpenter::{Operator, Part, TemplateOwner};
+use crate::karpenter::{Operator, Part};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -13,10 +13,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     let (Some(part), Some(naming), Some(provider)) = (entry.part, scope.naming, scope.provider) else {
         return;
     };
-    // In a NodeClaim, Karpenter has written the types that the provider has now.
-    if !matches!(entry.operator, Operator::In | Operator::NotIn)
-        || scope.template.owner != TemplateOwner::Pool
-    {
+    if !matches!(entry.operator, Operator::In | Operator::NotIn) {
         return;
     }
     let Some(known) = naming.known(part, provider) else {

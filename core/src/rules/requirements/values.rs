@@ -5,13 +5,12 @@ use crate::diagnostic::{ErrorType, Suggestion, quoted};
 use crate::json::Json;
 use crate::karpenter::{EnumValues, Field, Operator, Requirement, integer};
 use crate::rules::findings::Findings;
-use crate::rules::origins::by_runtime;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_value, label_value};
 
 pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, [Schema]);
 pub static REQUIREMENT_NUMBER: Rule = rule!("requirement-number", Error, [Schema]);
-pub static REQUIREMENT_VALUE: Rule = rule!("requirement-value", Error, [Runtime, Silent], Read);
+pub static REQUIREMENT_VALUE: Rule = rule!("requirement-value", Error, [Runtime]);
 
 /// Returns the values of a requirement if each is a legal label value and the operator takes so many.
 pub fn check<'a>(
@@ -78,7 +77,7 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
         (Some(_), Ok(())) => return true,
         (Some(number), Err(error)) => {
             let finding = findings.report(&REQUIREMENT_VALUE, path(), text, error.to_string());
-            (finding.origin(by_runtime(scope.template.owner)), Some(number))
+            (finding, Some(number))
         }
         (None, _) => {
             let reason = "must be a whole number from 0 to 9223372036854775807";
@@ -130,7 +129,6 @@ fn check_syntax(
     };
     findings
         .report(&REQUIREMENT_VALUE, path, value, reason)
-        .origin(by_runtime(scope.template.owner))
         .suggest_if_known(suggestion);
     false
 }

@@ -1,4 +1,4 @@
-// Command crd-record records what the definitions of NodePools and NodeClaims of each Karpenter release require, so that
+// Command crd-record records what the definition of NodePools of each Karpenter release requires, so that
 // poolgate's tables can be compared with them without a network. Descriptions and status are left out; a release whose
 // definition is the same as the one before it shares its line.
 //
@@ -38,20 +38,18 @@ func main() {
 	log.SetFlags(0)
 	lines := json.NewEncoder(os.Stdout)
 	lines.SetEscapeHTML(false)
-	for _, kind := range []string{"nodepools", "nodeclaims"} {
-		for _, record := range recorded(kind) {
-			check(lines.Encode(record))
-		}
+	for _, record := range recorded() {
+		check(lines.Encode(record))
 	}
 }
 
-// recorded returns the definitions of one kind, oldest first.
-func recorded(kind string) []record {
+// recorded returns the definitions, oldest first.
+func recorded() []record {
 	var records []record
 	var before []byte
 	for _, release := range releases {
 		directory, sum := download(release)
-		crd := read(filepath.Join(directory, "pkg/apis/crds/karpenter.sh_"+kind+".yaml"))
+		crd := read(filepath.Join(directory, "pkg/apis/crds/karpenter.sh_nodepools.yaml"))
 		text, err := json.Marshal(crd)
 		check(err)
 		if bytes.Equal(text, before) {

@@ -15,29 +15,12 @@ const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/parity"
 pub struct Case {
     /// What it tries, in words, behind the file that holds it.
     pub name: String,
-    pub kind: Kind,
     /// What is stored before, for an update.
     pub old: Option<Value>,
     /// What is sent.
     pub new: Value,
     /// Where the two sides differ on purpose.
     pub difference: Option<Difference>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    NodePool,
-    NodeClaim,
-}
-
-impl Kind {
-    /// Where the API server keeps such objects.
-    pub fn collection(self) -> &'static str {
-        match self {
-            Self::NodePool => "/apis/karpenter.sh/v1/nodepools",
-            Self::NodeClaim => "/apis/karpenter.sh/v1/nodeclaims",
-        }
-    }
 }
 
 /// An intended difference.
@@ -107,14 +90,8 @@ fn case(area: &str, number: usize, around: &Value, row: &Value) -> Case {
     );
     let difference = difference(&mut row);
     row.end();
-    let kind = match around["kind"].as_str() {
-        Some("NodePool") => Kind::NodePool,
-        Some("NodeClaim") => Kind::NodeClaim,
-        other => panic!("{name}: unknown kind {other:?}"),
-    };
     Case {
         name,
-        kind,
         old,
         new,
         difference,

@@ -5,14 +5,16 @@ use kube::core::Status;
 use poolgate_core::manifest::{Limits, parse};
 use serde_json::{Value, json};
 
-use super::cases::{Case, Kind};
+use super::cases::Case;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, karpenter_crd};
 use crate::support::poolgate::Poolgate;
 use crate::support::wait::wait_for;
 
-const DEFINITIONS: [&str; 2] = ["karpenter.sh_nodepools.yaml", "karpenter.sh_nodeclaims.yaml"];
+const DEFINITION: &str = "karpenter.sh_nodepools.yaml";
+
+const COLLECTION: &str = "/apis/karpenter.sh/v1/nodepools";
 
 const DRY_RUN: &str = "?dryRun=All";
 
@@ -41,13 +43,11 @@ impl Side {
     /// An API server with definitions that check types alone. They let every old object be stored.
     pub fn unchecked(cases: &[Case]) -> Self {
         let plane = ControlPlane::start();
-        for file in DEFINITIONS {
-            plane.install_crd(&types_alone(&karpenter_crd(V1, file)));
-        }
+        plane.install_crd(&types_alone(&karpenter_crd(V1, DEFINITION)));
         let client = Client::of(&plane);
         let stored = cases.iter().map(|case| {
             let old = case.old.as_ref()?;
-            let stored = client.try_create(case.kind.collection(), old);
+            let stored = client.try_create(COLLECTION, old);
             Some(stored.unwrap_or_else(|error| panic!("{}: the old object is denied: {error}", case.name)))
         });
         let stored = stored.collect();
@@ -58,23 +58,18 @@ impl Side {
         }
     }
 
-    /// Puts the definitions in force as they were published, and waits until they are.
+    /// Puts the definition in force as it was published, and waits until it is.
     pub fn check_all(&mut self) {
         self.plane.install_karpenter_crds(V1);
-        for (kind, collection) in [
-            ("NodePool", Kind::NodePool.collection()),
-            ("NodeClaim", Kind::NodeClaim.collection()),
-        ] {
-            let no_spec = json!({
-                "apiVersion": "karpenter.sh/v1", "kind": kind, "metadata": {"name": "no-spec"},
-            });
-            wait_for("the published definitions to be in force", || {
-                let answer = self
-                    .client
-                    .try_create(&format!("{collection}{DRY_RUN}"), &no_spec);
-                answer.is_err().then_some(())
-            });
-        }
+        let no_spec = json!({
+            "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "no-spec"},
+        });
+        wait_for("the published definition to be in force", || {
+            let answer = self
+                .client
+                .try_create(&format!("{COLLECTION}{DRY_RUN}"), &no_spec);
+            answer.is_err().then_some(())
+        });
     }
 
     /// Puts poolgate behind both webhooks.
@@ -92,20 +87,19 @@ impl Side {
 
     fn verdict(&mut self, number: usize, case: &Case) -> Verdict {
         let mut object = case.new.clone();
-        let collection = case.kind.collection();
         let metadata = &mut object["metadata"];
         let answer = match &self.stored[number] {
             None => {
                 metadata["uid"] = Value::Null;
                 metadata["resourceVersion"] = Value::Null;
-                self.client.try_create(&format!("{collection}{DRY_RUN}"), &object)
+                self.client.try_create(&format!("{COLLECTION}{DRY_RUN}"), &object)
             }
             Some(stored) => {
                 metadata["uid"] = stored["metadata"]["uid"].clone();
                 metadata["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
                 let name = stored["metadata"]["name"].as_str().expect("an object has a name");
                 self.client
-                    .try_replace(&format!("{collection}/{name}{DRY_RUN}"), &object)
+                    .try_replace(&format!("{COLLECTION}/{name}{DRY_RUN}"), &object)
             }
         };
         match answer {
