@@ -2,8 +2,9 @@
 
 use super::choices;
 use super::findings::Findings;
+use crate::api::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
+use crate::karpenter::{Disruption, NodePool};
 use crate::rules::rule::Rule;
 
 pub static NODE_LIMIT_MODE: Rule = rule!("node-limit-mode", Error, [Poolgate]);
@@ -58,10 +59,15 @@ mod tests {
     use crate::rules::testing::{errors, errors_for};
 
     #[test]
-    fn both_modes_pass_in_field_and_annotation() {
-        for mode in ["Hard", "Soft"] {
+    fn both_modes_pass_in_the_field_and_in_any_case_in_the_annotation() {
+        for (mode, annotation) in [
+            ("Hard", "Hard"),
+            ("Soft", "Soft"),
+            ("Hard", "hard"),
+            ("Soft", "SOFT"),
+        ] {
             let object = json!({
-                "metadata": {"annotations": {"poolgate.dev/node-limit-mode": mode}},
+                "metadata": {"annotations": {"poolgate.dev/node-limit-mode": annotation}},
                 "spec": {"disruption": {"nodeLimitMode": mode}},
             });
             assert_eq!(errors(&object), [""; 0]);

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::LIMIT_BELOW_NODES;
+use crate::api::ClaimCounts;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Stored};
-use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 use crate::rules::testing::{completed, errors, warnings_for};
