@@ -3,9 +3,10 @@
 //!
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from the
 //! ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`karpenter`], then
-//! [`policy`], then [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`], then [`policy_file`].
+//! [`api`], then [`policy`], then [`budget`] and [`defaults`], then [`nodelimit`] and [`rules`], then [`review`] and [`scale`], then [`policy_file`].
 //! A module imports only from floors below its own.
 
+pub mod api;
 pub mod budget;
 pub mod defaults;
 pub mod diagnostic;

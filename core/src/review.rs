@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
+use crate::api::{ClaimCounts, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION};
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::json::{FieldMask, Json};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{ApiVersion, GROUP, NodePool, Stored, TargetKarpenter};
-use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
@@ -106,6 +106,46 @@ pub(crate) fn is_being_deleted(stored: &Json<'_>) -> bool {
         .is_some()
 }
 
+/// The parts of a stored NodePool that checks and defaults read by its view. What is missing here is missing in that
+/// view, too.
+pub const STORED_OUTLINE: FieldMask<'_> = FieldMask::Only(&[
+    (
+        "metadata",
+        FieldMask::Only(&[
+            (
+                "annotations",
+                FieldMask::Only(&[
+                    (NODE_LIMIT_ANNOTATION, FieldMask::All),
+                    (NODE_LIMIT_MODE_ANNOTATION, FieldMask::All),
+                ]),
+            ),
+            ("deletionTimestamp", FieldMask::All),
+        ]),
+    ),
+    (
+        "spec",
+        FieldMask::Only(&[
+            (
+                "disruption",
+                FieldMask::Only(&[("nodeLimitMode", FieldMask::All)]),
+            ),
+            ("limits", FieldMask::Only(&[("nodes", FieldMask::All)])),
+            ("replicas", FieldMask::All),
+            (
+                "template",
+                FieldMask::Only(&[("spec", FieldMask::Only(&[("nodeClassRef", FieldMask::All)]))]),
+            ),
+        ]),
+    ),
+    (
+        "status",
+        FieldMask::Only(&[
+            ("nodes", FieldMask::All),
+            ("resources", FieldMask::Only(&[("nodes", FieldMask::All)])),
+        ]),
+    ),
+]);
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -113,7 +153,6 @@ mod tests {
     use super::*;
     use crate::diagnostic::Severity;
     use crate::json::read;
-    use crate::karpenter::STORED_OUTLINE;
 
     fn pool(spec: &Value) -> Value {
         let mut pool = json!({

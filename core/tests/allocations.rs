@@ -4,9 +4,9 @@
 
 use allocation_counter::measure;
 use poolgate_core::json::read;
-use poolgate_core::karpenter::{ApiVersion, STORED_OUTLINE, Stored, TargetKarpenter};
+use poolgate_core::karpenter::{ApiVersion, Stored, TargetKarpenter};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{REVIEWED, Request, Subject, review};
+use poolgate_core::review::{REVIEWED, Request, STORED_OUTLINE, Subject, review};
 use serde_json::{Value, json};
 
 /// What the review of `bench/review.json` took when this was last changed: allocations, and KiB in all of them. Then the

@@ -6,18 +6,18 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use poolgate_core::api::{ClaimCounts, OverLimit};
 use poolgate_core::defaults::defaults;
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion::V1;
-use poolgate_core::karpenter::{NodePool, Stored, TargetKarpenter};
-use poolgate_core::nodelimit::ClaimCounts;
+use poolgate_core::karpenter::{DISRUPTED_TAINT, NodePool, Stored, TargetKarpenter};
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, Conditions, DISRUPTED_TAINT, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node,
-    Now, Pool, PoolState, SETTLE, Settings, Taint, plan,
+    Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, Now, Pool,
+    PoolState, SETTLE, Settings, Taint, plan,
 };
-use poolgate_core::policy::{OverLimit, Policy};
+use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use proptest::collection::vec;
 use proptest::prelude::*;

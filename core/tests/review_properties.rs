@@ -5,9 +5,9 @@
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Report, Segment, Severity};
 use poolgate_core::json::{FieldMask, Json, read};
-use poolgate_core::karpenter::{ApiVersion, STORED_OUTLINE, Stored, TargetKarpenter};
+use poolgate_core::karpenter::{ApiVersion, Stored, TargetKarpenter};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
+use poolgate_core::review::{REVIEWED, Request, Review, STORED_OUTLINE, Subject, review};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use arc_swap::{ArcSwap, Guard};
+use poolgate_core::api::ClaimCounts;
 use poolgate_core::karpenter::{Installed, TargetKarpenter};
-use poolgate_core::nodelimit::ClaimCounts;
 use serde_json::Value;
 use tokio::sync::watch;
 

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use poolgate_core::json::{FieldMask, Json};
-use poolgate_core::karpenter::{STORED_OUTLINE, Stored};
-use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
+use poolgate_core::karpenter::Stored;
+use poolgate_core::review::{REVIEWED, Request, Review, STORED_OUTLINE, Subject, review};
 
 use crate::policy_watch::PolicyInForce;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use poolgate_core::api::ClaimCounts;
 use poolgate_core::diagnostic::RuleId;
-use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::policy::{Enforcement, Exemption, FeatureGate, Glob, Level, Policy};
 use serde_json::{Value, json};
 

@@ -34,7 +34,7 @@ pub use lease::{
     Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, duration as lease_duration,
     holder as lease_holder, is_silent as lease_is_silent, path as leases_path,
 };
-pub use ledgers::{LABEL as LEDGER_LABEL, LedgerError, path as ledgers_path};
+pub use ledgers::{LedgerError, path as ledgers_path};
 pub use metrics::{ClusterMetrics, WatchMetrics};
 pub use pool_ledgers::{PoolLedgers, read_ledger};
 pub use reader::ClusterReader;

@@ -5,8 +5,9 @@ use std::future::pending;
 use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
-use poolgate_core::karpenter::{NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, SURGE_ANNOTATION};
-use poolgate_core::nodelimit::OVER_LIMIT_ANNOTATION;
+use poolgate_core::api::{
+    NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, OVER_LIMIT_ANNOTATION, SURGE_ANNOTATION,
+};
 use poolgate_core::value::quantity::MAX_LENGTH;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use poolgate_core::api::{NodeLimit, OverLimit};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
-use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
-use poolgate_core::policy::OverLimit;
 
 use super::claim_lists::ClaimLists;
 use super::metrics::GateMetrics;

@@ -1,6 +1,6 @@
 //! The metrics of the gate.
 
-use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::api::NodeLimitMode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::{Client, Config};
+use poolgate_core::api::LEDGER_LABEL;
 use tokio::sync::mpsc;
 
 use super::context::{Clients, GateContext, Shared};
@@ -70,7 +71,7 @@ impl GateRunner {
     /// The same with these clients, and ledgers in `namespace`. Within a [`LocalSet`](tokio::task::LocalSet).
     pub async fn run_with(self, clients: Clients, namespace: &str, metrics: ClusterMetrics) {
         let watch_ledgers = Watch {
-            labels: Some(ledgers::LABEL),
+            labels: Some(LEDGER_LABEL),
             ..Watch::new("ledgers", MEANWHILE, self.ledgers_line, &metrics.watches)
         };
         let watched = clients.usual.clone();

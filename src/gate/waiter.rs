@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::time::Instant;
 
-use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Moment, Request, RequestVerdict, Uid};
 use tokio::sync::{mpsc, oneshot};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use poolgate_core::policy::OverLimit;
+use poolgate_core::api::OverLimit;
 
 use crate::cluster::{ClusterArgs, LONGEST_LEASE, SHORTEST_LEASE};
 use crate::flags;

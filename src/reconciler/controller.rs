@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::Guard;
+use poolgate_core::api::OverLimit;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{Memory, Now, Plan, Settings, Unhold, plan};
-use poolgate_core::policy::{OverLimit, Policy};
+use poolgate_core::policy::Policy;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 

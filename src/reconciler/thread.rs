@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::OptionFuture;
 use kube::{Client, Config};
+use poolgate_core::api::LEDGER_LABEL;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -19,8 +20,8 @@ use super::watched_state::{Watched, WatchedState};
 use crate::cluster::clock::Clock;
 use crate::cluster::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::cluster::{
-    Candidate, Collection, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Versioned, Watch,
-    WatchMetrics, api_server_ca, client_for_watches, ledgers_path,
+    Candidate, Collection, DEFINITION_FIELDS, Leadership, PoolLedgers, Versioned, Watch, WatchMetrics,
+    api_server_ca, client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Heartbeat, Readiness, StatusBoard, StatusLine, on_own_thread};
 use crate::policy_watch::PolicyInForce;

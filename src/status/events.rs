@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Event;
-use poolgate_core::karpenter::NodeLimitMode;
-use poolgate_core::nodelimit::plan::{EventReason, HELD_ANNOTATION, HeldFor, above_limit, of_limit};
+use poolgate_core::api::{HELD_ANNOTATION, NodeLimitMode};
+use poolgate_core::nodelimit::plan::{EventReason, HeldFor, above_limit, of_limit};
 
 use super::pools::PoolFacts;
 

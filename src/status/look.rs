@@ -13,6 +13,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::ListParams;
+use poolgate_core::api::LEDGER_LABEL;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
@@ -23,9 +24,7 @@ use super::reconciler::Reconciler;
 use crate::admission::inquiry;
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
 use crate::cluster::webhooks::{self, Webhook};
-use crate::cluster::{
-    Call, Collection, Deadline, LEDGER_LABEL, RawObject, leases_path, ledgers, ledgers_path,
-};
+use crate::cluster::{Call, Collection, Deadline, RawObject, leases_path, ledgers, ledgers_path};
 
 /// The events on objects without a namespace.
 pub const EVENTS: &str = "/api/v1/namespaces/default/events";

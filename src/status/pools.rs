@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use poolgate_core::api::{AtLimit, ClaimCounts, HELD_LABEL, NodeLimit, NodeLimitMode, OverLimit};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NODEPOOL_LABEL, NodeLimitMode, NodePool};
-use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL};
-use poolgate_core::nodelimit::{ClaimCounts, NodeLimit, lacks_mode};
-use poolgate_core::policy::{AtLimit, FeatureGate, GateState, OverLimit, Policy};
+use poolgate_core::karpenter::{ApiVersion, DISRUPTED_TAINT, NODEPOOL_LABEL, NodePool};
+use poolgate_core::nodelimit::lacks_mode;
+use poolgate_core::policy::{FeatureGate, GateState, Policy};
 use serde::Serialize;
 
 use super::facts::{Asked, ClaimObject, Facts, NodeObject};

@@ -1,10 +1,14 @@
 //! Which nodes of a pool at or above its limit wait for what, and what to type.
 
 use jiff::Timestamp;
-use poolgate_core::karpenter::{NODE_LIMIT_ANNOTATION, NODEPOOL_LABEL, NodeLimitMode};
+use poolgate_core::api::{
+    AT_LIMIT_ANNOTATION, AtLimit, HELD_ANNOTATION, NODE_LIMIT_ANNOTATION, NodeLimitMode,
+    OVER_LIMIT_ANNOTATION, OverLimit,
+};
+use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::{Replacement, Stopped};
-use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, HELD_ANNOTATION, HeldFor, above_limit};
-use poolgate_core::policy::{AT_LIMIT_ANNOTATION, AtLimit, GateState, OVER_LIMIT_ANNOTATION, OverLimit};
+use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, HeldFor, above_limit};
+use poolgate_core::policy::GateState;
 
 use super::facts::ClaimObject;
 use super::pools::{KnownLimit, PoolFacts};

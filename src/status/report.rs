@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::unwritten_modes;
 use poolgate_core::policy::Policy;
 

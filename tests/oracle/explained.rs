@@ -1,7 +1,8 @@
 //! Intended differences, each with its reason and an example that proves that it still exists.
 
+use poolgate_core::api::NODE_LIMIT_ANNOTATION;
 use poolgate_core::diagnostic::{FieldPath, Segment};
-use poolgate_core::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION};
+use poolgate_core::karpenter::ApiVersion;
 use poolgate_core::value::label::{domain_of, is_within};
 use serde_json::{Value, json};
 

@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 
 use super::DefaultValue;
+use crate::api::NODE_LIMIT_ANNOTATION;
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
-use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};
+use crate::karpenter::{Field, NodePool};
 use crate::value::quantity::Quantity;
 
 /// The first `spec.limits.nodes` of a pool that leaves it to poolgate. If a stored pool has a lower one, a manifest

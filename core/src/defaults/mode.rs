@@ -4,10 +4,9 @@
 use serde_json::{Map, Value};
 
 use super::DefaultValue;
+use crate::api::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{
-    Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, TargetKarpenter,
-};
+use crate::karpenter::{Disruption, Field, NodePool, TargetKarpenter};
 
 /// The mode in both places, as text.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ pub struct Disruption<'a> {
     pub consolidation_policy: Field<&'a str>,
     /// `consolidateAfter`: how long a node must be unchanged before it is consolidated, or `Never`.
     pub consolidate_after: Field<&'a str>,
-    /// `nodeLimitMode`: `Hard` or `Soft`, see [`NodeLimitMode`](super::NodeLimitMode).
+    /// `nodeLimitMode`: `Hard` or `Soft`, a mode of poolgate's.
     pub node_limit_mode: Field<&'a str>,
 }
 

@@ -10,8 +10,6 @@ mod installed;
 mod label_sets;
 mod labels;
 mod node_class;
-mod node_limit;
-mod node_limit_mode;
 mod nodepool;
 mod operator;
 mod provider;
@@ -39,8 +37,6 @@ pub(crate) use labels::{
 pub use labels::{NODEPOOL_LABEL, canonical_label};
 pub use node_class::NodeClassMismatch;
 pub(crate) use node_class::node_class_label;
-pub use node_limit::{NODE_LIMIT_ANNOTATION, SURGE_ANNOTATION};
-pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodepool::NodePool;
 pub use operator::Operator;
 pub use provider::{
@@ -51,7 +47,7 @@ pub(crate) use provider::{Cut, Named, Naming, Part};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};
-pub use stored::{STORED_OUTLINE, Stored};
+pub use stored::Stored;
 pub use taint::{Taint, TaintList};
 pub use target::{ReleaseSource, TargetKarpenter};
 pub use template::{Requirement, Template};
@@ -61,6 +57,18 @@ use crate::value::words;
 
 /// The API group of NodePools and NodeClaims.
 pub const GROUP: &str = "karpenter.sh";
+
+/// The annotation by which a user keeps Karpenter from disrupting a pod or a node.
+pub const DO_NOT_DISRUPT_ANNOTATION: &str = "karpenter.sh/do-not-disrupt";
+
+/// The annotation that keeps Karpenter (1.15 and newer) from repairing a node.
+pub const DO_NOT_REPAIR_ANNOTATION: &str = "karpenter.sh/do-not-repair";
+
+/// The taint that Karpenter sets on a node it is about to disrupt.
+pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
+
+/// The consolidation policy by which Karpenter removes only empty nodes.
+pub const WHEN_EMPTY: &str = "WhenEmpty";
 
 /// The API versions that have NodePools, as written after the slash of `apiVersion`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

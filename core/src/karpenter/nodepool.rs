@@ -1,10 +1,7 @@
 //! A tolerant, borrowed view of a NodePool: v1 and v1beta1 in one model.
 
 use super::field::child;
-use super::{
-    ApiVersion, Disruption, Field, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode,
-    SURGE_ANNOTATION, Template, node_limit,
-};
+use super::{ApiVersion, Disruption, Field, Template};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 use crate::value::quantity::{Quantity, QuantityError};
@@ -68,67 +65,9 @@ impl<'a> NodePool<'a> {
         }
     }
 
-    /// The most nodes, if readable: from the annotation, else from `spec.limits.nodes`.
-    pub fn node_limit(&self) -> Option<Quantity> {
-        if let Some(limit) = self.annotated_node_limit() {
-            return Some(Quantity::from(i64::from(limit)));
-        }
-        Self::limit_value(self.limits.present()?.get("nodes")?)
-    }
-
-    /// Where a node limit stands that cannot be read. A readable one in the annotation wins over `spec.limits`.
-    pub fn unreadable_node_limit(&self) -> Option<&'static str> {
-        if self
-            .annotation(NODE_LIMIT_ANNOTATION)
-            .is_some_and(|value| !value.is_null())
-        {
-            return self
-                .annotated_node_limit()
-                .is_none()
-                .then_some("its annotation poolgate.dev/node-limit");
-        }
-        let nodes = self.limits.present()?.get("nodes")?;
-        (!nodes.is_null() && Self::limit_value(nodes).is_none()).then_some("its spec.limits.nodes")
-    }
-
     /// The value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&'a Json<'a>> {
         self.annotations.present()?.get(key)
-    }
-
-    /// The number in an annotation; `None` if it is missing or not written in digits.
-    pub(crate) fn annotated_number(&self, key: &str) -> Option<u32> {
-        node_limit::parse(self.annotation(key)?.as_str()?)
-    }
-
-    /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate.
-    pub fn annotated_node_limit(&self) -> Option<u32> {
-        self.annotated_number(NODE_LIMIT_ANNOTATION)
-    }
-
-    /// How many nodes more than its limit the pool may have while it replaces nodes; 0 if the annotation is missing or
-    /// is not a number.
-    pub fn surge(&self) -> u32 {
-        self.annotated_number(SURGE_ANNOTATION).unwrap_or_default()
-    }
-
-    /// The mode of that limit in the object itself: from the field, else from the annotation. An unknown word
-    /// counts as missing.
-    pub fn node_limit_mode(&self) -> Option<NodeLimitMode> {
-        [self.node_limit_mode_field(), self.node_limit_mode_annotation()]
-            .into_iter()
-            .flatten()
-            .find_map(NodeLimitMode::parse)
-    }
-
-    /// The value of the field.
-    pub(crate) fn node_limit_mode_field(&self) -> Option<&'a str> {
-        self.disruption.as_ref().present()?.node_limit_mode.present()
-    }
-
-    /// The value of the annotation.
-    pub(crate) fn node_limit_mode_annotation(&self) -> Option<&'a str> {
-        self.annotation(NODE_LIMIT_MODE_ANNOTATION)?.as_str()
     }
 
     /// The quantity of a limit, if readable.

@@ -2,57 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::{NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION};
-use crate::json::{FieldMask, Json};
-
-/// The parts of a stored NodePool that checks and defaults read by its view. What is missing here is missing in that
-/// view, too.
-pub const STORED_OUTLINE: FieldMask<'_> = FieldMask::Only(&[
-    (
-        "metadata",
-        FieldMask::Only(&[
-            (
-                "annotations",
-                FieldMask::Only(&[
-                    (NODE_LIMIT_ANNOTATION, FieldMask::All),
-                    (NODE_LIMIT_MODE_ANNOTATION, FieldMask::All),
-                ]),
-            ),
-            ("deletionTimestamp", FieldMask::All),
-        ]),
-    ),
-    (
-        "spec",
-        FieldMask::Only(&[
-            (
-                "disruption",
-                FieldMask::Only(&[("nodeLimitMode", FieldMask::All)]),
-            ),
-            ("limits", FieldMask::Only(&[("nodes", FieldMask::All)])),
-            ("replicas", FieldMask::All),
-            (
-                "template",
-                FieldMask::Only(&[("spec", FieldMask::Only(&[("nodeClassRef", FieldMask::All)]))]),
-            ),
-        ]),
-    ),
-    (
-        "status",
-        FieldMask::Only(&[
-            ("nodes", FieldMask::All),
-            ("resources", FieldMask::Only(&[("nodes", FieldMask::All)])),
-        ]),
-    ),
-]);
+use crate::json::Json;
 
 /// The stored object that an update replaces.
 #[derive(Debug, Clone, Copy)]
 pub enum Stored<'a> {
     /// The whole object.
     Whole(&'a Json<'a>),
-    /// Its [`STORED_OUTLINE`], and how to read the rest, which only a new object with an error is compared with.
+    /// The part of it that is always read, and how to read the rest, which only a new object with an error is compared with.
     Outlined {
-        /// The part of the object that [`STORED_OUTLINE`] keeps.
+        /// That part.
         outline: &'a Json<'a>,
         /// A text that holds the whole object.
         text: &'a [u8],

@@ -1,6 +1,7 @@
 //! Stored pools with a node limit that say no mode: a policy that wants another mode than Hard does not reach them.
 
-use crate::karpenter::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
+use crate::api::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
+use crate::karpenter::NodePool;
 
 /// Whether a stored pool has a node limit and says no mode.
 pub fn lacks_mode(pool: &NodePool<'_>) -> bool {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::karpenter::{ApiVersion, NodeLimitMode};
+use crate::api::NodeLimitMode;
+use crate::karpenter::ApiVersion;
 
 /// The values of fields that the user left out.
 #[derive(Debug, Clone, PartialEq, Eq)]

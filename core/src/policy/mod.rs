@@ -23,15 +23,9 @@ pub use levels::{Level, Levels};
 
 use std::time::Duration;
 
-use crate::karpenter::{LabelSets, NodePool};
+use crate::api::{AtLimit, OverLimit};
+use crate::karpenter::LabelSets;
 use crate::value::words;
-
-/// The annotation by which a NodePool chooses what happens to its nodes above the limit: `Terminate` or `Report`.
-pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
-
-/// The annotation by which a NodePool chooses which of its nodes are replaced at the limit: `Block`, `Repair` or
-/// `Replace`.
-pub const AT_LIMIT_ANNOTATION: &str = "poolgate.dev/at-limit";
 
 /// How long the pods of a broken node may take to leave it, by default, before it is terminated anyway.
 pub(crate) const REPAIR_GRACE_PERIOD: Duration = Duration::from_mins(10);
@@ -90,53 +84,6 @@ pub enum Enforcement {
 
 words!(Enforcement { Enforce = "enforce", Warn = "warn" });
 
-/// What happens to nodes above `limits.nodes`, after the limit was lowered or exceeded, in the words of a policy file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum OverLimit {
-    /// They are reported, and stay.
-    #[default]
-    Report,
-    /// They are terminated, the cheapest first.
-    Terminate,
-}
-
-words!(OverLimit { Report = "report", Terminate = "terminate" });
-
-impl OverLimit {
-    /// The values of the annotation, in the order in which messages name them.
-    pub(crate) const ANNOTATED: &'static [&'static str] = &["Terminate", "Report"];
-
-    /// The value of a pool's annotation, ignoring case; `None` if it is missing or says something else.
-    pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
-        let word = pool.annotation(OVER_LIMIT_ANNOTATION)?.as_str()?;
-        Self::parse(&word.to_ascii_lowercase())
-    }
-}
-
-/// Which nodes of a Hard pool at its limit are terminated first and then replaced, because there is no place for the
-/// replacement beside them. In the words of a policy file and of the annotation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AtLimit {
-    /// None: they stay until there is room.
-    Block,
-    /// Those that Karpenter wants to repair.
-    #[default]
-    Repair,
-    /// Drifted ones, too, where the pool leaves `spec.limits.nodes` to poolgate.
-    Replace,
-}
-
-words!(AtLimit { Block = "Block", Repair = "Repair", Replace = "Replace" });
-
-impl AtLimit {
-    /// The value of a pool's annotation, ignoring case; `None` if it is missing or says something else.
-    pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
-        let word = pool.annotation(AT_LIMIT_ANNOTATION)?.as_str()?;
-        let is_named = |value: &&&str| value.eq_ignore_ascii_case(word);
-        Self::parse(Self::VALUES.iter().find(is_named)?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,12 +92,6 @@ mod tests {
     fn words_of_the_file_are_read_back() {
         for word in Enforcement::VALUES {
             assert_eq!(Enforcement::parse(word).map(Enforcement::as_str), Some(*word));
-        }
-        for word in AtLimit::VALUES {
-            assert_eq!(AtLimit::parse(word).map(AtLimit::as_str), Some(*word));
-        }
-        for word in OverLimit::VALUES {
-            assert_eq!(OverLimit::parse(word).map(OverLimit::as_str), Some(*word));
         }
         assert_eq!(Enforcement::parse("Warn"), None);
     }

@@ -1,10 +1,11 @@
 //! A document that the table allows, as a policy. What cannot be read was reported before.
 
+use crate::api::{AtLimit, NodeLimitMode, OverLimit};
 use crate::diagnostic::{FieldPath, Origin};
-use crate::karpenter::{LabelSets, LabelValues, NodeLimitMode, Provider, TargetKarpenter};
+use crate::karpenter::{LabelSets, LabelValues, Provider, TargetKarpenter};
 use crate::policy::{
-    AtLimit, Bounds, BudgetBounds, DeclaredCluster, DefaultValues, DurationBounds, Enforcement, Exemption,
-    FeatureGate, FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy,
+    Bounds, BudgetBounds, DeclaredCluster, DefaultValues, DurationBounds, Enforcement, Exemption,
+    FeatureGate, FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, Policy,
     REPAIR_GRACE_PERIOD, TemplateBounds, WebhookUse, Written,
 };
 use crate::rules::{CATALOGUE, find};

@@ -1,7 +1,8 @@
 //! The table of what may be in a policy file.
 
-use crate::karpenter::{NodeLimitMode, PROVIDER_IDS};
-use crate::policy::{AtLimit, Enforcement, OverLimit, WebhookUse};
+use crate::api::{AtLimit, NodeLimitMode, OverLimit};
+use crate::karpenter::PROVIDER_IDS;
+use crate::policy::{Enforcement, WebhookUse};
 
 use self::FieldType::{List, Map, Quantity, Switch, Text, Whole, Word};
 use super::grammar::{self, Grammar};

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
+use crate::api::AtLimit;
 use crate::diagnostic::{Origin, RuleId, Severity};
-use crate::policy::{AtLimit, Level, Policy};
+use crate::policy::{Level, Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 

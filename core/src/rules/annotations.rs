@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::{Json, Object};
-use crate::karpenter::Template;
+use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, qualified_name};
 
@@ -16,9 +16,6 @@ const KARPENTERS_OWN: usize =
     "karpenter.sh/nodepool-hash".len() + 20 + "karpenter.sh/nodepool-hash-version".len() + "v3".len();
 const MOST_IN_TEMPLATE: usize = MOST_BYTES - KARPENTERS_OWN;
 
-/// The annotation that keeps Karpenter from disrupting a node.
-const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
-
 pub static TEMPLATE_ANNOTATIONS: Rule = rule!("template-annotations", Error, [Silent], Shown);
 pub static DO_NOT_DISRUPT_TEMPLATE: Rule = rule!("do-not-disrupt-template", Warning, [Silent], Shown);
 
@@ -30,11 +27,11 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         check_key(key, findings);
     }
     check_size(annotations, findings);
-    if annotations.get(DO_NOT_DISRUPT).and_then(Json::as_str) == Some("true") {
+    if annotations.get(DO_NOT_DISRUPT_ANNOTATION).and_then(Json::as_str) == Some("true") {
         findings
             .report(
                 &DO_NOT_DISRUPT_TEMPLATE,
-                path().key(DO_NOT_DISRUPT),
+                path().key(DO_NOT_DISRUPT_ANNOTATION),
                 "true",
                 "every node gets it, so none is ever consolidated or replaced when it drifts",
             )

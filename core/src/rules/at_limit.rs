@@ -3,10 +3,10 @@
 use super::choices::{check_word, is_set, path};
 use super::findings::Findings;
 use super::lifetime::combinations::drains_without_end;
+use crate::api::{AT_LIMIT_ANNOTATION, AtLimit, NODE_LIMIT_ANNOTATION};
 use crate::diagnostic::ErrorType;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, NODE_LIMIT_ANNOTATION, NodePool, Template};
-use crate::policy::{AT_LIMIT_ANNOTATION, AtLimit};
+use crate::karpenter::{ApiVersion, NodePool, Template};
 use crate::rules::rule::Rule;
 
 pub static AT_LIMIT: Rule = rule!("at-limit", Error, [Poolgate]);

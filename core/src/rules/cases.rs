@@ -12,13 +12,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::testing::completed;
+use crate::api::ClaimCounts;
 use crate::diagnostic::Report;
 use crate::json::Json;
 use crate::karpenter::{
     ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider, Stored,
 };
 use crate::manifest::{Limits, parse};
-use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 use crate::rules::find;

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
+use crate::api::ClaimCounts;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::shape::Shape;
 use crate::karpenter::{KarpenterVersion, LabelSets, TargetKarpenter};
-use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 
 /// What a verdict depends on besides the object itself.

@@ -3,7 +3,8 @@
 use super::choices::{check_number, path};
 use super::findings::Findings;
 use super::limits::{self, Limits, NODES};
-use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
+use crate::api::NODE_LIMIT_ANNOTATION;
+use crate::karpenter::NodePool;
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 

@@ -2,8 +2,9 @@
 
 use super::choices;
 use super::findings::Findings;
+use crate::api::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
+use crate::karpenter::{Disruption, NodePool};
 use crate::rules::rule::Rule;
 
 pub static NODE_LIMIT_MODE: Rule = rule!("node-limit-mode", Error, [Poolgate]);

@@ -2,8 +2,8 @@
 
 use super::choices::check_word;
 use super::findings::Findings;
+use crate::api::{OVER_LIMIT_ANNOTATION, OverLimit};
 use crate::karpenter::NodePool;
-use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
 use crate::rules::rule::Rule;
 
 pub static OVER_LIMIT: Rule = rule!("over-limit", Error, [Poolgate]);

@@ -3,9 +3,9 @@
 use super::choices::{check_number, is_set, path};
 use super::findings::Findings;
 use super::limits::Limits;
+use crate::api::{MAX_SURGE, NODE_LIMIT_ANNOTATION, NodeLimitMode, SURGE_ANNOTATION};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool, SURGE_ANNOTATION};
-use crate::nodelimit::MAX_SURGE;
+use crate::karpenter::{Field, NodePool};
 use crate::rules::rule::Rule;
 
 pub static SURGE: Rule = rule!("surge", Error, [Poolgate]);

@@ -2,11 +2,11 @@
 
 use super::findings::Findings;
 use crate::json::FewMap;
-use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template};
+use crate::karpenter::{DISRUPTED_TAINT, KarpenterVersion, Taint, TaintList, Template};
 use crate::rules::rule::Rule;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
-const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];
+const DISRUPTED: &[&str] = &[DISRUPTED_TAINT, "karpenter.sh/disruption"];
 /// Karpenter's taint on nodes that it has not yet registered.
 const UNREGISTERED: &str = "karpenter.sh/unregistered";
 

@@ -17,4 +17,4 @@ mod words;
 use digits::{digits, is_number};
 use excerpt::{excerpt, is_cut};
 pub use mistake::Mistake;
-pub(crate) use words::words;
+pub(crate) use words::{in_any_case, words};

@@ -26,3 +26,8 @@ macro_rules! words {
 }
 
 pub(crate) use words;
+
+/// The one of these words that a text is, ignoring case. For poolgate's own words; Karpenter's are exact.
+pub(crate) fn in_any_case(text: &str, words: &'static [&'static str]) -> Option<&'static str> {
+    words.iter().copied().find(|word| word.eq_ignore_ascii_case(text))
+}

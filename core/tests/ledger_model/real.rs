@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use poolgate_core::nodelimit::MAX_SURGE;
+use poolgate_core::api::MAX_SURGE;
 use poolgate_core::nodelimit::ledger::{
     Claim, ClaimView, Decision, Denial, Facts, FirstSeen, Full, Ledger, LimitInForce, Needs, Observed,
     Request, RequestVerdict, Step, Uid, Write, decide,

@@ -1,6 +1,6 @@
 //! The bounded worlds that are explored, and the guards that are disabled.
 
-use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::api::NodeLimitMode;
 
 use crate::steps::Violation;
 use crate::world::{Book, CREATES, Create, Mishaps, REPLICAS, Replica, World};

@@ -1,10 +1,8 @@
 //! What a Hard node limit does to nodes that must be replaced, whatever the budgets allow.
 
+use poolgate_core::api::{AtLimit, NodeLimit, NodeLimitMode, OverLimit};
 use poolgate_core::budget::Reason;
 use poolgate_core::defaults::node_limit_mode;
-use poolgate_core::karpenter::NodeLimitMode;
-use poolgate_core::nodelimit::NodeLimit;
-use poolgate_core::policy::{AtLimit, OverLimit};
 
 use super::subject::Subject;
 

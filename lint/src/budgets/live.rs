@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use poolgate_core::budget::Reason;
-use poolgate_core::karpenter::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::DISRUPTED_TAINT;
+use poolgate_core::karpenter::{DISRUPTED_TAINT, NODEPOOL_LABEL};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

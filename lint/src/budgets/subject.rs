@@ -7,7 +7,7 @@ use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
     ApiVersion, Budget, Disruption, Field, KarpenterVersion, NodePool, Provider, ReleaseSource,
-    TargetKarpenter,
+    TargetKarpenter, WHEN_EMPTY,
 };
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
 use poolgate_core::value::nodes::BudgetNodes;
@@ -143,7 +143,7 @@ impl<'a> Subject<'a> {
             Reason::Underutilized | Reason::Empty if says(|it| it.consolidate_after, "Never") => {
                 Some("consolidateAfter is Never")
             }
-            Reason::Underutilized if says(|it| it.consolidation_policy, "WhenEmpty") => {
+            Reason::Underutilized if says(|it| it.consolidation_policy, WHEN_EMPTY) => {
                 Some("consolidationPolicy is WhenEmpty")
             }
             _ => None,

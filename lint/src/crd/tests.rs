@@ -1,6 +1,6 @@
 //! The definitions that Karpenter ships, in every layout that reaches a cluster.
 
-use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::api::NodeLimitMode;
 use poolgate_core::policy::DefaultValues;
 use serde_json::{Value, json};
 

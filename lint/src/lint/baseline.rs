@@ -8,12 +8,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use poolgate_core::api::API_VERSION;
 use poolgate_core::diagnostic::Severity;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 
-const API_VERSION: &str = "poolgate.dev/v1alpha1";
 const KIND: &str = "LintBaseline";
 
 /// Most bytes of a baseline file.

@@ -211,7 +211,7 @@ impl ClaimViews {
 mod tests {
     use std::time::Duration;
 
-    use poolgate_core::nodelimit::ClaimCounts;
+    use poolgate_core::api::ClaimCounts;
 
     use super::*;
     use crate::telemetry::Registry;

@@ -10,5 +10,5 @@ mod store;
 pub use cached::CachedLedgers;
 pub use follower::LedgerFollower;
 pub use metrics::LedgerMetrics;
-pub use object::{BrokenLedger, LABEL, Owner, StoredLedger, parse, path};
+pub use object::{BrokenLedger, Owner, StoredLedger, parse, path};
 pub use store::{CachingLedgerStore, LedgerError, LedgerStore};

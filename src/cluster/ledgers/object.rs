@@ -5,12 +5,10 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use poolgate_core::api::LEDGER_LABEL;
 use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 
 use poolgate_core::sha256::{DIGITS, hashed_name};
-
-/// The label by which ledgers are found.
-pub const LABEL: &str = "poolgate.dev/ledger";
 
 /// Where ledgers are listed and watched.
 pub fn path(namespace: &str) -> String {
@@ -75,7 +73,7 @@ pub fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> ConfigM
     ConfigMap {
         metadata: ObjectMeta {
             name: Some(name(owner.name)),
-            labels: Some(BTreeMap::from([(LABEL.to_owned(), "true".to_owned())])),
+            labels: Some(BTreeMap::from([(LEDGER_LABEL.to_owned(), "true".to_owned())])),
             resource_version: version.map(|version| version.to_string()),
             owner_references: Some(vec![OwnerReference {
                 api_version: "karpenter.sh/v1".into(),

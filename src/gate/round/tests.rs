@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyper::{Method, Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
-use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Claim, ClaimView, ReadSpan};
 use serde_json::json;
 use tokio::sync::oneshot;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
     Claim, ClaimState, LedgerState, Needs, Node, ObjectRef, Pod, Pool, PoolState, Settings, Tries,

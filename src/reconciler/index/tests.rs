@@ -1,10 +1,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::api::{NodeLimitMode, OverLimit};
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LastDenial, LedgerIdentity, LedgerState, PoolState, Rights, Settings};
-use poolgate_core::policy::{OverLimit, Policy};
+use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::*;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use poolgate_core::api::NodeLimitMode;
 use poolgate_core::budget::Reason;
-use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::plan::Numbers;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;

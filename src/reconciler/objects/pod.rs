@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use poolgate_core::karpenter::DO_NOT_DISRUPT_ANNOTATION;
 use poolgate_core::nodelimit::plan::{
-    DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, NamespacedName, Needs,
-    Pod, PodOnNode,
+    DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, NamespacedName, Needs, Pod, PodOnNode,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;

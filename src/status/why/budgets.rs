@@ -2,8 +2,7 @@
 
 use poolgate_core::budget::{Allowance, Budgets, Change, Reason, is_supported};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NODEPOOL_LABEL, NodePool};
-use poolgate_core::nodelimit::plan::DISRUPTED_TAINT;
+use poolgate_core::karpenter::{ApiVersion, DISRUPTED_TAINT, NODEPOOL_LABEL, NodePool};
 
 use super::cause::{Cause, Kind};
 use super::seen::Seen;

@@ -1,7 +1,8 @@
 //! Everything that keeps a node.
 
+use poolgate_core::api::HELD_LABEL;
 use poolgate_core::budget::Reason;
-use poolgate_core::nodelimit::plan::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION, HELD_LABEL};
+use poolgate_core::karpenter::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
 use poolgate_core::policy::GateState;
 
 use super::cause::{Cause, Kind};

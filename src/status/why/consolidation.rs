@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use poolgate_core::budget::Reason;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Field, NodePool};
+use poolgate_core::karpenter::{ApiVersion, Field, NodePool, WHEN_EMPTY};
 use poolgate_core::value::duration::NillableDuration;
 
 use super::cause::{Cause, Kind};
@@ -40,7 +40,7 @@ pub fn causes(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
         );
         return Some(Cause::new(Kind::ConsolidateAfter, text).until(Some(end)));
     }
-    let is_for_empty = disruption.consolidation_policy == Field::Present("WhenEmpty");
+    let is_for_empty = disruption.consolidation_policy == Field::Present(WHEN_EMPTY);
     (is_for_empty && seen.is_empty() == Some(false)).then(|| {
         let text = format!(
             "NodePool {name} has spec.disruption.consolidationPolicy: WhenEmpty, and pods run on this node"

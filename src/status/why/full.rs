@@ -1,16 +1,12 @@
 //! A NodePool that has as many nodes as it may have.
 
+use poolgate_core::api::{HELD_LABEL, KEEP_MARK, NodeLimitMode};
 use poolgate_core::budget::Reason;
 use poolgate_core::diagnostic::counted;
-use poolgate_core::karpenter::NodeLimitMode;
-use poolgate_core::nodelimit::plan::HELD_LABEL;
 
 use super::cause::{Cause, Kind};
 use super::seen::Seen;
 use crate::status::pools::{KnownLimit, PoolFacts};
-
-/// The label or annotation by which a user keeps poolgate from letting a node go.
-const KEEP: &str = "poolgate.dev/keep";
 
 /// That poolgate holds the node, and until when.
 pub fn held(seen: &Seen<'_>) -> Cause {
@@ -32,9 +28,9 @@ pub fn held(seen: &Seen<'_>) -> Cause {
             "{holds}; how many places are free is not known: {described}"
         )),
         Some(_) if is_kept(seen) => cause(format!(
-            "{holds} although there is room, because somebody has set {KEEP} on it: {described}"
+            "{holds} although there is room, because somebody has set {KEEP_MARK} on it: {described}"
         ))
-        .change(format!("To let it go, remove {KEEP} from the node")),
+        .change(format!("To let it go, remove {KEEP_MARK} from the node")),
         Some(_) if pool.has_no_leader() => cause(format!(
             "{holds} although there is room, and no reconciler is the leader to let it go: {described}"
         ))
@@ -50,8 +46,8 @@ fn is_kept(seen: &Seen<'_>) -> bool {
     let metadata = seen.node.map(|node| &node.metadata);
     metadata.is_some_and(|metadata| {
         metadata
-            .label(KEEP)
-            .or_else(|| metadata.annotation(KEEP))
+            .label(KEEP_MARK)
+            .or_else(|| metadata.annotation(KEEP_MARK))
             .is_some()
     })
 }

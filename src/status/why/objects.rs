@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, DO_NOT_DISRUPT_ANNOTATION, DoNotDisrupt};
+use poolgate_core::karpenter::{DISRUPTED_TAINT, DO_NOT_DISRUPT_ANNOTATION};
+use poolgate_core::nodelimit::plan::DoNotDisrupt;
 use serde::Deserialize;
 
 use crate::cluster::objects::{Conditions, Metadata, Object, Texts, instant};

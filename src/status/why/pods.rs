@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use poolgate_core::nodelimit::plan::DO_NOT_DISRUPT_ANNOTATION;
+use poolgate_core::karpenter::DO_NOT_DISRUPT_ANNOTATION;
 
 use super::cause::{Cause, Kind};
 use super::objects::{PodBudget, PodObject, Protection};

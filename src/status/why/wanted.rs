@@ -1,8 +1,9 @@
 //! What Karpenter wants with a node.
 
 use jiff::Timestamp;
+use poolgate_core::api::HELD_ANNOTATION;
 use poolgate_core::budget::Reason;
-use poolgate_core::nodelimit::plan::{HELD_ANNOTATION, HeldFor};
+use poolgate_core::nodelimit::plan::HeldFor;
 use poolgate_core::value::duration::NillableDuration;
 use serde::Serialize;
 

@@ -241,7 +241,7 @@ fn both_registrations_have_the_same_conditions_and_the_image_is_this_version() {
     assert!(
         mutating
             .to_string()
-            .contains(poolgate_core::karpenter::NODE_LIMIT_MODE_ANNOTATION)
+            .contains(poolgate_core::api::NODE_LIMIT_MODE_ANNOTATION)
     );
     let rendered = plane.kubectl(&["kustomize", BASE], "").success();
     assert!(

@@ -1,7 +1,7 @@
 //! What happens when nodes are launched for a pool.
 
+use poolgate_core::api::NODE_LIMIT_ANNOTATION;
 use poolgate_core::diagnostic::{FieldPath, Segment};
-use poolgate_core::karpenter::NODE_LIMIT_ANNOTATION;
 use serde_json::{Value, json};
 
 use super::{SuspectPool, indexes};

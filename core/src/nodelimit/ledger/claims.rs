@@ -5,7 +5,7 @@ use std::mem::take;
 
 use super::state::MAX_RESERVATIONS;
 use super::uid::Uid;
-use crate::nodelimit::ClaimCounts;
+use crate::api::ClaimCounts;
 
 /// The fields of a NodeClaim that counting needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

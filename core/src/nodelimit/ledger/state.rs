@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::uid::Uid;
-use crate::karpenter::NodeLimitMode;
+use crate::api::NodeLimitMode;
 
 /// The most reservations at a time. With the longest UIDs they take 0.6 MB of the 1 MiB that a ConfigMap may hold;
 /// with the API server's UIDs, 0.35 MB.

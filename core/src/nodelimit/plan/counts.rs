@@ -9,9 +9,8 @@ use super::node::{Marks, Node};
 use super::outcome::Numbers;
 use super::pool::Pool;
 use super::state::PoolState;
+use crate::api::{ClaimCounts, NodeLimit, NodeLimitMode};
 use crate::budget::{Allowance, Reason};
-use crate::karpenter::NodeLimitMode;
-use crate::nodelimit::{ClaimCounts, NodeLimit};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]

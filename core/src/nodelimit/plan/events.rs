@@ -8,9 +8,9 @@ use super::memory::{Memory, Topic};
 use super::outcome::{Event, EventReason};
 use super::replacement::Replacements;
 use super::situation::Situation;
+use crate::api::NodeLimitMode;
 use crate::budget::Reason;
 use crate::diagnostic::counted;
-use crate::karpenter::NodeLimitMode;
 
 mod replaced;
 

@@ -7,10 +7,8 @@ use super::claim::ClaimState;
 use super::object_ref::ObjectRef;
 use super::order;
 use super::situation::Situation;
-use crate::karpenter::NodeLimitMode;
-use crate::nodelimit::NodeLimit;
+use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
 use crate::nodelimit::ledger::Moment;
-use crate::policy::OverLimit;
 
 /// The most claims that are chosen at once; the next are chosen when these are gone. Bounds the list in the ledger.
 pub(crate) const MOST_VICTIMS: usize = 100;

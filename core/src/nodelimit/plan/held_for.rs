@@ -1,6 +1,6 @@
 //! Why poolgate holds a node.
 
-/// Why poolgate holds a node: the value of the annotation [`super::HELD_ANNOTATION`].
+/// Why poolgate holds a node: the value of the annotation [`crate::api::HELD_ANNOTATION`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeldFor {
     /// The pool has no place for its replacement: `karpenter.sh/do-not-disrupt`.

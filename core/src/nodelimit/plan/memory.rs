@@ -8,7 +8,7 @@ use super::claim::ClaimState;
 use super::recent_limits::RecentLimits;
 use super::replacement_memory::ReplacementMemory;
 use super::state::LedgerIdentity;
-use crate::nodelimit::NodeLimit;
+use crate::api::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 
 /// How long something must be over before it is reported again when it comes back.

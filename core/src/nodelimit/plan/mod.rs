@@ -46,12 +46,12 @@ pub use drain::{DrainObstacle, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionB
 pub use events::{above_limit, of_limit};
 pub use held_for::HeldFor;
 pub use memory::Memory;
-pub use node::{DISRUPTED_TAINT, DO_NOT_REPAIR_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, Marks, Node};
+pub use node::{Marks, Node};
 pub use node_template::{NodeTemplate, Requirement};
 pub use now::Now;
 pub use object_ref::ObjectRef;
 pub use outcome::{Event, EventReason, Hold, Numbers, Plan, Unhold};
-pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod};
+pub use pod::{DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod};
 pub use pool::Pool;
 pub use replacement_outcome::{Deadline, Ended, ReplacementOutcome, ReplacementState};
 pub use resources::{PODS, Resources};

@@ -4,25 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::held_for::HeldFor;
-use super::pod::DO_NOT_DISRUPT_ANNOTATION;
 use super::resources::Resources;
 use super::taints::Taint;
-
-/// The taint that Karpenter sets on a node it is about to disrupt.
-pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
-
-/// The annotation that keeps Karpenter (1.15 and newer) from repairing a node.
-pub const DO_NOT_REPAIR_ANNOTATION: &str = "karpenter.sh/do-not-repair";
-
-/// The label of every node that poolgate holds.
-pub const HELD_LABEL: &str = "poolgate.dev/held";
-
-/// The annotation that distinguishes poolgate's own `karpenter.sh/do-not-disrupt` and `karpenter.sh/do-not-repair` from a
-/// user's. Its value is a [`HeldFor`].
-pub const HELD_ANNOTATION: &str = "poolgate.dev/held-for";
-
-/// The label or annotation by which a user keeps poolgate from unholding a node that it holds.
-pub(crate) const KEEP_MARK: &str = "poolgate.dev/keep";
+use crate::api::{HELD_ANNOTATION, HELD_LABEL, KEEP_MARK};
+use crate::karpenter::{DISRUPTED_TAINT, DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
 
 /// A node, as far as the plan depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]

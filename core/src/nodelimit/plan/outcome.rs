@@ -6,8 +6,8 @@ use super::held_for::HeldFor;
 use super::memory::Memory;
 use super::object_ref::ObjectRef;
 use super::replacement_outcome::{Deadline, Ended, ReplacementState};
+use crate::api::NodeLimitMode;
 use crate::budget::Reason;
-use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::Moment;
 
 /// What to do for a pool now, in the order of the fields.
@@ -47,7 +47,7 @@ pub struct Plan {
     pub memory: Memory,
 }
 
-/// A node to hold: label [`super::HELD_LABEL`], annotation [`super::HELD_ANNOTATION`] and the annotations of Karpenter that
+/// A node to hold: label [`crate::api::HELD_LABEL`], annotation [`crate::api::HELD_ANNOTATION`] and the annotations of Karpenter that
 /// the reasons need, all in one write. Marks of ours for other reasons are removed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hold {
@@ -62,7 +62,7 @@ pub struct Hold {
 pub struct Unhold {
     /// The node to write to.
     pub node: ObjectRef,
-    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::node::KEEP_MARK`] asks for
+    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`crate::api::KEEP_MARK`] asks for
     /// it.
     pub hand_over: bool,
 }

@@ -10,9 +10,6 @@ use super::resources::Resources;
 use super::taints::Toleration;
 use crate::value::duration::GoDuration;
 
-/// The annotation by which a user keeps Karpenter from disrupting a pod or a node.
-pub const DO_NOT_DISRUPT_ANNOTATION: &str = "karpenter.sh/do-not-disrupt";
-
 /// The annotation that sets how much the deletion of a pod costs.
 pub const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletion-cost";
 

@@ -9,15 +9,12 @@ use serde_json::Value;
 
 use super::node_template::NodeTemplate;
 
+use crate::api::{AtLimit, NodeLimit};
 use crate::budget::Budgets;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, NodePool};
-use crate::nodelimit::NodeLimit;
-use crate::policy::{AtLimit, Policy};
+use crate::karpenter::{ApiVersion, NodePool, WHEN_EMPTY};
+use crate::policy::Policy;
 use crate::sha256::sha256_prefix;
-
-/// The consolidation policy under which only empty nodes are removed.
-const WHEN_EMPTY: &str = "WhenEmpty";
 
 /// A NodePool, as far as the plan depends on it.
 #[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]

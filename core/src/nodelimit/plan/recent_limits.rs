@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::nodelimit::NodeLimit;
+use crate::api::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 
 /// The limits that a pool had recently, each with the time when it was last seen, the newest last. `None`: no

@@ -12,10 +12,8 @@ use super::now::Now;
 use super::pool::Pool;
 use super::state::{PoolState, Settings};
 use super::tries::Tries;
-use crate::karpenter::NodeLimitMode;
-use crate::nodelimit::NodeLimit;
+use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
 use crate::nodelimit::ledger::Moment;
-use crate::policy::OverLimit;
 
 /// How long a denial counts against the nodes that were being disrupted at that time: Karpenter's longest pause between
 /// two tries (`singleton` controllers of 1.15: 1,000 s), and some time to make the next one.

@@ -9,7 +9,7 @@
 use super::claim::ClaimState;
 use super::counts::number;
 use super::situation::Situation;
-use crate::karpenter::NodeLimitMode;
+use crate::api::NodeLimitMode;
 use crate::nodelimit::ledger::ReplacedFor;
 
 /// The value to write; `None` if it is there already, or the pool does not leave it to poolgate.

@@ -12,7 +12,7 @@ pub mod window;
 
 use super::findings::Findings;
 use crate::budget::{ParsedBudget, Reason, Reasons};
-use crate::karpenter::{Disruption, Field, NodePool};
+use crate::karpenter::{Disruption, Field, NodePool, WHEN_EMPTY};
 
 /// Checks the budgets of a pool, which are parsed already.
 pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut Findings<'_>) {
@@ -73,7 +73,7 @@ fn happening(pool: &NodePool<'_>, disruption: &Disruption<'_>) -> Reasons {
     let mut reasons = Reasons::only(Reason::Drifted);
     if pool.replicas.is_absent() && disruption.consolidate_after.present() != Some("Never") {
         reasons = reasons.with(Reasons::only(Reason::Empty));
-        if disruption.consolidation_policy.present() != Some("WhenEmpty") {
+        if disruption.consolidation_policy.present() != Some(WHEN_EMPTY) {
             reasons = reasons.with(Reasons::only(Reason::Underutilized));
         }
     }

@@ -2,7 +2,7 @@
 //! writes it.
 
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{ApiVersion, Disruption, Field};
+use crate::karpenter::{ApiVersion, Disruption, Field, WHEN_EMPTY};
 use crate::rules::findings::Findings;
 use crate::rules::lifetime;
 use crate::rules::rule::Rule;
@@ -11,7 +11,6 @@ use crate::rules::rule::Rule;
 const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 /// The policy of a v1 NodePool that names none.
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
-const WHEN_EMPTY: &str = "WhenEmpty";
 
 pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, [Silent, Poolgate, Schema], Shown);
 pub static CONSOLIDATE_AFTER_PAIR: Rule = rule!("consolidate-after-pair", Error, [Schema]);

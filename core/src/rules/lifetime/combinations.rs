@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::api::NodeLimitMode;
 use crate::diagnostic::{ErrorType, Severity};
-use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, Provider, Template};
+use crate::karpenter::{ApiVersion, NodePool, Provider, Template};
 use crate::rules::findings::Findings;
 use crate::rules::limits::{self, Limits};
 use crate::rules::rule::Rule;

@@ -1,10 +1,9 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
 use super::{Limit, Limits, NODES, path};
+use crate::api::{ClaimCounts, NodeLimitMode, OverLimit};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
-use crate::nodelimit::ClaimCounts;
-use crate::policy::OverLimit;
+use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 

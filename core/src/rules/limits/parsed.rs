@@ -1,9 +1,9 @@
 //! The limits of a NodePool with their quantities parsed.
 
+use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode};
 use crate::defaults::node_limit_mode;
 use crate::json::Json;
-use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodeLimitMode, NodePool};
-use crate::nodelimit::NodeLimit;
+use crate::karpenter::NodePool;
 use crate::policy::Policy;
 use crate::value::quantity::{Quantity, QuantityError};
 

@@ -1,7 +1,8 @@
 //! Checks the policy's bounds on `spec.limits`.
 
+use crate::api::NODE_LIMIT_ANNOTATION;
 use crate::diagnostic::{ErrorType, FieldPath};
-use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};
+use crate::karpenter::{Field, NodePool};
 use crate::policy::{LimitBounds, Written};
 use crate::rules::findings::Findings;
 use crate::rules::limits::{Limit, Limits, NODES, path};

@@ -1,7 +1,8 @@
 //! `replicas` against `limits.nodes`, for NodePools and for `kubectl scale`.
 
 use super::path;
-use crate::karpenter::{KarpenterVersion, NODE_LIMIT_ANNOTATION, NodePool};
+use crate::api::NODE_LIMIT_ANNOTATION;
+use crate::karpenter::{KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
 use crate::rules::choices;
 use crate::rules::findings::Findings;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::super::claims::Claim;
 use super::*;
-use crate::karpenter::NodeLimitMode;
+use crate::api::NodeLimitMode;
 
 /// One pool as one replica knows it.
 struct Known {

@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use super::super::state::{DenialRecord, LimitInForce, MAX_VICTIMS, ReplacedFor, Replacement, Stopped};
 use super::super::uid::MAX_UID;
 use super::*;
-use crate::karpenter::NodeLimitMode;
-use crate::nodelimit::MAX_SURGE;
+use crate::api::{MAX_SURGE, NodeLimitMode};
 
 fn error(text: &str) -> String {
     Ledger::parse(text).unwrap_err().to_string()

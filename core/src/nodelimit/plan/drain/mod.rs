@@ -12,9 +12,9 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::node::DISRUPTED_TAINT;
 use super::pod::Pod;
 use super::taints::{Effect, Taint, tolerated};
+use crate::karpenter::DISRUPTED_TAINT;
 
 pub use budget::PodDisruptionBudget;
 

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use super::Replacements;
+use crate::api::AtLimit;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::ReplacedFor;
 use crate::nodelimit::plan::claim::ClaimState;
 use crate::nodelimit::plan::pod::Pod;
 use crate::nodelimit::plan::replacement_memory::ReplacementMemory;
 use crate::nodelimit::plan::situation::Situation;
-use crate::policy::AtLimit;
 
 /// How long no pod that the pool could serve may have been pending: before that, the pods of the last node may not all
 /// run again.

@@ -9,9 +9,8 @@ use serde_json::json;
 use super::super::*;
 use super::machine::*;
 use super::world::*;
-use crate::karpenter::NodeLimitMode;
+use crate::api::{AtLimit, NodeLimitMode};
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
-use crate::policy::AtLimit;
 
 pub fn seconds(seconds: i64) -> SignedDuration {
     SignedDuration::from_secs(seconds)

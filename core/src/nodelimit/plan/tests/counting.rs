@@ -7,8 +7,9 @@ use serde_json::json;
 use super::super::*;
 use super::machine::*;
 use super::world::*;
+use crate::api::NodeLimitMode;
 use crate::budget::Reason;
-use crate::karpenter::NodeLimitMode;
+use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
 
 fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
     numbers.allowed.iter().find(|(own, _)| *own == reason).unwrap().1

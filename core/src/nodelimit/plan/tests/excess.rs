@@ -7,7 +7,7 @@ use super::super::excess::MOST_VICTIMS;
 use super::super::*;
 use super::machine::USERS;
 use super::world::*;
-use crate::karpenter::NodeLimitMode;
+use crate::api::NodeLimitMode;
 
 fn uids(plan: &Plan) -> Option<Vec<&str>> {
     Some(plan.victims.as_ref()?.iter().map(|uid| &**uid).collect())

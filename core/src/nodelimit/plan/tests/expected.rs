@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::super::*;
 use super::machine::Machine;
 use super::world::World;
-use crate::karpenter::NodeLimitMode;
+use crate::api::NodeLimitMode;
+use crate::karpenter::DISRUPTED_TAINT;
 
 /// Whether pods fit into what is left of nodes, by trying every way.
 fn pack(pods: &[&Pod], rooms: &mut [(&Machine, i64)]) -> bool {

@@ -145,7 +145,7 @@ fn what_a_user_keeps_is_not_opened_and_is_theirs_in_the_end() {
     world.step(noon());
     world.step(noon() + minutes(2));
     assert_eq!(world.open(), ["node-1", "node-2"]);
-    world.pool.limit.as_mut().unwrap().mode = crate::karpenter::NodeLimitMode::Soft;
+    world.pool.limit.as_mut().unwrap().mode = crate::api::NodeLimitMode::Soft;
     let plan = world.step(noon() + minutes(3));
     assert!(plan.unhold[0].hand_over);
     let marks = world.claims[0].node.as_ref().unwrap().marks;
@@ -165,7 +165,7 @@ fn everything_of_ours_is_removed_where_the_pool_is_no_longer_ours_to_keep() {
     };
     let mut changed = [held(), held(), held(), held()];
     changed[0].pool.limit = None;
-    changed[1].pool.limit.as_mut().unwrap().mode = crate::karpenter::NodeLimitMode::Soft;
+    changed[1].pool.limit.as_mut().unwrap().mode = crate::api::NodeLimitMode::Soft;
     changed[2].pool.is_static = true;
     changed[3].pool.is_deleted = true;
     for (index, world) in changed.iter_mut().enumerate() {

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::super::*;
 use super::world::{minutes, noon};
+use crate::karpenter::DISRUPTED_TAINT;
 
 /// A claim with its node and pods.
 #[derive(Debug, Clone)]

@@ -10,8 +10,8 @@ use super::any::{any_world, seconds};
 use super::expected::*;
 use super::machine::Machine;
 use super::world::*;
+use crate::api::NodeLimitMode;
 use crate::budget::Reason;
-use crate::karpenter::NodeLimitMode;
 
 proptest! {
     #[test]

@@ -5,9 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::super::*;
 use super::machine::*;
 use super::world::*;
-use crate::karpenter::NodeLimitMode;
+use crate::api::{AtLimit, NodeLimitMode};
 use crate::nodelimit::ledger::{Ledger, ReplacedFor, Stopped};
-use crate::policy::AtLimit;
 
 type Change = Box<dyn Fn(&mut World)>;
 

@@ -4,8 +4,8 @@ use super::super::*;
 use super::machine::*;
 use super::replacement::{after, full};
 use super::world::*;
+use crate::api::AtLimit;
 use crate::nodelimit::ledger::ReplacedFor;
-use crate::policy::AtLimit;
 
 /// A full pool of drifted nodes that leaves its limit to poolgate and wants them replaced.
 pub fn drifted() -> World {

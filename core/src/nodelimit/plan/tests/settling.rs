@@ -10,9 +10,7 @@ use super::super::*;
 use super::any::any_world;
 use super::replacement_for_drift::drifted;
 use super::world::*;
-use crate::karpenter::NodeLimitMode;
-use crate::nodelimit::NodeLimit;
-use crate::policy::OverLimit;
+use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
 
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
 

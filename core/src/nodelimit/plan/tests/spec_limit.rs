@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::any::any_world;
 use super::machine::Machine;
 use super::world::*;
-use crate::karpenter::NodeLimitMode;
+use crate::api::NodeLimitMode;
 
 /// A pool that leaves its limit to poolgate.
 fn left(limit: u32, mode: &str, written: &Value) -> World {

@@ -108,7 +108,7 @@ impl World {
 
     pub fn terminating(mut self) -> Self {
         if let Some(limit) = &mut self.pool.limit {
-            limit.over_limit = crate::policy::OverLimit::Terminate;
+            limit.over_limit = crate::api::OverLimit::Terminate;
         }
         self
     }

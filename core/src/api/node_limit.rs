@@ -1,7 +1,11 @@
-//! The node limit of a pool, read from the NodePool.
+//! The node limit of a pool, as its NodePool describes it, and the NodeClaims that count against it.
 
-use crate::karpenter::{NodeLimitMode, NodePool};
-use crate::policy::OverLimit;
+use super::keys::{
+    AT_LIMIT_ANNOTATION, AtLimit, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode,
+    OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
+};
+use crate::karpenter::NodePool;
+use crate::value::in_any_case;
 use crate::value::quantity::Quantity;
 
 /// The highest surge. The claims that were admitted because of it stand in the ledger, whose size is bounded.
@@ -49,6 +53,128 @@ impl NodeLimit {
             0
         }
     }
+}
+
+/// The NodeClaims of a pool, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClaimCounts {
+    /// All NodeClaims that exist, whatever happens to them.
+    pub existing: usize,
+    /// Of those, without deletion timestamp.
+    pub undeleted: usize,
+    /// Of those, not being disrupted either.
+    pub staying: usize,
+}
+
+impl ClaimCounts {
+    /// How many count against a limit of this mode.
+    pub const fn counted(self, mode: NodeLimitMode) -> usize {
+        match mode {
+            NodeLimitMode::Hard => self.existing,
+            NodeLimitMode::Soft => self.staying,
+        }
+    }
+
+    /// How many may be counted as too many: those that are going already must not cause more victims, however
+    /// slowly they drain.
+    pub const fn standing(self, mode: NodeLimitMode) -> usize {
+        match mode {
+            NodeLimitMode::Hard => self.undeleted,
+            NodeLimitMode::Soft => self.staying,
+        }
+    }
+
+    /// How many of those are above a limit.
+    pub const fn excess(self, limit: u32, mode: NodeLimitMode) -> usize {
+        self.standing(mode).saturating_sub(limit as usize)
+    }
+}
+
+impl<'a> NodePool<'a> {
+    /// The most nodes, if readable: from the annotation, else from `spec.limits.nodes`.
+    pub fn node_limit(&self) -> Option<Quantity> {
+        if let Some(limit) = self.annotated_node_limit() {
+            return Some(Quantity::from(i64::from(limit)));
+        }
+        Self::limit_value(self.limits.present()?.get("nodes")?)
+    }
+
+    /// Where a node limit stands that cannot be read. A readable one in the annotation wins over `spec.limits`.
+    pub fn unreadable_node_limit(&self) -> Option<&'static str> {
+        if self
+            .annotation(NODE_LIMIT_ANNOTATION)
+            .is_some_and(|value| !value.is_null())
+        {
+            return self
+                .annotated_node_limit()
+                .is_none()
+                .then_some("its annotation poolgate.dev/node-limit");
+        }
+        let nodes = self.limits.present()?.get("nodes")?;
+        (!nodes.is_null() && Self::limit_value(nodes).is_none()).then_some("its spec.limits.nodes")
+    }
+
+    /// The number in an annotation; `None` if it is missing or not written in digits.
+    pub(crate) fn annotated_number(&self, key: &str) -> Option<u32> {
+        number(self.annotation(key)?.as_str()?)
+    }
+
+    /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate.
+    pub fn annotated_node_limit(&self) -> Option<u32> {
+        self.annotated_number(NODE_LIMIT_ANNOTATION)
+    }
+
+    /// How many nodes more than its limit the pool may have while it replaces nodes; 0 if the annotation is missing or
+    /// is not a number.
+    pub fn surge(&self) -> u32 {
+        self.annotated_number(SURGE_ANNOTATION).unwrap_or_default()
+    }
+
+    /// The mode of that limit in the object itself: from the field, else from the annotation. An unknown word
+    /// counts as missing.
+    pub fn node_limit_mode(&self) -> Option<NodeLimitMode> {
+        [self.node_limit_mode_field(), self.node_limit_mode_annotation()]
+            .into_iter()
+            .flatten()
+            .find_map(NodeLimitMode::parse)
+    }
+
+    /// The value of the field.
+    pub(crate) fn node_limit_mode_field(&self) -> Option<&'a str> {
+        self.disruption.as_ref().present()?.node_limit_mode.present()
+    }
+
+    /// The value of the annotation; a mode in any case, as it is spelt.
+    pub(crate) fn node_limit_mode_annotation(&self) -> Option<&'a str> {
+        let text = self.annotation(NODE_LIMIT_MODE_ANNOTATION)?.as_str()?;
+        Some(in_any_case(text, NodeLimitMode::VALUES).unwrap_or(text))
+    }
+}
+
+impl OverLimit {
+    /// The word in a pool's annotation; `None` if it is missing or says something else.
+    pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
+        Self::parse(in_any_case(
+            pool.annotation(OVER_LIMIT_ANNOTATION)?.as_str()?,
+            Self::VALUES,
+        )?)
+    }
+}
+
+impl AtLimit {
+    /// The word in a pool's annotation; `None` if it is missing or says something else.
+    pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
+        Self::parse(in_any_case(
+            pool.annotation(AT_LIMIT_ANNOTATION)?.as_str()?,
+            Self::VALUES,
+        )?)
+    }
+}
+
+/// The number in an annotation; `None` if it is not written in digits.
+fn number(text: &str) -> Option<u32> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -118,6 +244,12 @@ mod tests {
         assert_eq!(pool(None, Some("Soft")), "Soft");
         assert_eq!(pool(Some("Hard"), Some("Soft")), "Hard");
         assert_eq!(pool(Some("never"), Some("Soft")), "Soft");
+        assert_eq!(pool(None, Some("SOFT")), "Soft", "poolgate's word in any case");
+        assert_eq!(
+            pool(Some("soft"), None),
+            "Hard",
+            "the definition accepts only Soft"
+        );
     }
 
     #[test]

@@ -1,0 +1,12 @@
+//! poolgate's own API: the annotations and labels by which users and poolgate tell each other something, the words in
+//! them, and the node limit that they describe.
+
+mod keys;
+mod node_limit;
+
+pub use keys::{
+    API_VERSION, AT_LIMIT_ANNOTATION, AtLimit, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, LEDGER_LABEL,
+    NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, OVER_LIMIT_ANNOTATION, OverLimit,
+    SURGE_ANNOTATION,
+};
+pub use node_limit::{ClaimCounts, MAX_SURGE, NodeLimit};
