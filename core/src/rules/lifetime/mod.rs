@@ -54,39 +54,3 @@ pub fn parse(
 
 /// The consequence of a value that Karpenter cannot decode: it reads all objects of a kind at once.
 const CONSEQUENCE: &str = ", and Karpenter could then not read any NodePool";
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::review::Subject;
-    use crate::rules::testing::errors_on;
-
-    #[test]
-    fn a_claim_has_both_fields_below_its_spec_and_spoils_the_list_of_claims() {
-        let claim = |expiry: &str, grace: &str| {
-            let object = json!({"spec": {"expireAfter": expiry, "terminationGracePeriod": grace}});
-            errors_on(
-                Subject::NodeClaim(ApiVersion::V1),
-                KarpenterVersion::NEWEST,
-                &object,
-                None,
-            )
-        };
-        let denied = claim("2562048h", "2562048h");
-        assert_eq!(denied.len(), 2);
-        for (line, path) in denied
-            .iter()
-            .zip(["spec.expireAfter: ", "spec.terminationGracePeriod: "])
-        {
-            assert!(line.starts_with(path), "{line}");
-            assert!(line.contains("could then not read any NodeClaim"), "{line}");
-        }
-        let at_once = claim("0s", "1h");
-        assert!(
-            at_once[0].contains("the node would expire as soon as it is created;"),
-            "{at_once:?}"
-        );
-    }
-}
