@@ -58,11 +58,11 @@ struct Kubelet<'a> {
     settings: &'a Object<'a>,
 }
 
-impl<'a> Kubelet<'a> {
-    fn path(&self, field: &'static str) -> FieldPath {
-        Template::path("kubelet").key(field)
-    }
+fn path(field: &'static str) -> FieldPath {
+    Template::path("kubelet").key(field)
+}
 
+impl<'a> Kubelet<'a> {
     /// The keys and strings of a setting that is a map.
     fn texts(&self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let map = self.settings.get(field).and_then(Json::as_object);
@@ -101,19 +101,14 @@ impl<'a> Kubelet<'a> {
         {
             let reason = format!("must be greater than {low}, which is {least}");
             findings
-                .report(
-                    &KUBELET,
-                    self.path(high),
-                    ErrorType::showing(most.to_string()),
-                    reason,
-                )
-                .related(self.path(low));
+                .report(&KUBELET, path(high), ErrorType::showing(most.to_string()), reason)
+                .related(path(low));
         }
     }
 
     fn check_keys(&self, field: &'static str, known: &'static [&'static str], findings: &mut Findings<'_>) {
         for (key, _) in self.texts(field).filter(|(key, _)| !known.contains(key)) {
-            let path = self.path(field).key(key.to_owned());
+            let path = path(field).key(key.to_owned());
             findings.unsupported(
                 &KUBELET,
                 path,
@@ -132,7 +127,7 @@ impl<'a> Kubelet<'a> {
     ) {
         for (key, text) in self.texts(field) {
             if let Err((origin, reason)) = check(text) {
-                let path = self.path(field).key(key.to_owned());
+                let path = path(field).key(key.to_owned());
                 findings.report(&KUBELET, path, text, reason).origin(origin);
             }
         }
@@ -142,8 +137,8 @@ impl<'a> Kubelet<'a> {
         for (key, text) in self.texts(field).filter(|(key, _)| !self.has(other, key)) {
             let reason = format!("{other} has no value for it, and the two go together");
             findings
-                .report(&KUBELET, self.path(field).key(key.to_owned()), text, reason)
-                .related(self.path(other));
+                .report(&KUBELET, path(field).key(key.to_owned()), text, reason)
+                .related(path(other));
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         findings
             .report(
                 &EKS_AUTO_MODE_SIZE,
-                scope.entry(entry.index),
+                Scope::entry(entry.index),
                 ErrorType::showing(entry.to_string()),
                 reason,
             )

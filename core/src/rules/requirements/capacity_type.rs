@@ -43,7 +43,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         findings
             .report(
                 &CAPACITY_TYPE,
-                scope.field(entry.index, "values"),
+                Scope::field(entry.index, "values"),
                 ErrorType::showing("[…]"),
                 reason,
             )
@@ -61,7 +61,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         findings
             .report(
                 &CAPACITY_TYPE,
-                scope.field(entry.index, "minValues"),
+                Scope::field(entry.index, "minValues"),
                 error_type,
                 reason,
             )
@@ -83,7 +83,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         };
         let reason = format!("{reason}{}", so_others(unknown.map(|(_, value)| value)));
         findings
-            .unsupported(rule, entry.value_path(position, scope), value, known, reason)
+            .unsupported(rule, entry.value_path(position), value, known, reason)
             .origin(origin);
     }
     !is_dead

@@ -50,7 +50,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         findings
             .report(
                 &REQUIREMENT_CLOSED_SET,
-                min_values::path(entry.index, scope),
+                min_values::path(entry.index),
                 least,
                 reason,
             )
@@ -70,7 +70,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     };
     let finding = findings.unsupported(
         &REQUIREMENT_CLOSED_SET,
-        entry.value_path(position, scope),
+        entry.value_path(position),
         value,
         set.values,
         reason,

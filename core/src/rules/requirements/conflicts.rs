@@ -68,7 +68,7 @@ fn report(
         (_, None) => (culprit, culprit),
     };
     let (rule, effect) = consequence(group, scope);
-    let place = other.path(scope);
+    let place = other.path();
     let reason = if partner.is_some() {
         format!("contradicts {other} at {place}, {effect}")
     } else {
@@ -78,7 +78,7 @@ fn report(
         )
     };
     findings
-        .report(rule, at.path(scope), ErrorType::showing(at.to_string()), reason)
+        .report(rule, at.path(), ErrorType::showing(at.to_string()), reason)
         .related(place)
         .suggest("remove one, or allow a common value");
 }

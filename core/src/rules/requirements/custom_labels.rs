@@ -18,7 +18,7 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     findings
         .report(
             &REQUIREMENT_RANDOM_LABEL,
-            scope.entry(entry.index),
+            Scope::entry(entry.index),
             ErrorType::showing(entry.to_string()),
             "if pods select no value, it gets a random number",
         )

@@ -87,7 +87,7 @@ pub fn check<'a>(
     let only = others.iter().find(excludes_all);
     let others = only.map_or(others.as_slice(), std::slice::from_ref);
     let excluded = values.filter_map(|value| Some((value, excluding(named(value), newest, others)?)));
-    report(&list, excluded, scope, findings);
+    report(&list, excluded, findings);
 }
 
 /// Whether a requirement or label names the only values that it allows.
@@ -122,7 +122,6 @@ fn contradict(demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
 fn report<'n, 'd, 'a: 'd>(
     list: &Source<'_>,
     excluded: impl Iterator<Item = (&'n str, (Cow<'n, str>, &'d Source<'a>))>,
-    scope: &Scope<'_>,
     findings: &mut Findings<'_>,
 ) {
     let mut reasons: Vec<String> = Vec::new();
@@ -144,7 +143,7 @@ fn report<'n, 'd, 'a: 'd>(
     }
     let told: Vec<String> = culprits
         .iter()
-        .map(|culprit| format!("{culprit} at {}", culprit.path(scope)))
+        .map(|culprit| format!("{culprit} at {}", culprit.path()))
         .collect();
     let reason = format!(
         "{}: this contradicts {}, so the pool never launches a node",
@@ -154,12 +153,12 @@ fn report<'n, 'd, 'a: 'd>(
     findings
         .report(
             &REQUIREMENT_TYPE_CONTRADICTION,
-            list.path(scope),
+            list.path(),
             ErrorType::showing(list.to_string()),
             reason,
         )
         .suggest("remove one, or list values that go together")
-        .related = culprits.iter().map(|culprit| culprit.path(scope)).collect();
+        .related = culprits.iter().map(|culprit| culprit.path()).collect();
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         findings
             .report(
                 &REQUIREMENT_ABSENT,
-                scope.field(entry.index, "operator"),
+                Scope::field(entry.index, "operator"),
                 entry.operator.as_str(),
                 reason,
             )

@@ -134,9 +134,9 @@ impl<'a> Source<'a> {
     }
 
     /// The field to report a finding at.
-    pub fn path(&self, scope: &Scope<'_>) -> FieldPath {
+    pub fn path(&self) -> FieldPath {
         match self {
-            Self::Entry(entry) => scope.entry(entry.index),
+            Self::Entry(entry) => Scope::entry(entry.index),
             Self::Label { written, .. } => Template::labels_path().key((*written).to_owned()),
         }
     }

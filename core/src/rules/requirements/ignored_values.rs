@@ -9,8 +9,8 @@ use crate::rules::rule::Rule;
 pub static REQUIREMENT_VALUES_IGNORED: Rule = rule!("requirement-values-ignored", Warning, [Silent], Shown);
 pub static REQUIREMENT_NOT_IN_NOTHING: Rule = rule!("requirement-not-in-nothing", Warning, [Silent], Shown);
 
-pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    let path = || scope.field(entry.index, "values");
+pub fn check(entry: &Entry<'_>, findings: &mut Findings<'_>) {
+    let path = || Scope::field(entry.index, "values");
     match entry.operator {
         Operator::Exists | Operator::DoesNotExist if !entry.values.is_empty() => {
             let name = entry.operator.as_str();

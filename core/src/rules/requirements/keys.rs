@@ -25,14 +25,14 @@ pub fn check<'a>(
         Field::Absent => {
             findings.report(
                 &REQUIREMENT_KEY,
-                scope.field(requirement.index, "key"),
+                Scope::field(requirement.index, "key"),
                 ErrorType::Required,
                 "must name the label that the requirement is about",
             );
             return None;
         }
     };
-    let path = || scope.field(requirement.index, "key");
+    let path = || Scope::field(requirement.index, "key");
     let finding = match qualified_name(key) {
         Err(error) if !findings.context.crd_rejects(&path(), key) => {
             // CEL rules reject the reserved ones, and they are not in the table.

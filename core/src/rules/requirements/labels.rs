@@ -57,7 +57,7 @@ pub fn check(
         LabelKind::WellKnown(_) | LabelKind::Unlisted => return true,
     };
     findings
-        .report(rule, scope.field(index, "key"), key, reason)
+        .report(rule, Scope::field(index, "key"), key, reason)
         .origin(origin)
         .suggest(suggestion);
     rule.severity != Some(Severity::Error)

@@ -27,7 +27,7 @@ pub fn check_range(
     };
     // A fraction has the wrong type, which the type check reports.
     let least = whole_number(number)?;
-    let path = || path(requirement.index, scope);
+    let path = || path(requirement.index);
     if !scope.context.release.has(KarpenterVersion::MIN_VALUES) {
         let reason = "needs Karpenter 0.35 or newer; before that the API server drops it";
         findings
@@ -48,7 +48,6 @@ pub fn check_count(
     least: i64,
     requirement: &Requirement<'_>,
     operator: Operator,
-    scope: &Scope<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<i64> {
     let listed = requirement.values.present().map_or(0, <[_]>::len);
@@ -58,22 +57,17 @@ pub fn check_count(
     }
     let reason = format!("operator In lists only {listed} values");
     findings
-        .report(
-            &REQUIREMENT_MIN_VALUES,
-            path(requirement.index, scope),
-            least,
-            reason,
-        )
+        .report(&REQUIREMENT_MIN_VALUES, path(requirement.index), least, reason)
         .suggest("list more values, or lower it");
     None
 }
 
 /// Checks the number as the scheduler reads it; returns whether it can be satisfied.
-pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+pub fn check_kind(entry: &Entry<'_>, findings: &mut Findings<'_>) -> bool {
     let Some(least) = entry.min_values else {
         return true;
     };
-    let path = || path(entry.index, scope);
+    let path = || path(entry.index);
     if entry.kind.is_custom() {
         let reason = format!(
             "no instance type has {}, so there are never enough values and the pool never launches a node",
@@ -106,8 +100,8 @@ pub fn distinct(entry: &Entry<'_>) -> usize {
     values.len()
 }
 
-pub fn path(index: usize, scope: &Scope<'_>) -> FieldPath {
-    scope.field(index, "minValues")
+pub fn path(index: usize) -> FieldPath {
+    Scope::field(index, "minValues")
 }
 
 /// Whether more values are required than there are.

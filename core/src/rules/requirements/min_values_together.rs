@@ -46,9 +46,9 @@ pub fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'
     let key = entry.key;
     let reason =
         format!("together with {rest}, {key} has only {left} values left, so the pool never launches a node");
-    let path = path(entry.index, scope);
+    let path = path(entry.index);
     findings
         .report(&REQUIREMENT_MIN_VALUES_TOGETHER, path, least, reason)
         .suggest("allow more values, or lower it")
-        .related = others.into_iter().map(|other| other.path(scope)).collect();
+        .related = others.into_iter().map(Source::path).collect();
 }

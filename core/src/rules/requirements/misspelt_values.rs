@@ -107,7 +107,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     let reason = format!("{}{}", first.reason, so_others(others.copied()));
     let suggestion = (!likely.is_empty()).then(|| Suggestion::did_you_mean(likely.join(", ")));
     findings
-        .report(rule, entry.value_path(*position, scope), value, reason)
+        .report(rule, entry.value_path(*position), value, reason)
         .suggest_if_known(suggestion);
     !is_dead
 }

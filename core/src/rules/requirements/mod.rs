@@ -77,18 +77,18 @@ impl<'a> Scope<'a> {
     }
 
     /// The path of an entry.
-    fn entry(&self, index: usize) -> FieldPath {
+    fn entry(index: usize) -> FieldPath {
         Template::requirements_path().index(index)
     }
 
     /// The path of a field of an entry.
-    fn field(&self, index: usize, field: &'static str) -> FieldPath {
-        self.entry(index).key(field)
+    fn field(index: usize, field: &'static str) -> FieldPath {
+        Self::entry(index).key(field)
     }
 
     /// The path of one value of an entry.
-    fn value(&self, index: usize, position: usize) -> FieldPath {
-        self.field(index, "values").index(position)
+    fn value(index: usize, position: usize) -> FieldPath {
+        Self::field(index, "values").index(position)
     }
 }
 
@@ -112,10 +112,10 @@ pub struct Entry<'a> {
 
 impl Entry<'_> {
     /// The path of one of its values.
-    fn value_path(&self, position: usize, scope: &Scope<'_>) -> FieldPath {
+    fn value_path(&self, position: usize) -> FieldPath {
         match self.label {
             Some(written) => Template::labels_path().key(written.to_owned()),
-            None => scope.value(self.index, position),
+            None => Scope::value(self.index, position),
         }
     }
 }
@@ -152,7 +152,7 @@ fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findi
     for group in groups::Group::all(entries, &labels, scope) {
         if conflicts::check(&group, scope, findings) {
             min_values_together::check(&group, scope, findings);
-            repeated::warn_of_entries(&group, scope, findings);
+            repeated::warn_of_entries(&group, findings);
             auto_mode::check(&group, scope, findings);
             custom_labels::check(&group, scope, findings);
         }
@@ -209,8 +209,7 @@ fn check_entry<'a>(
         (key, kind, is_known)
     });
     let operator = operator?;
-    let min_values =
-        least.and_then(|least| min_values::check_count(least, requirement, operator, scope, findings));
+    let min_values = least.and_then(|least| min_values::check_count(least, requirement, operator, findings));
     let values = values::check(requirement, operator, scope, findings)?;
     let (written, kind, is_known) = about?;
     let key = canonical_label(written, scope.provider);
@@ -229,10 +228,10 @@ fn check_entry<'a>(
 
 /// Checks whether operator and values of an entry make sense for its label.
 fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    if min_values::check_kind(entry, scope, findings) {
-        repeated::warn_of_values(entry, scope, findings);
+    if min_values::check_kind(entry, findings) {
+        repeated::warn_of_values(entry, findings);
     }
-    ignored_values::check(entry, scope, findings);
+    ignored_values::check(entry, findings);
     units::check(entry, scope, findings);
     unknown_values::check(entry, scope, findings);
     closed_set::check(entry, scope, findings)

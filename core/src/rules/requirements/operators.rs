@@ -42,7 +42,7 @@ pub fn check(
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<Operator> {
-    let path = || scope.field(requirement.index, "operator");
+    let path = || Scope::field(requirement.index, "operator");
     let text = match requirement.operator {
         Field::Present(text) => text,
         Field::Mistyped => return None,
@@ -97,7 +97,7 @@ pub fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<
             "the values of {} are not numbers, so nothing satisfies it and the pool never launches a node",
             entry.key
         );
-        let path = scope.field(entry.index, "operator");
+        let path = Scope::field(entry.index, "operator");
         findings
             .report(
                 &REQUIREMENT_OPERATOR_NUMERIC,

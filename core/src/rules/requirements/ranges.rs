@@ -35,7 +35,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     };
     findings.report(
         &REQUIREMENT_BOUND,
-        scope.value(entry.index, 0),
+        Scope::value(entry.index, 0),
         *text,
         format!("{reason}, {effect}"),
     );

@@ -13,7 +13,7 @@ pub static REQUIREMENT_VALUE_TWICE: Rule = rule!("requirement-value-twice", Warn
 pub static REQUIREMENT_TWICE: Rule = rule!("requirement-twice", Warning, [Silent], Shown);
 
 /// Reports only the first repetition: a list that is pasted twice is one mistake.
-pub fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+pub fn warn_of_values(entry: &Entry<'_>, findings: &mut Findings<'_>) {
     let mut sorted = entry.values.clone();
     sorted.sort_unstable();
     if sorted.is_sorted_by(|value, next| value < next) {
@@ -29,7 +29,7 @@ pub fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findi
         findings
             .report(
                 &REQUIREMENT_VALUE_TWICE,
-                scope.value(entry.index, position),
+                Scope::value(entry.index, position),
                 *value,
                 "is already in the list",
             )
@@ -38,7 +38,7 @@ pub fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findi
 }
 
 /// Reports entries of one label that say the same.
-pub fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+pub fn warn_of_entries(group: &Group<'_>, findings: &mut Findings<'_>) {
     let entries: Vec<&Entry<'_>> = group.entries().collect();
     if entries.len() < 2 {
         return;
@@ -50,11 +50,11 @@ pub fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Find
         values.dedup();
         let first: &mut usize = seen.entry((entry.operator, values)).or_insert(entry.index);
         if *first != entry.index {
-            let earlier = scope.entry(*first);
+            let earlier = Scope::entry(*first);
             findings
                 .report(
                     &REQUIREMENT_TWICE,
-                    scope.entry(entry.index),
+                    Scope::entry(entry.index),
                     ErrorType::showing(entry.to_string()),
                     format!("says the same as {earlier}"),
                 )

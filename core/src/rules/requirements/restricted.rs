@@ -19,7 +19,7 @@ pub fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings
     findings
         .report(
             &REQUIREMENT_KEY_RESTRICTED,
-            scope.field(index, "key"),
+            Scope::field(index, "key"),
             key,
             reason(reserved),
         )

@@ -42,7 +42,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     // Below 1 means none at all, whatever the unit.
     let in_gib = integer(value).filter(|number| *number > 1 || excludes_nothing);
     let likely = in_gib.and_then(|number| number.checked_mul(MIB_PER_GIB));
-    let finding = findings.report(&REQUIREMENT_UNIT, entry.value_path(0, scope), shown, reason);
+    let finding = findings.report(&REQUIREMENT_UNIT, entry.value_path(0), shown, reason);
     finding
         .suggest_if_known(likely.map(|mib| Suggestion::did_you_mean(format!("{mib}, which is {value} GiB"))));
     if excludes_nothing {

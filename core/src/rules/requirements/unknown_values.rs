@@ -45,7 +45,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     findings
         .report(
             &REQUIREMENT_VALUE_UNKNOWN,
-            entry.value_path(position, scope),
+            entry.value_path(position),
             note,
             reason,
         )

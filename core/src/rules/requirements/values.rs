@@ -26,25 +26,17 @@ pub fn check<'a>(
     };
     let values: Vec<&str> = list.iter().map(Json::as_str).collect::<Option<_>>()?;
     let index = requirement.index;
-    if !check_count(index, operator, &values, scope, findings) {
+    if !check_count(index, operator, &values, findings) {
         return None;
     }
     match values.first() {
-        Some(number) if operator.is_numeric() => {
-            check_number(index, number, scope, findings).then_some(values)
-        }
+        Some(number) if operator.is_numeric() => check_number(index, number, findings).then_some(values),
         _ => check_syntax(requirement, &values, scope, findings).then_some(values),
     }
 }
 
-fn check_count(
-    index: usize,
-    operator: Operator,
-    values: &[&str],
-    scope: &Scope<'_>,
-    findings: &mut Findings<'_>,
-) -> bool {
-    let path = || scope.field(index, "values");
+fn check_count(index: usize, operator: Operator, values: &[&str], findings: &mut Findings<'_>) -> bool {
+    let path = || Scope::field(index, "values");
     let name = operator.as_str();
     match operator {
         Operator::In if values.is_empty() => {
@@ -70,9 +62,9 @@ fn check_count(
 }
 
 /// The CRD requires a whole number. Karpenter also requires the syntax of a label value: no sign.
-fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+fn check_number(index: usize, text: &str, findings: &mut Findings<'_>) -> bool {
     let number = integer(text).filter(|number| *number >= 0);
-    let path = || scope.value(index, 0);
+    let path = || Scope::value(index, 0);
     let (finding, suggestion) = match (number, label_value(text)) {
         (Some(_), Ok(())) => return true,
         (Some(number), Err(error)) => {
@@ -107,9 +99,9 @@ fn check_syntax(
     let others: Vec<&str> = illegal.map(|(_, value, _)| value).collect();
     // Karpenter rejects each value by itself, so a finding on several values is about the whole list.
     let path = if others.is_empty() {
-        scope.value(index, position)
+        Scope::value(index, position)
     } else {
-        scope.field(index, "values")
+        Scope::field(index, "values")
     };
     let suggestion = if is_placeholder(value) {
         Some("fill in the template first: this is a placeholder".to_owned())

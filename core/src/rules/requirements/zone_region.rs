@@ -30,7 +30,7 @@ pub fn check(entries: &[Entry<'_>], labels: &[(&str, &str)], scope: &Scope<'_>, 
     let mut pairs = zones().flat_map(|zones| regions().map(move |regions| (zones, regions)));
     let apart = pairs.find(|(zones, regions)| are_apart(form, zones.values(), regions.values()));
     if let Some((zones, regions)) = apart {
-        report(&zones, &regions, scope, findings);
+        report(&zones, &regions, findings);
     }
 }
 
@@ -61,20 +61,20 @@ fn are_apart(form: ZoneForm, zones: &[&str], regions: &[&str]) -> bool {
     regions.iter().all(|region| form.is_region(region)) && !zones.iter().any(|zone| is_in(zone))
 }
 
-fn report(zones: &Source<'_>, regions: &Source<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+fn report(zones: &Source<'_>, regions: &Source<'_>, findings: &mut Findings<'_>) {
     // The mistake is shown at a requirement if there is one: a label is only the other half of it.
     let (at, other) = match (zones, regions) {
         (Source::Label { .. }, Source::Entry(_)) => (regions, zones),
         _ => (zones, regions),
     };
-    let place = other.path(scope);
+    let place = other.path();
     let reason = format!(
         "contradicts {other} at {place}: no listed zone is in a listed region, so the pool never launches a node"
     );
     findings
         .report(
             &REQUIREMENT_ZONE_REGION,
-            at.path(scope),
+            at.path(),
             ErrorType::showing(at.to_string()),
             reason,
         )

@@ -170,7 +170,7 @@ fn strip(schema: &mut Value) {
 
 #[test]
 fn only_types_and_defaults_remain_of_a_definition() {
-    let stripped = types_alone(&karpenter_crd(V1, DEFINITIONS[0]));
+    let stripped = types_alone(&karpenter_crd(V1, DEFINITION));
     for keyword in [
         "pattern",
         "enum",
