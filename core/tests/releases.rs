@@ -33,7 +33,7 @@ fn published() -> Vec<Published> {
             }
         })
         .collect();
-    assert_eq!(published.len(), 16);
+    assert_eq!(published.len(), 10);
     published
 }
 
@@ -110,6 +110,7 @@ fn installed(release: KarpenterVersion) -> Installed {
 fn every_published_definition_is_recognised() {
     for Published { releases, definition } in published() {
         let range = Installed::parse(&definition).expect("a definition").releases;
+        let range = range.expect("a known release");
         assert_eq!(Some(&range.oldest), releases.first(), "{range}");
         // Patch releases do not change it.
         let last = releases.last().expect("a release").to_string();
@@ -122,8 +123,31 @@ fn every_published_definition_is_recognised() {
 }
 
 #[test]
-fn the_newest_known_release_is_the_last_published_one() {
+fn a_definition_older_than_the_oldest_known_one_is_checked_as_that_which_is_said() {
+    let mut definition = definition_of(KarpenterVersion::OLDEST);
+    let versions = definition["spec"]["versions"].as_array_mut().expect("versions");
+    versions.retain(|version| version["name"] == "v1beta1");
+    let installed = Installed::parse(&definition).expect("a definition");
+    assert_eq!(installed.releases, None);
+    let cautioned = |target: TargetKarpenter| {
+        let target = target.with_definition(Arc::new(installed.clone()));
+        (target.release(), target.caution().is_some())
+    };
+    assert_eq!(
+        cautioned(TargetKarpenter::default()),
+        (KarpenterVersion::OLDEST, true)
+    );
+    assert_eq!(
+        cautioned(TargetKarpenter::from(KarpenterVersion::NEWEST)),
+        (KarpenterVersion::NEWEST, false)
+    );
+}
+
+#[test]
+fn the_oldest_and_the_newest_known_release_are_the_first_and_the_last_published_one() {
     let published = published();
+    let first = published.first().and_then(|published| published.releases.first());
+    assert_eq!(first, Some(&KarpenterVersion::OLDEST));
     let last = published.last().and_then(|published| published.releases.last());
     assert_eq!(last, Some(&KarpenterVersion::NEWEST));
 }
@@ -136,6 +160,7 @@ fn the_ranges_of_neighbours_do_not_overlap() {
             Installed::parse(&published.definition)
                 .expect("a definition")
                 .releases
+                .expect("a known release")
         })
         .collect();
     assert!(
@@ -177,18 +202,6 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
     let labels = "/properties/template/properties/metadata/properties/labels/x-kubernetes-validations";
     let anchored = "/properties/disruption/properties/consolidateAfter/pattern";
     let milestones: Vec<(KarpenterVersion, Is)> = vec![
-        (KarpenterVersion::BUDGETS, Box::new(has(BUDGET.to_owned()))),
-        (
-            KarpenterVersion::MIN_VALUES,
-            Box::new(has(format!("{REQUIREMENT}/minValues"))),
-        ),
-        (
-            KarpenterVersion::COMPOUND_BUDGET_DURATIONS,
-            Box::new(mentions(
-                "/properties/disruption/properties/budgets",
-                "([0-9]+h[0-9]+m)",
-            )),
-        ),
         (
             KarpenterVersion::DISRUPTION_DEFAULT,
             Box::new(says(
@@ -246,17 +259,8 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
     ];
     for (since, is_there) in milestones {
         // What v1beta1 never got says nothing about the release.
-        let newest = |release: KarpenterVersion| {
-            if release < KarpenterVersion::V1_SERVED {
-                ApiVersion::V1Beta1
-            } else {
-                ApiVersion::V1
-            }
-        };
-        for (release, _, spec) in schemas()
-            .iter()
-            .filter(|(release, version, _)| *version == newest(*release))
-        {
+        let is_v1 = |version: &ApiVersion| *version == ApiVersion::V1;
+        for (release, _, spec) in schemas().iter().filter(|(_, version, _)| is_v1(version)) {
             assert_eq!(is_there(spec), release.has(since), "{since} in {release}");
         }
     }
@@ -290,11 +294,7 @@ fn served_versions_are_those_of_the_release() {
             .map(|version| version["name"].as_str().expect("a name"))
             .collect();
         for release in releases {
-            assert_eq!(
-                served.contains(ApiVersion::V1.as_str()),
-                release.has(KarpenterVersion::V1_SERVED),
-                "{release}"
-            );
+            assert!(served.contains(ApiVersion::V1.as_str()), "{release}");
             assert_eq!(
                 served.contains(ApiVersion::V1Beta1.as_str()),
                 !release.has(KarpenterVersion::V1_ALONE),
@@ -405,8 +405,6 @@ fn anything_but_a_definition_of_nodepools_is_denied_and_never_panics() {
         {"required": 3, "properties": {"disruption": {"required": "all", "properties":
             {"consolidationPolicy": {"enum": [1, null, "A"]}, "budgets": {"items": 7}}}}}}}}}]);
     let installed = Installed::parse(&named(odd)).expect("enough to read");
-    assert_eq!(
-        installed.releases.oldest,
-        KarpenterVersion::V1_SERVED.max(KarpenterVersion::V1_ALONE)
-    );
+    let releases = installed.releases.expect("a known release");
+    assert_eq!(releases.oldest, KarpenterVersion::V1_ALONE);
 }

@@ -148,7 +148,7 @@ impl Policies {
             .unwrap_or(&self.elsewhere)
     }
 
-    /// What to say of releases that are newer than all that are known, if objects are checked for them: one line each.
+    /// What to say of releases that are older or newer than all that are known, if objects are checked for them: one line each.
     pub(crate) fn cautions(&self, of_run: &TargetKarpenter) -> BTreeSet<String> {
         let targets = self.all().map(|policy| policy.karpenter(of_run));
         targets.filter_map(TargetKarpenter::caution).collect()

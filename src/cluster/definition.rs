@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poolgate_core::karpenter::{ApiVersion, Installed, NODEPOOL_DEFINITION, TargetKarpenter};
+use poolgate_core::karpenter::{ApiVersion, Installed, NODEPOOL_DEFINITION, ReleaseSource, TargetKarpenter};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -76,10 +76,10 @@ impl Follower for DefinitionFollower {
 pub fn rules_for(karpenter: &TargetKarpenter) -> String {
     let release = karpenter.release();
     match karpenter.installed() {
-        Some(installed) => format!(
-            "Karpenter {release}; installed is the definition of {}",
-            installed.releases
-        ),
+        Some(installed) => match installed.releases {
+            Some(releases) => format!("Karpenter {release}; installed is the definition of {releases}"),
+            None => format!("Karpenter {release}; installed is the definition of an older release"),
+        },
         None => format!("Karpenter {release}; no NodePool definition is known"),
     }
 }
@@ -102,7 +102,8 @@ impl DefinitionFollower {
         self.metrics.rules_for(&now);
         self.line.set(rules_for(&now));
         let source = now.source().as_str();
-        let definition = now.installed().map(|installed| installed.releases.to_string());
+        let definition = now.installed().and_then(|installed| installed.releases);
+        let definition = definition.map(|releases| releases.to_string());
         let keeps_node_limit_mode = now.keeps_node_limit_mode(ApiVersion::V1);
         tracing::info!(
             release = %now.release(),
@@ -111,5 +112,10 @@ impl DefinitionFollower {
             keeps_node_limit_mode,
             "using the rules of this Karpenter"
         );
+        if now.source() == ReleaseSource::Definition
+            && let Some(caution) = now.caution()
+        {
+            tracing::warn!("{caution}");
+        }
     }
 }

@@ -19,18 +19,11 @@ use serde_json::{Value, json};
 use crate::support::nodepool::merge;
 
 /// Rules that depend on the release, with one that violates them and one that does not.
-const BY_RELEASE: &[(&str, KarpenterVersion, KarpenterVersion)] = &[
-    (
-        "replicas-release",
-        KarpenterVersion::new(1, 7, 0),
-        KarpenterVersion::new(1, 8, 0),
-    ),
-    (
-        "budgets-release",
-        KarpenterVersion::new(0, 33, 0),
-        KarpenterVersion::new(0, 34, 0),
-    ),
-];
+const BY_RELEASE: &[(&str, KarpenterVersion, KarpenterVersion)] = &[(
+    "replicas-release",
+    KarpenterVersion::new(1, 7, 0),
+    KarpenterVersion::new(1, 8, 0),
+)];
 
 /// The object around an example: nothing that any rule would report.
 fn around(example: &Value) -> Value {

@@ -86,21 +86,6 @@ fn a_pool_without_disruption_gets_all_of_it() {
 }
 
 #[test]
-fn the_release_decides_what_karpenter_writes_itself() {
-    let beta = "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\n\
-                spec: {template: {spec: {nodeClassRef: {name: a}, requirements: []}}}\n";
-    let json = |arguments: &[&str]| completed(beta, arguments);
-    assert_eq!(
-        json(&["--karpenter-version", "0.33", "-"]),
-        beta.replace(
-            "[]}}}",
-            "[]}}, disruption: {consolidationPolicy: WhenUnderutilized, expireAfter: 720h}}"
-        ),
-        "no budgets before 0.34"
-    );
-}
-
-#[test]
 fn every_layout_is_completed_in_its_own_style() {
     const JSON: &str = "\"template\":{\"spec\":{\"nodeClassRef\":{\"name\":\"a\"},\"requirements\":[]}}";
     const FLOW: &str = "template: {spec: {nodeClassRef: {name: a}, requirements: []}}";

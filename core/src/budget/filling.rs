@@ -4,9 +4,8 @@ use super::gaps::{Gap, GapTimes};
 use super::list::{Budgets, Entry};
 use super::maintenance::Closed;
 use super::reasons::Reasons;
+use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::MOST_BUDGETS;
-use crate::karpenter::{ApiVersion, KarpenterVersion};
-use crate::value::duration::BudgetDuration;
 
 /// Most budgets that are spelt out.
 const SPELT_OUT: usize = 3;
@@ -30,8 +29,8 @@ pub enum Filling {
 }
 
 impl Budgets {
-    /// What would limit reasons when nothing else does.
-    pub fn filling(&self, gap: &Gap, notation: Notation) -> Filling {
+    /// What would limit reasons when nothing else does, written for this version.
+    pub fn filling(&self, gap: &Gap, version: ApiVersion) -> Filling {
         let entries = || self.entries().iter();
         let reasons = gap.reasons;
         let mut others = entries().filter(|entry| entry.reasons.has_any(reasons));
@@ -43,7 +42,7 @@ impl Budgets {
             } else {
                 reasons
             };
-            return Filling::Always(notation.budget("10%", reasons, None));
+            return Filling::Always(budget_text(version, "10%", reasons, None));
         }
         let GapTimes::Weekly(week) = &gap.times else {
             return Filling::Irregular;
@@ -55,7 +54,7 @@ impl Budgets {
         // A freeze in the last open hours would never end.
         let is_freeze = !reasons.iter().any(|reason| week.is_all_that(self, reason));
         let nodes = if is_freeze { "\"0\"" } else { "10%" };
-        let budget = |window: &Closed| notation.budget(nodes, reasons, Some(window));
+        let budget = |window: &Closed| budget_text(version, nodes, reasons, Some(window));
         Filling::Hours {
             budgets: windows.iter().map(budget).collect(),
             is_freeze,
@@ -63,40 +62,17 @@ impl Budgets {
     }
 }
 
-/// How budgets are written in a release.
-#[derive(Debug, Clone, Copy)]
-pub struct Notation {
-    /// Whether they may name reasons.
-    pub reasons: bool,
-    /// Whether a duration may have hours and minutes.
-    pub two_units: bool,
-}
-
-impl Notation {
-    /// That of a NodePool of this version, for this release.
-    pub fn of(version: ApiVersion, release: KarpenterVersion) -> Self {
-        Self {
-            reasons: version == ApiVersion::V1,
-            two_units: release.has(KarpenterVersion::COMPOUND_BUDGET_DURATIONS),
-        }
-    }
-
-    /// A budget for some reasons, in YAML on one line; without a window it is always active.
-    pub fn budget(self, nodes: &str, reasons: Reasons, window: Option<&Closed>) -> String {
-        let reasons = if self.reasons && reasons != Reasons::ALL {
-            format!(", reasons: {}", reasons.written())
-        } else {
-            String::new()
-        };
-        let window = if let Some(Closed::Window { schedule, duration }) = window {
-            let duration = match BudgetDuration::parse(duration) {
-                Ok(length) if !self.two_units => length.in_one_unit(),
-                _ => duration.clone(),
-            };
-            format!(", schedule: \"{schedule}\", duration: {duration}")
-        } else {
-            String::new()
-        };
-        format!("{{nodes: {nodes}{reasons}{window}}}")
-    }
+/// A budget for some reasons, in YAML on one line; without a window it is always active. Only v1 has `reasons`.
+pub fn budget_text(version: ApiVersion, nodes: &str, reasons: Reasons, window: Option<&Closed>) -> String {
+    let reasons = if version == ApiVersion::V1 && reasons != Reasons::ALL {
+        format!(", reasons: {}", reasons.written())
+    } else {
+        String::new()
+    };
+    let window = if let Some(Closed::Window { schedule, duration }) = window {
+        format!(", schedule: \"{schedule}\", duration: {duration}")
+    } else {
+        String::new()
+    };
+    format!("{{nodes: {nodes}{reasons}{window}}}")
 }

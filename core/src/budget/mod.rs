@@ -26,7 +26,8 @@ mod tests;
 
 pub use allowance::{Allowance, value};
 pub use change::Change;
-pub use filling::{Filling, Notation};
+pub use filling::Filling;
+pub(crate) use filling::budget_text;
 pub use gaps::{Gap, GapTimes, OpenWeek};
 pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budgets, Entry, Timing, UnreadableBudget};

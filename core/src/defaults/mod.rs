@@ -112,9 +112,7 @@ fn missing(
     karpenter: &TargetKarpenter,
 ) -> Vec<(&'static str, Value)> {
     let mut missing = Vec::new();
-    if disruption.is_none_or(|disruption| disruption.budgets.is_absent())
-        && karpenter.release().has(KarpenterVersion::BUDGETS)
-    {
+    if disruption.is_none_or(|disruption| disruption.budgets.is_absent()) {
         missing.push(("budgets", values.budgets_in(pool.version)));
     }
     if disruption.is_none_or(|disruption| disruption.consolidation_policy.is_absent()) {
@@ -163,14 +161,8 @@ mod tests {
             Some(json!([{"nodes": "0", "reasons": ["Drifted"]}]))
         );
         assert_eq!(
-            budgets(ApiVersion::V1Beta1, KarpenterVersion::BUDGETS),
+            budgets(ApiVersion::V1Beta1, KarpenterVersion::OLDEST),
             Some(json!([{"nodes": "0"}]))
-        );
-        let before = KarpenterVersion::new(0, 33, 6);
-        assert_eq!(
-            budgets(ApiVersion::V1Beta1, before),
-            None,
-            "there is no such field"
         );
     }
 

@@ -22,8 +22,8 @@ const MOST_WORDS: usize = 64;
 /// The content of a cluster's NodePool definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Installed {
-    /// The releases that ship a definition like this.
-    pub releases: ReleaseRange,
+    /// The releases that ship a definition like this; `None` if they are older than all known ones.
+    pub releases: Option<ReleaseRange>,
     versions: Vec<InstalledVersion>,
 }
 
@@ -83,7 +83,8 @@ impl Installed {
 
     /// The release that NodePools of this cluster are checked against.
     pub fn release(&self) -> KarpenterVersion {
-        self.releases.newest
+        self.releases
+            .map_or(KarpenterVersion::OLDEST, |releases| releases.newest)
     }
 
     /// The definition of one version.

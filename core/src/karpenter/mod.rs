@@ -73,9 +73,9 @@ pub const WHEN_EMPTY: &str = "WhenEmpty";
 /// The API versions that have NodePools, as written after the slash of `apiVersion`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ApiVersion {
-    /// `karpenter.sh/v1beta1`, served by Karpenter 0.32 to 1.0.
+    /// `karpenter.sh/v1beta1`, served by Karpenter up to 1.0.
     V1Beta1,
-    /// `karpenter.sh/v1`, served since Karpenter 0.33.6 and 1.0.
+    /// `karpenter.sh/v1`, served since Karpenter 0.37.1.
     V1,
 }
 

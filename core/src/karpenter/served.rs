@@ -15,19 +15,8 @@ pub struct ServedKind {
     until: Option<KarpenterVersion>,
 }
 
-/// The first release without Provisioners and Machines.
-const WITHOUT_PROVISIONERS: KarpenterVersion = KarpenterVersion::new(0, 33, 0);
-
 /// The first release with `NodeOverlay`s.
 const NODE_OVERLAY: KarpenterVersion = KarpenterVersion::new(1, 7, 0);
-
-/// The late patch releases of older lines that also serve `karpenter.sh/v1`.
-const V1_SERVED_EARLY: [(KarpenterVersion, KarpenterVersion); 4] = [
-    (KarpenterVersion::new(0, 33, 6), KarpenterVersion::new(0, 34, 0)),
-    (KarpenterVersion::new(0, 34, 7), KarpenterVersion::new(0, 35, 0)),
-    (KarpenterVersion::new(0, 35, 6), KarpenterVersion::new(0, 36, 0)),
-    (KarpenterVersion::new(0, 36, 3), KarpenterVersion::new(0, 37, 0)),
-];
 
 impl KarpenterVersion {
     /// The last release that serves `karpenter.sh/v1beta1`.
@@ -48,31 +37,26 @@ const fn served(
     }
 }
 
-/// Everything that a release with NodePools serves or has served; for each kind, the version that new manifests
-/// should have is first.
+/// Everything that Karpenter serves or has served; for each kind, the version that new manifests should have is first.
+/// Provisioners and Machines are gone since 0.33.
 pub static SERVED_KINDS: [ServedKind; 7] = {
     const OLDEST: KarpenterVersion = KarpenterVersion::OLDEST;
-    const V1: KarpenterVersion = KarpenterVersion::V1_SERVED;
     const V1_ALONE: Option<KarpenterVersion> = Some(KarpenterVersion::V1_ALONE);
     [
-        served("NodePool", "v1", V1, None),
+        served("NodePool", "v1", OLDEST, None),
         served("NodePool", "v1beta1", OLDEST, V1_ALONE),
-        served("NodeClaim", "v1", V1, None),
+        served("NodeClaim", "v1", OLDEST, None),
         served("NodeClaim", "v1beta1", OLDEST, V1_ALONE),
         served("NodeOverlay", "v1alpha1", NODE_OVERLAY, None),
-        served("Provisioner", "v1alpha5", OLDEST, Some(WITHOUT_PROVISIONERS)),
-        served("Machine", "v1alpha5", OLDEST, Some(WITHOUT_PROVISIONERS)),
+        served("Provisioner", "v1alpha5", OLDEST, Some(OLDEST)),
+        served("Machine", "v1alpha5", OLDEST, Some(OLDEST)),
     ]
 };
 
 impl ServedKind {
     /// Whether a release serves it.
     pub fn is_in(&self, release: KarpenterVersion) -> bool {
-        let is_early = self.version == "v1"
-            && V1_SERVED_EARLY
-                .iter()
-                .any(|(since, until)| *since <= release && release < *until);
-        (self.since <= release || is_early) && self.until.is_none_or(|until| release < until)
+        self.since <= release && self.until.is_none_or(|until| release < until)
     }
 
     /// The first release that serves it, but not before [`KarpenterVersion::OLDEST`].
@@ -121,12 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_and_late_patch_releases_are_known() {
+    fn other_kinds_are_known() {
         let at = |kind: &str, version: &str, release: &str| {
             is_served(kind, version, release.parse().expect("a release"))
         };
         assert!(at("NodeOverlay", "v1alpha1", "1.7.0") && !at("NodeOverlay", "v1alpha1", "1.6.4"));
-        assert!(at("Provisioner", "v1alpha5", "0.32.0") && !at("Provisioner", "v1alpha5", "0.33.0"));
-        assert!(at("NodePool", "v1", "0.33.6") && !at("NodePool", "v1", "0.34.0"));
+        assert!(!at("Provisioner", "v1alpha5", "0.37.1"));
     }
 }

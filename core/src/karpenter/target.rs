@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use super::{ApiVersion, Availability, EnumValues, Installed, InstalledVersion, KarpenterVersion};
 
+/// Most requirements of a NodePool or NodeClaim, unless the installed definition says otherwise.
+const MAX_REQUIREMENTS: usize = 100;
+
 /// The source of the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReleaseSource {
@@ -31,7 +34,7 @@ impl ReleaseSource {
 pub struct TargetKarpenter {
     release: KarpenterVersion,
     source: ReleaseSource,
-    /// The release that the user names, if it is newer than all that are known.
+    /// The release that the user names, if it is older or newer than all that are known.
     unknown: Option<KarpenterVersion>,
     installed: Option<Arc<Installed>>,
 }
@@ -49,13 +52,13 @@ impl Default for TargetKarpenter {
 }
 
 impl From<KarpenterVersion> for TargetKarpenter {
-    /// The release that the user names, or the newest that is known if that one is newer.
+    /// The release that the user names, or the nearest one that is known.
     fn from(named: KarpenterVersion) -> Self {
         let release = named.known();
         Self {
             release,
             source: ReleaseSource::User,
-            unknown: (release != named).then_some(named),
+            unknown: (release.line() != named.line()).then_some(named),
             installed: None,
         }
     }
@@ -84,15 +87,22 @@ impl TargetKarpenter {
         self.release
     }
 
-    /// What to say of the release that the user names, if it is newer than all that are known: a sentence without a full
-    /// stop.
+    /// What to say of the release that the user names, or whose definition is installed, if it is older or newer than all
+    /// that are known: a sentence without a full stop.
     pub fn caution(&self) -> Option<String> {
         let Self { release, unknown, .. } = self;
-        unknown.map(|named| {
-            format!(
-                "Karpenter {named} is newer than this poolgate knows: NodePools are checked as for {release}"
-            )
-        })
+        let (which, age) = match (unknown, self.installed()) {
+            (Some(named), _) if named < release => (format!("Karpenter {named}"), "older"),
+            (Some(named), _) => (format!("Karpenter {named}"), "newer"),
+            (None, Some(Installed { releases: None, .. })) if self.source == ReleaseSource::Definition => (
+                "the Karpenter whose NodePool definition is installed".to_owned(),
+                "older",
+            ),
+            _ => return None,
+        };
+        Some(format!(
+            "{which} is {age} than this poolgate knows: NodePools are checked as for {release}"
+        ))
     }
 
     /// The source of the release.
@@ -131,7 +141,7 @@ impl TargetKarpenter {
     pub fn max_requirements(&self, version: ApiVersion) -> usize {
         self.in_use(version)
             .and_then(|installed| installed.max_requirements)
-            .unwrap_or_else(|| self.release.max_requirements())
+            .unwrap_or(MAX_REQUIREMENTS)
     }
 
     /// Whether `spec.disruption` must have `consolidateAfter`, unless poolgate writes it.
@@ -163,8 +173,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_that_is_newer_than_the_newest_known_is_checked_as_that_one_which_is_said() {
+    fn a_release_that_is_not_known_is_checked_as_the_nearest_one_which_is_said() {
         for (named, release, is_unknown) in [
+            ("0.31", KarpenterVersion::OLDEST, true),
+            ("0.36.8", KarpenterVersion::OLDEST, true),
+            ("0.37", KarpenterVersion::OLDEST, false),
+            ("0.37.6", KarpenterVersion::new(0, 37, 6), false),
             ("1.99", KarpenterVersion::NEWEST, true),
             ("2.0", KarpenterVersion::NEWEST, true),
             ("1.15", KarpenterVersion::new(1, 15, 0), false),

@@ -11,16 +11,14 @@ pub struct KarpenterVersion {
     patch: u16,
 }
 
-/// A text that is not a release of Karpenter which poolgate could know.
+/// A text that is not a release of Karpenter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a Karpenter release: write it as 1.14 or 1.14.1; the oldest one with NodePools is 0.32"
-)]
+#[error("`{0}` is not a Karpenter release: write it as 1.14 or 1.14.1")]
 pub struct UnknownRelease(String);
 
 impl KarpenterVersion {
-    /// The first release with NodePools.
-    pub(crate) const OLDEST: Self = Self::new(0, 32, 0);
+    /// The oldest known release: the last one before 1.0, which serves `karpenter.sh/v1` already.
+    pub const OLDEST: Self = Self::new(0, 37, 1);
     /// The newest known release. The rules were compared with the code of 1.15.0: the module of 1.15.1 cannot be
     /// downloaded everywhere, and its definitions are the same.
     pub const NEWEST: Self = Self::new(1, 15, 1);
@@ -35,12 +33,13 @@ impl KarpenterVersion {
         (self.major, self.minor)
     }
 
-    /// The release whose rules it is checked by: itself, or the newest that is known if its line came after that.
+    /// The release whose rules it is checked by: itself, or the nearest one that is known. Later patch releases of the
+    /// newest line count as known.
     pub(crate) fn known(self) -> Self {
         if self.line() > Self::NEWEST.line() {
             Self::NEWEST
         } else {
-            self
+            self.max(Self::OLDEST)
         }
     }
 
@@ -48,29 +47,10 @@ impl KarpenterVersion {
     pub fn has(self, milestone: Self) -> bool {
         self >= milestone
     }
-
-    /// How many requirements a NodePool or NodeClaim may have.
-    pub fn max_requirements(self) -> usize {
-        if self.has(Self::HUNDRED_REQUIREMENTS) {
-            100
-        } else {
-            30
-        }
-    }
 }
 
 /// What changed for authors of NodePools, and in which release. The names say what is true from then on.
 impl KarpenterVersion {
-    /// NodePools have `spec.disruption.budgets`.
-    pub const BUDGETS: Self = Self::new(0, 34, 0);
-    /// `minValues` of a requirement.
-    pub const MIN_VALUES: Self = Self::new(0, 35, 0);
-    /// A budget's `duration` may be hours and minutes together, as in `1h30m`; before, digits and one unit.
-    pub const COMPOUND_BUDGET_DURATIONS: Self = Self::new(0, 36, 0);
-    /// 100 requirements instead of 30. Older lines adopted it in late patch releases.
-    pub(crate) const HUNDRED_REQUIREMENTS: Self = Self::new(0, 37, 1);
-    /// NodePools of `karpenter.sh/v1` are served. 0.33 to 0.36 adopted it in late patch releases.
-    pub const V1_SERVED: Self = Self::new(0, 37, 1);
     /// `karpenter.sh/v1` is the storage version.
     pub const V1_STORED: Self = Self::new(1, 0, 0);
     /// A v1 NodePool without `spec.disruption` gets one with `consolidateAfter: 0s` from the definition.
@@ -138,7 +118,7 @@ impl FromStr for KarpenterVersion {
         let minor = number(parts.next())?.ok_or_else(unknown)?;
         let patch = number(parts.next())?.unwrap_or(0);
         let release = Self::new(major, minor, patch);
-        if parts.next().is_some() || release < Self::OLDEST {
+        if parts.next().is_some() {
             return Err(unknown());
         }
         Ok(release)
@@ -153,9 +133,7 @@ mod tests {
     fn releases_are_read_with_and_without_v_and_patch() {
         assert_eq!("v1.14.1".parse(), Ok(KarpenterVersion::new(1, 14, 1)));
         assert_eq!("1.9".parse(), Ok(KarpenterVersion::new(1, 9, 0)));
-        for wrong in [
-            "", "v", "1", "1.x", "1.2.3.4", "0.31.9", "-1.2", "+1.9", "1.+9", "1.99999",
-        ] {
+        for wrong in ["", "v", "1", "1.x", "1.2.3.4", "-1.2", "+1.9", "1.+9", "1.99999"] {
             assert!(wrong.parse::<KarpenterVersion>().is_err(), "{wrong}");
         }
     }

@@ -5,7 +5,7 @@ use super::length::too_long;
 use super::origins::by_quantity;
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, KarpenterVersion, Template};
+use crate::karpenter::{ApiVersion, Template};
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
@@ -20,9 +20,6 @@ const SIGNALS: &[&str] = &[
 ];
 const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 
-/// The first release whose CRD requires `resources` of a NodePool to be empty.
-const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
-
 /// The only field of `resources`. The API server drops all others before it looks whether `resources` is empty.
 const REQUESTS: &str = "requests";
 
@@ -36,12 +33,11 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     if let Some(kubelet) = template.kubelet.present() {
         Kubelet { settings: kubelet }.check(findings);
     }
-    if findings.context.release >= RESOURCES_EMPTY_SINCE
-        && template
-            .resources
-            .present()
-            .and_then(|resources| resources.get(REQUESTS))
-            .is_some_and(|requests| !requests.is_null())
+    if template
+        .resources
+        .present()
+        .and_then(|resources| resources.get(REQUESTS))
+        .is_some_and(|requests| !requests.is_null())
     {
         findings
             .report(
@@ -193,20 +189,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::karpenter::KarpenterVersion;
     use crate::rules::testing::errors_for;
 
-    /// Until 0.35 a reserved amount may be a number by its type, but a CEL rule calls `startsWith` on it: the API server
-    /// answers `no such overload`.
     #[test]
-    fn a_reserved_amount_is_a_string_in_all_releases() {
+    fn a_reserved_amount_is_a_string() {
         let object = json!({"spec": {"template": {"spec": {"kubelet": {"kubeReserved": {"cpu": 1}}}}}});
-        for release in [KarpenterVersion::OLDEST, KarpenterVersion::new(0, 36, 0)] {
-            let denied = errors_for(ApiVersion::V1Beta1, release, &object, None);
-            assert_eq!(denied.len(), 1, "{denied:?}");
-            assert!(
-                denied[0].ends_with("write it in quotes: \"1\" [field-type]"),
-                "{denied:?}"
-            );
-        }
+        let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::OLDEST, &object, None);
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(
+            denied[0].ends_with("write it in quotes: \"1\" [field-type]"),
+            "{denied:?}"
+        );
     }
 }

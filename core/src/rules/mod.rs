@@ -67,7 +67,6 @@ pub static CATALOGUE: &[&Rule] = &[
     &consolidation::after::CONSOLIDATE_AFTER_CONVERSION,
     &consolidation::after::CONSOLIDATE_AFTER_NEVER,
     &budgets::list::BUDGETS_COUNT,
-    &budgets::list::BUDGETS_RELEASE,
     &budgets::list::BUDGETS_EMPTY,
     &budgets::list::BUDGET_BLOCKS_DRIFT,
     &budgets::nodes::BUDGET_NODES,

@@ -178,7 +178,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         let in_use = live.as_mut().map(|live| live.take(pool.name()));
         let nodes = in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes));
         let subject = Subject::new(&pool.found, object, pool.author, nodes, args.reason);
-        match subject.and_then(|subject| subject.read_by(&karpenter)) {
+        match subject.map(|subject| subject.read_by(&karpenter)) {
             Ok(mut subject) => {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;

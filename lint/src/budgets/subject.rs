@@ -100,21 +100,12 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Sets the release that the user names, if one is named. An error says that it has no budgets.
-    pub fn read_by(mut self, karpenter: &TargetKarpenter) -> Result<Self, String> {
+    /// Sets the release that the user names, if one is named.
+    pub fn read_by(mut self, karpenter: &TargetKarpenter) -> Self {
         if karpenter.source() == ReleaseSource::User {
             self.release = karpenter.release();
         }
-        if self.release.has(KarpenterVersion::BUDGETS) {
-            return Ok(self);
-        }
-        Err(format!(
-            "NodePool {}: Karpenter {} has no budgets (they are new in {}), so nothing limits how many nodes are disrupted \
-             at once",
-            self.name,
-            self.release,
-            KarpenterVersion::BUDGETS
-        ))
+        self
     }
 
     /// The provider of its machines, if there is data on it.

@@ -1,7 +1,7 @@
 //! The note on times at which no budget limits disruption: for which reasons, since when, and what would limit them.
 
 use jiff::Timestamp;
-use poolgate_core::budget::{Allowance, Change, Filling, Gap, Notation, Reason, Reasons};
+use poolgate_core::budget::{Allowance, Change, Filling, Gap, Reason, Reasons};
 
 use super::clock::Clock;
 use super::subject::Subject;
@@ -49,9 +49,8 @@ pub fn note(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<Strin
 
 /// What would limit these reasons and no others, as far as that is certain.
 fn advice(subject: &Subject<'_>, of: Reasons) -> String {
-    let notation = Notation::of(subject.pool.version, subject.release);
     let gaps = subject.budgets.gaps(of);
-    let advice: Vec<String> = gaps.iter().map(|gap| limited(subject, gap, notation)).collect();
+    let advice: Vec<String> = gaps.iter().map(|gap| limited(subject, gap)).collect();
     if advice.is_empty() {
         return "`poolgate budgets plan` writes budgets that leave no such hours.".into();
     }
@@ -59,9 +58,9 @@ fn advice(subject: &Subject<'_>, of: Reasons) -> String {
 }
 
 /// The budgets that limit reasons whenever nothing else does.
-fn limited(subject: &Subject<'_>, gap: &Gap, notation: Notation) -> String {
+fn limited(subject: &Subject<'_>, gap: &Gap) -> String {
     let names = gap.reasons.names(", ");
-    match subject.budgets.filling(gap, notation) {
+    match subject.budgets.filling(gap, subject.pool.version) {
         Filling::Always(budget) => format!("{budget} limits that."),
         Filling::Hours { budgets, is_freeze } => {
             let budgets = budgets.join(" and ");

@@ -86,18 +86,6 @@ fn eks_auto_mode_has_its_own_defaults_and_no_gates() {
 }
 
 #[test]
-fn a_release_without_budgets_has_none_to_explain() {
-    let v1beta1 = "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\n\
-                   spec: {disruption: {budgets: [{nodes: 10%}]}}\n";
-    let (_, said, complaints) = budgets(&[MONDAY, "--karpenter-version=0.33.6"], v1beta1);
-    assert_eq!(said, "");
-    assert!(
-        complaints.contains("Karpenter 0.33.6 has no budgets (they are new in 0.34.0)"),
-        "{complaints}"
-    );
-}
-
-#[test]
 fn whether_a_freeze_stops_expiration_depends_on_the_release() {
     let v1 = |expiry: &str| {
         format!(

@@ -214,7 +214,7 @@ fn an_exemption_that_mistypes_a_pool_with_its_findings_is_pointed_out_and_no_oth
 }
 
 #[test]
-fn a_release_that_is_newer_than_the_known_ones_is_pointed_out_once() {
+fn a_release_that_is_newer_or_older_than_the_known_ones_is_pointed_out_once() {
     let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {karpenter: \"2.0\"}\n";
     let directory = directory(&[("policy.yaml", policy), ("a.yaml", SOUND), ("b.yaml", SOUND)]);
     let line = |release: &str| {
@@ -236,6 +236,14 @@ fn a_release_that_is_newer_than_the_known_ones_is_pointed_out_once() {
         assert!(stderr.contains(&checked), "{stderr}");
         assert_eq!(stderr.matches(&line(release)).count(), 1, "{stderr}");
     }
+    let old = lint_in(
+        directory.path(),
+        &["--karpenter-version", "0.36", "a.yaml", "b.yaml"],
+        "",
+    )
+    .stderr;
+    let line = "Karpenter 0.36.0 is older than this poolgate knows: NodePools are checked as for 0.37.1\n";
+    assert_eq!(old.matches(line).count(), 1, "{old}");
     let known = lint_in(directory.path(), &["--karpenter-version", "1.15.3", "a.yaml"], "");
     assert!(known.stderr.contains("checked for Karpenter 1.15.3"), "{known:?}");
     assert!(!known.stderr.contains("newer"), "{known:?}");

@@ -58,24 +58,7 @@ impl Change {
 /// What changed in the definition, oldest first. `core/tests/releases.rs` compares it with the published
 /// definitions.
 const CHANGES: &[Change] = &[
-    at(KarpenterVersion::new(0, 33, 0), |definition| {
-        definition.any(|schema| schema.requires_in_spec("template"))
-    }),
-    at(KarpenterVersion::BUDGETS, |definition| {
-        definition.any(|schema| schema.has("disruption.budgets"))
-    }),
-    at(KarpenterVersion::MIN_VALUES, |definition| {
-        definition.any(|schema| schema.has("template.spec.requirements[].minValues"))
-    }),
-    at(KarpenterVersion::COMPOUND_BUDGET_DURATIONS, |definition| {
-        let pattern = "^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$";
-        definition.any(|schema| schema.says("disruption.budgets[].duration", "pattern", pattern))
-    }),
-    at(KarpenterVersion::new(0, 37, 0), |definition| {
-        let values = "template.spec.requirements[].values";
-        definition.any(|schema| schema.says(values, LIST_TYPE, "atomic"))
-    }),
-    at(KarpenterVersion::V1_SERVED, |definition| definition.v1(|_| true)),
+    at(KarpenterVersion::OLDEST, |definition| definition.v1(|_| true)),
     at(KarpenterVersion::V1_STORED, |definition| {
         definition.v1(|schema| schema.stored)
     }),
@@ -112,15 +95,15 @@ const CHANGES: &[Change] = &[
     .until(KarpenterVersion::NEWEST),
 ];
 
-/// The releases whose definition looks like this one: those of the last change that is in it. Providers change
-/// their copies, but none reverts a change.
-pub fn releases(schemas: &[Schema<'_>]) -> ReleaseRange {
+/// The releases whose definition looks like this one: those of the last change that is in it; `None` for a definition
+/// that is older than all known ones. Providers change their copies, but none reverts a change.
+pub fn releases(schemas: &[Schema<'_>]) -> Option<ReleaseRange> {
     let definition = Definition(schemas);
     let last = CHANGES.iter().rev().find(|change| (change.is_there)(&definition));
-    let (oldest, newest) = last.map_or((KarpenterVersion::OLDEST, KarpenterVersion::OLDEST), |change| {
-        (change.since, change.until)
-    });
-    ReleaseRange { oldest, newest }
+    last.map(|change| ReleaseRange {
+        oldest: change.since,
+        newest: change.until,
+    })
 }
 
 /// All versions of a definition.

@@ -85,10 +85,4 @@ impl<'a> Schema<'a> {
         let found = self.at(path).and_then(|node| node.get(keyword));
         found.is_some_and(|found| found == value)
     }
-
-    /// Whether `spec` itself must have a field.
-    pub fn requires_in_spec(&self, field: &str) -> bool {
-        let required = self.spec.get("required").and_then(Value::as_array);
-        required.is_some_and(|fields| fields.iter().any(|name| name == field))
-    }
 }

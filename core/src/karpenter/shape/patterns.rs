@@ -14,12 +14,6 @@ pub fn matcher(pattern: &str) -> Option<fn(&str) -> bool> {
         r"^(([0-9]+(s|m|h))+)|(Never)$" => fits_lifetime_of_v1beta1,
         r"^([0-9]+(s|m|h))+$" => fits_terms,
         r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$" => BudgetDuration::fits_pattern,
-        r"^([0-9]+(m|h)+(0s)?)$" => |text| {
-            let text = text.strip_suffix("0s").unwrap_or(text);
-            let units = text.trim_start_matches(|character: char| character.is_ascii_digit());
-            let is_unit = |character| matches!(character, 'm' | 'h');
-            units.len() < text.len() && !units.is_empty() && units.chars().all(is_unit)
-        },
         r"^((100|[0-9]{1,2})%|[0-9]+)$" => BudgetNodes::fits_pattern,
         r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$" => {
             crd_accepts

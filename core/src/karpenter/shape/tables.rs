@@ -73,12 +73,12 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
         ("labels", Map(&Text)),
         ("annotations", Map(&Text)),
     ])),
-    ("spec", Constrained(&[constraint(Present).since(0, 35, 0)], &Object(&[
+    ("spec", Constrained(&[constraint(Present)], &Object(&[
         ("disruption", Constrained(&[constraint(Default(r#"{"consolidationPolicy":"WhenUnderutilized","expireAfter":"720h"}"#))], &Object(&[
-            ("budgets", Constrained(&[constraint(AtMost(50)).since(0, 34, 0), constraint(Default(r#"[{"nodes":"10%"}]"#)).since(0, 34, 0)], &List(&Object(&[
-                ("nodes", Constrained(&[constraint(Default(r#""10%""#)).since(0, 34, 0), constraint(Matches(r"^((100|[0-9]{1,2})%|[0-9]+)$")).since(0, 34, 0)], &Text)),
-                ("schedule", Constrained(&[constraint(Matches(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$")).since(0, 34, 0)], &Text)),
-                ("duration", Constrained(&[constraint(Matches(r"^([0-9]+(m|h)+(0s)?)$")).since(0, 34, 0).until(0, 36, 0), constraint(Matches(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$")).since(0, 36, 0)], &Text)),
+            ("budgets", Constrained(&[constraint(AtMost(50)), constraint(Default(r#"[{"nodes":"10%"}]"#))], &List(&Object(&[
+                ("nodes", Constrained(&[constraint(Default(r#""10%""#)), constraint(Matches(r"^((100|[0-9]{1,2})%|[0-9]+)$"))], &Text)),
+                ("schedule", Constrained(&[constraint(Matches(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$"))], &Text)),
+                ("duration", Constrained(&[constraint(Matches(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"))], &Text)),
             ])))),
             ("consolidationPolicy", Constrained(&[constraint(OneOf(&["WhenEmpty", "WhenUnderutilized"])), constraint(Default(r#""WhenUnderutilized""#))], &Text)),
             ("consolidateAfter", Constrained(&[constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$"))], &Text)),
@@ -87,17 +87,17 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
         ]))),
         ("limits", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
         ("weight", Constrained(&[constraint(Within(1..=100))], &Integer)),
-        ("template", Constrained(&[constraint(Present).since(0, 33, 0)], &Object(&[
+        ("template", Constrained(&[constraint(Present)], &Object(&[
             ("metadata", Object(&[
                 ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"))], &Text)))),
                 ("annotations", Map(&Text)),
             ])),
-            ("spec", Constrained(&[constraint(Present).since(0, 33, 0)], &Object(&[
-                ("requirements", Constrained(&[constraint(Present), constraint(AtMost(30)).until(0, 37, 1), constraint(AtMost(100)).since(0, 37, 1)], &List(&Object(&[
+            ("spec", Constrained(&[constraint(Present)], &Object(&[
+                ("requirements", Constrained(&[constraint(Present), constraint(AtMost(100))], &List(&Object(&[
                     ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))], &Text)),
                     ("values", List(&Text)),
-                    ("minValues", Constrained(&[constraint(Within(1..=50)).since(0, 35, 0)], &Integer)),
+                    ("minValues", Constrained(&[constraint(Within(1..=50))], &Integer)),
                 ])))),
                 ("taints", List(&Object(&[
                     ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
@@ -116,7 +116,7 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
                     ("kind", Text),
                     ("name", Constrained(&[constraint(Present)], &Text)),
                 ]))),
-                ("resources", Constrained(&[constraint(AtMost(0)).since(0, 34, 0)], &Object(&[
+                ("resources", Constrained(&[constraint(AtMost(0))], &Object(&[
                     ("requests", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
                 ]))),
                 ("kubelet", Object(&[

@@ -1,8 +1,8 @@
 //! Hours at which no budget holds, so that nothing limits disruption.
 
-use crate::budget::{Budgets, Filling, Gap, GapTimes, Notation, ParsedBudget, Reason, Reasons};
+use crate::budget::{Budgets, Filling, Gap, GapTimes, ParsedBudget, Reason, Reasons};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::NodePool;
+use crate::karpenter::{ApiVersion, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -24,7 +24,6 @@ pub fn check(
     let Ok(parsed) = Budgets::of_parsed(pool, budgets) else {
         return;
     };
-    let notation = Notation::of(pool.version, findings.context.release);
     for gap in parsed.gaps(Reasons::ALL_BUT_REPAIR) {
         // Another rule reports a reason without any budget.
         if gap.times == GapTimes::Always || !gap.reasons.has_any(replacing) {
@@ -35,7 +34,7 @@ pub fn check(
             gap,
             happening,
             budgets,
-            notation,
+            version: pool.version,
         };
         gap.report(findings);
     }
@@ -58,7 +57,7 @@ struct PoolGap<'p> {
     gap: Gap,
     happening: Reasons,
     budgets: &'p [ParsedBudget<'p>],
-    notation: Notation,
+    version: ApiVersion,
 }
 
 impl PoolGap<'_> {
@@ -112,12 +111,12 @@ impl PoolGap<'_> {
 
     /// What to add.
     fn filling(&self) -> String {
-        let named = if self.notation.reasons {
+        let named = if self.version == ApiVersion::V1 {
             format!(" with reasons: {}", self.gap.reasons.written())
         } else {
             String::new()
         };
-        match self.parsed.filling(&self.gap, self.notation) {
+        match self.parsed.filling(&self.gap, self.version) {
             Filling::Always(budget) => format!("add {budget}"),
             Filling::Hours { budgets, is_freeze } => {
                 let also = if is_freeze {
@@ -132,48 +131,5 @@ impl PoolGap<'_> {
             ),
             Filling::Irregular => format!("add budgets{named} for all other hours"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::rules::testing::findings_for;
-
-    fn pool(budgets: &Value) -> Value {
-        json!({"spec": {"disruption": {"budgets": budgets}}})
-    }
-
-    fn window(nodes: &str, schedule: &str, duration: &str) -> Value {
-        json!({"nodes": nodes, "schedule": schedule, "duration": duration})
-    }
-
-    #[test]
-    fn an_old_release_is_advised_in_its_notation() {
-        let object = pool(&json!([window("10%", "0 2 * * *", "90m")]));
-        let help = |version, release| {
-            let found = findings_for(version, release, &object).into_iter();
-            let mut found = found.filter(|finding| finding.rule == BUDGET_ALLOW_WINDOW.id);
-            found
-                .next()
-                .and_then(|finding| finding.help)
-                .map(|help| help.text)
-        };
-        let add = |budget: &str| {
-            Some(format!(
-                "add {budget} to allow none then, or another number to allow that many"
-            ))
-        };
-        assert_eq!(
-            help(ApiVersion::V1Beta1, KarpenterVersion::new(0, 35, 0)),
-            add("{nodes: \"0\", schedule: \"30 3 * * *\", duration: 1350m}")
-        );
-        assert_eq!(
-            help(ApiVersion::V1Beta1, KarpenterVersion::LAST_OF_V1BETA1),
-            add("{nodes: \"0\", schedule: \"30 3 * * *\", duration: 22h30m}")
-        );
     }
 }

@@ -9,7 +9,6 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
 pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, [Schema]);
-pub static BUDGETS_RELEASE: Rule = rule!("budgets-release", Error, [Silent], Read);
 pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, [Silent], Shown);
 pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, [Silent], Shown);
 
@@ -26,22 +25,6 @@ pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
             .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
     }
     budgets.len() <= MOST_BUDGETS
-}
-
-/// Returns whether the release has budgets; reports them if it does not.
-pub fn check_release(findings: &mut Findings<'_>) -> bool {
-    let release = findings.context.release;
-    if release.has(KarpenterVersion::BUDGETS) {
-        return true;
-    }
-    let reason = format!("Karpenter {release} has no budgets, and its API server drops the field");
-    findings
-        .report(&BUDGETS_RELEASE, path(), ErrorType::showing("[…]"), reason)
-        .suggest(format!(
-            "upgrade to Karpenter {} or newer, or remove it",
-            KarpenterVersion::BUDGETS
-        ));
-    false
 }
 
 /// Reports the first budget that always blocks drift, or several that do so together. It is more than a note if nothing
@@ -184,32 +167,4 @@ fn check_blocked_together(
 
 pub fn path() -> FieldPath {
     Disruption::path("budgets")
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::karpenter::ApiVersion;
-
-    use crate::rules::testing::errors_for;
-
-    fn budgets(budgets: &Value) -> Value {
-        json!({"spec": {"disruption": {"budgets": budgets}}})
-    }
-
-    #[test]
-    fn a_release_without_budgets_drops_them() {
-        let pool = budgets(&json!([{"nodes": "10%"}]));
-        let denied = |release| errors_for(ApiVersion::V1Beta1, release, &pool, None);
-        assert_eq!(
-            denied(KarpenterVersion::new(0, 33, 6)),
-            [
-                "spec.disruption.budgets: Invalid value: […]: Karpenter 0.33.6 has no budgets, and its API server drops \
-                 the field; upgrade to Karpenter 0.34.0 or newer, or remove it [budgets-release]"
-            ]
-        );
-        assert_eq!(denied(KarpenterVersion::BUDGETS), [""; 0]);
-    }
 }

@@ -22,9 +22,6 @@ pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut F
     let Field::Present(written) = &disruption.budgets else {
         return;
     };
-    if !list::check_release(findings) {
-        return;
-    }
     let few_enough = list::check(written, findings);
     let readable: Vec<_> = budgets
         .iter()

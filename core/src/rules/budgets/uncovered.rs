@@ -1,7 +1,7 @@
 //! Reasons for which there is no budget, so that nothing limits disruption.
 
 use super::list;
-use crate::budget::{Notation, ParsedBudget, Reason, Reasons};
+use crate::budget::{ParsedBudget, Reason, Reasons, budget_text};
 use crate::diagnostic::ErrorType;
 use crate::karpenter::NodePool;
 use crate::rules::findings::Findings;
@@ -30,8 +30,7 @@ pub fn check(
         uncovered.names(" or ")
     );
     // One without reasons would also apply beside the others.
-    let notation = Notation::of(pool.version, findings.context.release);
-    let budget = notation.budget("10%", uncovered, None);
+    let budget = budget_text(pool.version, "10%", uncovered, None);
     findings
         .report(
             &BUDGET_UNCOVERED_REASON,

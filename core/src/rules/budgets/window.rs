@@ -2,16 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::budget::{Parsed, ParsedBudget, TextError};
-use crate::diagnostic::{Edit, ErrorType, FieldPath, Origin, Suggestion};
-use crate::karpenter::{Budget, Field, KarpenterVersion};
-use crate::rules::context::Context;
+use crate::diagnostic::{ErrorType, Origin};
+use crate::karpenter::{Budget, Field};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::rules::schedules;
-use crate::value::duration::BudgetDuration;
 
 pub static BUDGET_SCHEDULE_DURATION: Rule = rule!("budget-schedule-duration", Error, [Schema]);
 pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Silent, Poolgate], Shown);
@@ -69,12 +65,6 @@ fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Opt
     let Parsed { text, value } = budget.duration.as_ref().present()?;
     let path = || budget.view.path("duration");
     match value.as_ref().map_err(AsRef::as_ref) {
-        Ok(duration) if is_in_two_units(text, path, &findings.context) => {
-            findings
-                .report(&BUDGET_DURATION, path(), *text, ONE_UNIT)
-                .suggest(Suggestion::write(duration.in_one_unit()));
-            None
-        }
         Ok(duration) if duration.is_zero() => {
             let reason = "the window has no length, so the budget is never active";
             findings
@@ -94,120 +84,10 @@ fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Opt
             None
         }
         Err(TextError::Wrong(error)) => {
-            let path = path();
-            let suggestion = error.suggestion.clone();
-            let suggestion = suggestion.map(|written| accepted(written, &path, &findings.context));
-            let reason = if is_undecodable(text, &path, &findings.context) {
-                UNDECODABLE
-            } else {
-                error.why
-            };
             findings
-                .report_text(&BUDGET_DURATION, path, text, Origin::Silent, reason)
-                .suggest_if_known(suggestion);
+                .report_text(&BUDGET_DURATION, path(), text, Origin::Silent, error.why)
+                .suggest_if_known(error.suggestion.clone());
             None
         }
-    }
-}
-
-const ONE_UNIT: &str = "before Karpenter 0.36 a duration is hours or minutes, not both";
-
-const UNDECODABLE: &str = "before Karpenter 0.36 the CRD accepts several units after a number, but Karpenter cannot decode \
-     that and then fails to list every NodePool, not only this one";
-
-/// Whether a duration that later releases accept has hours and minutes where a release accepts only one of them.
-fn is_in_two_units(text: &str, path: impl Fn() -> FieldPath, context: &Context<'_>) -> bool {
-    !context.release.has(KarpenterVersion::COMPOUND_BUDGET_DURATIONS) && context.crd_rejects(&path(), text)
-}
-
-/// Whether the definition of an old release accepts a text that no later one does, such as `1hm`.
-fn is_undecodable(text: &str, path: &FieldPath, context: &Context<'_>) -> bool {
-    context.release.has(KarpenterVersion::BUDGETS)
-        && !context.crd_rejects(path, text)
-        && !BudgetDuration::fits_pattern(text)
-}
-
-/// What to write instead, in a notation that the definition accepts.
-fn accepted(suggestion: Suggestion, path: &FieldPath, context: &Context<'_>) -> Suggestion {
-    match &suggestion.edit {
-        Some(Edit::Set(Value::String(written))) if context.crd_rejects(path, written) => {
-            BudgetDuration::parse(written)
-                .map_or(suggestion, |duration| Suggestion::write(duration.in_one_unit()))
-        }
-        _ => suggestion,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::karpenter::ApiVersion;
-    use crate::rules::testing::{errors, findings_for};
-
-    fn budget(budget: &Value) -> Value {
-        json!({"spec": {"disruption": {"budgets": [budget]}}})
-    }
-
-    #[test]
-    fn durations_that_cannot_be_read_are_denied() {
-        let duration = |duration: &str| {
-            errors(&budget(
-                &json!({"nodes": "0", "schedule": "0 0 1 1 *", "duration": duration}),
-            ))
-        };
-        let endless = "1".repeat(1_000_000);
-        for wrong in [
-            "2562048h",
-            "99999999h",
-            "1d",
-            "90s",
-            "1h 30m",
-            "30m1h",
-            "",
-            &endless,
-        ] {
-            let denied = duration(wrong);
-            assert_eq!(denied.len(), 1, "{wrong}: {denied:?}");
-            assert!(denied[0].ends_with("[budget-duration]"), "{denied:?}");
-        }
-        assert!(duration("0h0m")[0].ends_with("[budget-empty-window]"));
-        assert_eq!(duration("8h0m0s"), [""; 0]);
-    }
-
-    #[test]
-    fn before_0_36_a_duration_has_one_unit_and_the_definition_accepts_some_that_none_can_decode() {
-        let duration = |minor: u16, duration: &str| {
-            let object = budget(&json!({"nodes": "0", "schedule": "0 0 1 1 *", "duration": duration}));
-            let release = KarpenterVersion::new(0, minor, 0);
-            let mut found = findings_for(ApiVersion::V1Beta1, release, &object).into_iter();
-            let found = found.find(|finding| finding.rule == BUDGET_DURATION.id)?;
-            Some((found.origin, found.help.map(|one| one.text)))
-        };
-        let write = |text: &str| Some(format!("write {text}"));
-        for minor in [34, 35] {
-            for (text, instead) in [
-                ("1h30m", write("90m")),
-                ("1h30m0s", write("90m")),
-                ("8h0m", write("8h")),
-                ("30m1h", write("90m")),
-                ("1.5h", write("90m")),
-                ("1d", write("24h")),
-                ("1hour 30min", write("90m")),
-                ("soon", None),
-            ] {
-                assert_eq!(duration(minor, text), Some((Origin::Schema, instead)), "{text}");
-            }
-            for text in ["1hm", "1mm0s", "2562048h"] {
-                assert_eq!(duration(minor, text), Some((Origin::Silent, None)), "{text}");
-            }
-            for text in ["90m", "8h0s"] {
-                assert_eq!(duration(minor, text), None, "{text}");
-            }
-        }
-        assert_eq!(duration(36, "1h30m"), None);
-        assert_eq!(duration(36, "1hm"), Some((Origin::Schema, None)));
-        assert_eq!(duration(36, "1.5h"), Some((Origin::Schema, write("1h30m"))));
     }
 }

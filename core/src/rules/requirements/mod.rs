@@ -199,7 +199,7 @@ fn check_entry<'a>(
     scope: &Scope<'a>,
     findings: &mut Findings<'_>,
 ) -> Option<Entry<'a>> {
-    let least = min_values::check_range(requirement, scope, findings);
+    let least = min_values::check_range(requirement, findings);
     let key = keys::check(requirement, scope, findings);
     let operator = operators::check(requirement, scope, findings);
     let about = key.map(|key| {

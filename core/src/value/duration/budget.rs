@@ -39,15 +39,7 @@ impl BudgetDuration {
         }
     }
 
-    /// The length in the longer of the two units that measures it whole, as releases before 0.36 accept it.
-    pub(crate) fn in_one_unit(self) -> String {
-        match self.0.as_secs() / 60 {
-            minutes if minutes % 60 == 0 => format!("{}h", minutes / 60),
-            minutes => format!("{minutes}m"),
-        }
-    }
-
-    /// Whether the CRD accepts a text, since Karpenter 0.36.
+    /// Whether the CRD accepts a text.
     pub(crate) fn fits_pattern(text: &str) -> bool {
         let text = text.strip_suffix("0s").unwrap_or(text);
         if let Some(hours) = text.strip_suffix('h') {

@@ -30,7 +30,6 @@ fn what_a_release_serves_is_not_a_mistake() {
         ("karpenter.sh/v1", "NodeClaimList", "1.15"),
         ("karpenter.sh/v1beta1", "NodePool", "1.0.8"),
         ("karpenter.sh/v1alpha1", "NodeOverlay", "1.7"),
-        ("karpenter.sh/v1alpha5", "Provisioner", "0.32"),
         ("karpenter.k8s.aws/v1", "EC2NodeClass", "1.15"),
         ("karpenter.sh/${VERSION}", "NodePool", "1.15"),
         ("karpenter.sh/v1", "{{ kind }}", "1.15"),
@@ -71,13 +70,6 @@ fn what_was_probably_meant_is_suggested() {
             "1.15",
             "apiVersion",
             "write karpenter.sh/v1",
-        ),
-        (
-            "karpenter.sh/v1",
-            "NodePool",
-            "0.34",
-            "apiVersion",
-            "write karpenter.sh/v1beta1",
         ),
         (
             "karpenter.sh/v1",
