@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::Glob;
-use super::record::{List, MapOf, Switch, exact_word, object, record, whole};
+use super::record::{List, MapOf, Switch, karpenter_word, object, record, whole};
 use super::texts::{Amount, BUDGET_DURATION, DURATION, LABEL_KEY, NAME_PATTERN, RESOURCE, SCHEDULE};
+use crate::karpenter::EnumValues;
 use crate::value::cron::Schedule;
 use crate::value::duration::{BudgetDuration, GoDuration};
 use crate::value::quantity::Quantity;
@@ -61,7 +62,7 @@ record! {
         required_labels: Vec<String> = or_default "requiredLabels", List(0, LABEL_KEY),
             "Labels that every node must get.";
         capacity_types: Option<Vec<String>> = optional "capacityTypes",
-            List(1, exact_word(&["on-demand", "spot", "reserved"])), "The capacity types that may be used.";
+            List(1, karpenter_word(EnumValues::CapacityType)), "The capacity types that may be used.";
         node_classes: Option<Vec<NodeClassPattern>> = optional "nodeClasses", List(1, object()),
             "The node classes that may be used; a part that is left out may be anything.";
         expire_after: DurationBounds = or_default "expireAfter", object(), "How long nodes may and must live.";

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::record::{At, Fields, List, Record, exact_word, object, word};
+use super::record::{At, Fields, List, Record, karpenter_word, object, word};
 use super::texts::{BUDGET_DURATION, BUDGET_NODES, DURATION_OR_NEVER, SCHEDULE};
 use crate::api::NodeLimitMode;
-use crate::karpenter::ApiVersion;
+use crate::karpenter::{ApiVersion, EnumValues};
 
 /// The values of fields that the user left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Record for DefaultValues {
         let built_in = Self::default();
         let about = "spec.disruption.budgets; without this one budget of 10%.";
         let budgets = fields.optional("budgets", &List(1, object::<DefaultBudget>()), about);
-        let policies = exact_word(&["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"]);
+        let policies = karpenter_word(EnumValues::ConsolidationPolicy);
         let about = "spec.disruption.consolidationPolicy of v1; without this WhenEmptyOrUnderutilized.";
         let consolidation_policy = fields.optional("consolidationPolicy", &policies, about);
         let about = "spec.disruption.consolidateAfter of v1; without this 0s.";
@@ -78,7 +78,7 @@ impl Record for DefaultBudget {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let about = "How many nodes may be disrupted at once: a number or a percentage, as text.";
         let nodes = fields.required("nodes", &BUDGET_NODES, about);
-        let reasons = List(1, exact_word(&["Underutilized", "Empty", "Drifted", "Unhealthy"]));
+        let reasons = List(1, karpenter_word(EnumValues::Reason));
         let about = "What it limits; without this every reason, from Karpenter 1.15 on also the repair of broken nodes. \
                      v1beta1 has no reasons: there the budget limits all.";
         let reasons = fields.optional("reasons", &reasons, about);

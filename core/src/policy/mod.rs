@@ -9,7 +9,7 @@ mod cluster;
 mod default_values;
 mod exemption;
 mod glob;
-pub(crate) mod levels;
+mod levels;
 pub(crate) mod record;
 pub(crate) mod texts;
 
@@ -21,6 +21,7 @@ pub use cluster::{DeclaredCluster, FeatureGate, GateState, WebhookUse};
 pub use default_values::DefaultValues;
 pub use exemption::Exemption;
 pub use glob::Glob;
+pub(crate) use levels::LevelOfRule;
 pub use levels::{Level, Levels};
 
 use std::time::Duration;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::texts::{Text, did_you_mean};
 use crate::diagnostic::{FieldPath, quoted};
+use crate::karpenter::{ApiVersion, EnumValues, KarpenterVersion};
 use crate::value::in_any_case;
 
 /// An object in a file.
@@ -348,8 +349,17 @@ pub const fn word<T>(words: &'static [&'static str], parse: fn(&str) -> Option<T
     }
 }
 
-/// A word of somebody else's, exactly.
-pub const fn exact_word(words: &'static [&'static str]) -> Word<String> {
+/// Exactly this word, which is what a file of this kind begins with.
+pub const fn only(word: &'static [&'static str; 1]) -> Word<String> {
+    exactly(word)
+}
+
+/// A word of Karpenter's, exactly, in the newest release that is known.
+pub fn karpenter_word(values: EnumValues) -> Word<String> {
+    exactly(values.words(ApiVersion::V1, KarpenterVersion::NEWEST))
+}
+
+const fn exactly(words: &'static [&'static str]) -> Word<String> {
     Word {
         words,
         parse: |word| Some(word.to_owned()),

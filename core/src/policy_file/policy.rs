@@ -5,14 +5,11 @@ use serde_json::{Map, Value, json};
 use crate::api::{API_VERSION, AtLimit, OverLimit};
 use crate::diagnostic::{FieldPath, RuleId, Suggestion};
 use crate::karpenter::{LabelSets, LabelValues};
-use crate::policy::levels::LevelOfRule;
-use crate::policy::record::{
-    Fields, Found, Kind, List, MapOf, Record, exact_word, object, with_description, word,
-};
+use crate::policy::record::{Fields, Found, Kind, List, MapOf, Record, object, only, with_description, word};
 use crate::policy::texts::{
     DATE, DOMAIN, FREE_TEXT, LABEL_KEY, LABEL_VALUE, POOL_PATTERN, REPAIR_GRACE_PERIOD, Text, Wrong, wrong,
 };
-use crate::policy::{Enforcement, Exemption, Glob, Levels, Policy};
+use crate::policy::{Enforcement, Exemption, Glob, LevelOfRule, Levels, Policy};
 use crate::rules::{CATALOGUE, find};
 
 impl Record for Policy {
@@ -75,13 +72,13 @@ impl Record for Policy {
 }
 
 /// The fields with which each file of poolgate's begins.
-pub fn read_head(fields: &mut Fields<'_>, kind: &'static [&'static str], called: &'static str) -> Option<()> {
-    let version = fields.required(
-        "apiVersion",
-        &exact_word(&[API_VERSION]),
-        "The version of this format.",
-    );
-    let kind = fields.required("kind", &exact_word(kind), "What this file is.");
+pub fn read_head(
+    fields: &mut Fields<'_>,
+    kind: &'static [&'static str; 1],
+    called: &'static str,
+) -> Option<()> {
+    let version = fields.required("apiVersion", &only(&[API_VERSION]), "The version of this format.");
+    let kind = fields.required("kind", &only(kind), "What this file is.");
     fields.optional("metadata", &object::<Metadata>(), called);
     version.and(kind).map(drop)
 }
