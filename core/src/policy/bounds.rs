@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::Glob;
-use super::record::{List, MapOf, Switch, karpenter_word, object, record, whole};
-use super::texts::{Amount, BUDGET_DURATION, DURATION, LABEL_KEY, NAME_PATTERN, RESOURCE, SCHEDULE};
+use super::kinds::{List, MapOf, Switch, karpenter_word, whole};
+use super::record::{object, record};
+use super::texts::{Amount, BUDGET_DURATION, DURATION, LABEL_KEY, NAME_PATTERN, RESOURCE, SCHEDULE, Written};
 use crate::karpenter::EnumValues;
 use crate::value::cron::Schedule;
 use crate::value::duration::{BudgetDuration, GoDuration};
@@ -88,24 +89,6 @@ record! {
         group: Option<Glob> = optional "group", NAME_PATTERN, "The API group; * stands for any characters.";
         kind: Option<Glob> = optional "kind", NAME_PATTERN, "The kind; * stands for any characters.";
         name: Option<Glob> = optional "name", NAME_PATTERN, "The name; * stands for any characters.";
-    }
-}
-
-/// A value that was parsed from text, with that text for messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written<T> {
-    /// The text in the policy.
-    pub text: String,
-    /// What the text was parsed to.
-    pub value: T,
-}
-
-impl<T> Written<T> {
-    pub(crate) fn new(text: &str, value: T) -> Self {
-        Self {
-            text: text.to_owned(),
-            value,
-        }
     }
 }
 

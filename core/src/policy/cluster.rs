@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{MapOf, Switch, record, word};
-use super::texts::{FEATURE_GATE, PROVIDER_RELEASE, RELEASE};
+use super::kinds::{MapOf, Switch, Text, word, wrong};
+use super::record::{did_you_mean, record};
+use super::texts::{PROVIDER_RELEASE, RELEASE};
 use crate::karpenter::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion};
 use crate::value::words;
 
@@ -52,6 +53,18 @@ words!(FeatureGate {
     StaticCapacity = "StaticCapacity",
     TerminateFirstDrift = "TerminateFirstDrift",
 });
+
+const FEATURE_GATE: Text<FeatureGate> = Text {
+    pattern: None,
+    parse: |text| match FeatureGate::parse(text) {
+        Some(gate) => Ok(gate),
+        None => {
+            let known = || format!("known are {}", FeatureGate::VALUES.join(", "));
+            let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());
+            wrong("unknown feature gate", Some(likely.unwrap_or_else(known)))
+        }
+    },
+};
 
 /// What is known of a feature gate where a pool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::record::{At, Fields, List, Record, karpenter_word, object, word};
+use super::kinds::{List, karpenter_word, word};
+use super::record::{At, Fields, Record, object};
 use super::texts::{BUDGET_DURATION, BUDGET_NODES, DURATION_OR_NEVER, SCHEDULE};
 use crate::api::NodeLimitMode;
 use crate::karpenter::{ApiVersion, EnumValues};

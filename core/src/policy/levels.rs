@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::record::{Found, Kind, word};
+use super::kinds::word;
+use super::record::{Found, Kind};
 use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 
 /// A rule's level in the policy.

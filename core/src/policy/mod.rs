@@ -9,13 +9,13 @@ mod cluster;
 mod default_values;
 mod exemption;
 mod glob;
+pub(crate) mod kinds;
 mod levels;
 pub(crate) mod record;
 pub(crate) mod texts;
 
 pub use bounds::{
     Bounds, BudgetBounds, DurationBounds, FreezeWindow, LimitBounds, NodeClassPattern, TemplateBounds,
-    Written,
 };
 pub use cluster::{DeclaredCluster, FeatureGate, GateState, WebhookUse};
 pub use default_values::DefaultValues;
@@ -23,6 +23,7 @@ pub use exemption::Exemption;
 pub use glob::Glob;
 pub(crate) use levels::LevelOfRule;
 pub use levels::{Level, Levels};
+pub use texts::Written;
 
 use std::time::Duration;
 

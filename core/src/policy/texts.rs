@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::glob::Glob;
+use super::kinds::{Text, Wrong, wrong};
 use super::record::{At, Found, Kind};
-use super::{FeatureGate, Glob, Written};
-use crate::diagnostic::{FieldPath, Suggestion, nearest, quoted};
+use crate::diagnostic::{FieldPath, Suggestion};
 use crate::karpenter::{KarpenterVersion, ProviderVersion, is_resource, likely_resource};
 use crate::value::cron::{Schedule, crd_accepts};
 use crate::value::duration::{BudgetDuration, GoDuration};
@@ -15,71 +16,23 @@ use crate::value::label::{is_object_name, label_value, qualified_name};
 use crate::value::nodes::BudgetNodes;
 use crate::value::quantity::Quantity;
 
-/// Longest string that is read. Nobody writes one by hand that is a tenth as long.
-const LONGEST: usize = 1_024;
-
 /// Longest that a broken node may be left to drain. Its place counts against the limit all that time.
 const LONGEST_REPAIR: Duration = Duration::from_hours(24);
 
-/// A string with a grammar.
-#[derive(Debug)]
-pub struct Text<T: 'static> {
-    /// What it looks like to a JSON Schema, roughly: a regular expression.
-    pub pattern: Option<&'static str>,
-    /// What it is read to.
-    pub parse: fn(&str) -> Result<T, Wrong>,
+/// A value that was parsed from text, with that text for messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written<T> {
+    /// The text in the policy.
+    pub text: String,
+    /// What the text was parsed to.
+    pub value: T,
 }
 
-/// Why a string is not allowed where it is.
-#[derive(Debug)]
-pub struct Wrong {
-    reason: String,
-    suggestion: Option<String>,
-}
-
-/// What is wrong, as a clause without final stop, and what to write instead, if that is known.
-pub fn wrong<T>(reason: impl Into<String>, suggestion: Option<impl Into<Suggestion>>) -> Result<T, Wrong> {
-    Err(Wrong {
-        reason: reason.into(),
-        suggestion: suggestion.map(|suggestion| suggestion.into().text),
-    })
-}
-
-impl<T> Text<T> {
-    /// What a key or a value is read to; `None` if a mistake was reported instead.
-    pub fn parsed(&self, text: &str, at: At, path: &FieldPath, found: &mut Found) -> Option<T> {
-        let parsed = if text.len() > LONGEST {
-            let reason = format!("it is {} bytes long; at most {LONGEST} are read", text.len());
-            wrong(reason, None::<String>)
-        } else {
-            (self.parse)(text)
-        };
-        parsed
-            .map_err(|Wrong { reason, suggestion }| {
-                let wrong = format!("{}: {reason}", quoted(text));
-                found.push(path, at, &wrong, suggestion.as_deref());
-            })
-            .ok()
-    }
-}
-
-impl<T> Kind for Text<T> {
-    type Value = T;
-
-    fn read(&self, value: &Value, path: &FieldPath, found: &mut Found) -> Option<T> {
-        let Value::String(text) = value else {
-            let is_unquoted = matches!(value, Value::Bool(_) | Value::Number(_));
-            let suggestion = is_unquoted.then(|| format!("write it in quotes: \"{value}\""));
-            found.mistyped(path, value, "a string", suggestion.as_deref());
-            return None;
-        };
-        self.parsed(text, At::Value, path, found)
-    }
-
-    fn schema(&self) -> Value {
-        match self.pattern {
-            Some(pattern) => json!({"type": "string", "pattern": pattern}),
-            None => json!({"type": "string"}),
+impl<T> Written<T> {
+    pub(crate) fn new(text: &str, value: T) -> Self {
+        Self {
+            text: text.to_owned(),
+            value,
         }
     }
 }
@@ -208,18 +161,6 @@ pub const PROVIDER_RELEASE: Text<ProviderVersion> = Text {
     },
 };
 
-pub const FEATURE_GATE: Text<FeatureGate> = Text {
-    pattern: None,
-    parse: |text| match FeatureGate::parse(text) {
-        Some(gate) => Ok(gate),
-        None => {
-            let known = || format!("known are {}", FeatureGate::VALUES.join(", "));
-            let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());
-            wrong("unknown feature gate", Some(likely.unwrap_or_else(known)))
-        }
-    },
-};
-
 pub const RESOURCE: Text<String> = Text {
     pattern: Some("^(cpu|memory|nodes|pods|ephemeral-storage|hugepages-.+|[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)$"),
     parse: |text| {
@@ -286,11 +227,6 @@ pub const FREE_TEXT: Text<String> = Text {
         is(text, is_line, "it must be one line", None::<String>)
     },
 };
-
-/// The word that was probably meant, as a question.
-pub fn did_you_mean<'w>(written: &str, words: impl Iterator<Item = &'w str>) -> Option<String> {
-    nearest(written, words).map(|word| Suggestion::did_you_mean(word).text)
-}
 
 /// The string itself if it is legal.
 fn is(

@@ -5,9 +5,10 @@ use serde_json::{Map, Value, json};
 use crate::api::{API_VERSION, AtLimit, OverLimit};
 use crate::diagnostic::{FieldPath, RuleId, Suggestion};
 use crate::karpenter::{LabelSets, LabelValues};
-use crate::policy::record::{Fields, Found, Kind, List, MapOf, Record, object, only, with_description, word};
+use crate::policy::kinds::{List, MapOf, Text, Wrong, only, word, wrong};
+use crate::policy::record::{Fields, Found, Kind, Record, object, with_description};
 use crate::policy::texts::{
-    DATE, DOMAIN, FREE_TEXT, LABEL_KEY, LABEL_VALUE, POOL_PATTERN, REPAIR_GRACE_PERIOD, Text, Wrong, wrong,
+    DATE, DOMAIN, FREE_TEXT, LABEL_KEY, LABEL_VALUE, POOL_PATTERN, REPAIR_GRACE_PERIOD,
 };
 use crate::policy::{Enforcement, Exemption, Glob, LevelOfRule, Levels, Policy};
 use crate::rules::{CATALOGUE, find};

@@ -8,7 +8,8 @@ use crate::diagnostic::{FieldPath, Severity};
 use crate::karpenter::KarpenterVersion;
 use crate::manifest::Position;
 use crate::policy::Level;
-use crate::policy::record::{Anything, At, Fields, Found, List, Record, object, word};
+use crate::policy::kinds::{Anything, List, word};
+use crate::policy::record::{At, Fields, Found, Record, object};
 use crate::policy::texts::{DATE, FREE_TEXT, RELEASE};
 
 /// A file of cases.
