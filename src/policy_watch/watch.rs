@@ -339,14 +339,14 @@ mod tests {
     #[tokio::test]
     async fn a_start_with_a_wrong_file_tells_every_mistake_with_its_place() {
         let file =
-            File::holding("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: Warn\nbound: {}\n");
+            File::holding("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: warm\nbound: {}\n");
         let error = file.open().await.map(|_| ()).expect_err("an error");
         let path = file.path().display().to_string();
         assert_eq!(
             error.to_string().lines().collect::<Vec<_>>(),
             [
                 "2 mistakes in the policy".to_owned(),
-                format!("{path}:3:14: \"Warn\" is not allowed here; did you mean warn?"),
+                format!("{path}:3:14: \"warm\" is not allowed here; did you mean warn?"),
                 format!("{path}:4:1: there is no field \"bound\"; did you mean bounds?"),
             ]
         );

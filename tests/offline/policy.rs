@@ -153,7 +153,7 @@ fn schema_and_poolgate_deny_the_same_mistakes() {
     let head = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
     for body in [
         "bound: {}",
-        "enforcement: Warn",
+        "enforcement: warns",
         "rules: {schedule-sintax: off}",
         "rules: {field-type: loud}",
         "rules: {field-type: true}",
@@ -175,8 +175,8 @@ fn schema_and_poolgate_deny_the_same_mistakes() {
         "exemptions: [{pools: [A], rules: ['*']}]",
         "exemptions: [{pools: [a], rules: ['*'], until: June}]",
         "labels: {restrictedDomains: [example.com/x]}",
-        "overLimit: Terminate",
-        "atLimit: repair",
+        "overLimit: delete",
+        "atLimit: repairs",
         "repairGracePeriod: 10 minutes",
         "spec: {}",
     ] {

@@ -13,6 +13,7 @@ mod node_class;
 mod nodepool;
 mod operator;
 mod provider;
+mod resource;
 mod schema_defaults;
 mod selection;
 mod served;
@@ -44,6 +45,7 @@ pub use provider::{
     ProviderVersion, Releases, Unit, ZoneForm,
 };
 pub(crate) use provider::{Cut, Named, Naming, Part};
+pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};

@@ -3,98 +3,93 @@
 
 use std::collections::BTreeMap;
 
+use super::Glob;
+use super::kinds::{List, MapOf, Switch, karpenter_word, whole};
+use super::record::{object, record};
+use super::texts::{Amount, BUDGET_DURATION, DURATION, LABEL_KEY, NAME_PATTERN, RESOURCE, SCHEDULE, Written};
+use crate::karpenter::EnumValues;
 use crate::value::cron::Schedule;
 use crate::value::duration::{BudgetDuration, GoDuration};
 use crate::value::quantity::Quantity;
 
-use super::Glob;
-
-/// A value that was parsed from text, with that text for messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written<T> {
-    /// The text in the policy.
-    pub text: String,
-    /// What the text was parsed to.
-    pub value: T,
+record! {
+    /// The bounds of a policy.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Bounds {
+        limits: LimitBounds = or_default "limits", object(), "On spec.limits.";
+        budgets: BudgetBounds = or_default "budgets", object(), "On spec.disruption.budgets.";
+        template: TemplateBounds = or_default "template", object(), "On spec.template.";
+    }
 }
 
-/// The bounds of a policy.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bounds {
-    /// Bounds on `spec.limits`: which limits a pool must have, and the largest of each.
-    pub limits: LimitBounds,
-    /// Bounds on `spec.disruption.budgets`: how many nodes may be disrupted, and when none.
-    pub budgets: BudgetBounds,
-    /// Bounds on `spec.template`: labels, capacity types, node classes and durations.
-    pub template: TemplateBounds,
+record! {
+    /// Which limits a pool must have in `spec.limits`, and the largest that each may be.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct LimitBounds {
+        required: Vec<String> = or_default "required", List(0, RESOURCE), "Resources that must have a limit.";
+        max: BTreeMap<String, Written<Quantity>> = or_default "max", MapOf(RESOURCE, Amount),
+            "The largest limit of each resource; a missing limit violates the bound.";
+    }
 }
 
-/// Which limits a pool must have in `spec.limits`, and the largest that each may be.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LimitBounds {
-    /// Resources that must have a limit.
-    pub required: Vec<String>,
-    /// The largest limit of a resource. A pool without that limit is unlimited, and so violates the bound.
-    pub max: BTreeMap<String, Written<Quantity>>,
+record! {
+    /// How many nodes the budgets of a pool may let Karpenter disrupt, and when none.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct BudgetBounds {
+        max_percent: Option<u8> = optional "maxPercent", whole(0, 100), "The largest percentage in a budget.";
+        max_nodes: Option<i32> = optional "maxNodes", whole(0, i64::from(i32::MAX)),
+            "The largest number in a budget that counts nodes.";
+        max_budgets: Option<usize> = optional "maxBudgets", whole(1, 50), "How many budgets a NodePool may have.";
+        require_always: bool = or_default "requireAlways", Switch,
+            "Whether one budget must always be active, for every reason.";
+        freeze_windows: Vec<FreezeWindow> = or_default "freezeWindows", List(0, object()),
+            "Times in which every NodePool must block disruption.";
+    }
 }
 
-/// How many nodes the budgets of a pool may let Karpenter disrupt, and when none.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BudgetBounds {
-    /// The largest percentage in a budget, 0 to 100.
-    pub max_percent: Option<u8>,
-    /// The largest number of nodes in a budget that is not a percentage.
-    pub max_nodes: Option<i32>,
-    /// How many budgets a pool may have.
-    pub max_budgets: Option<usize>,
-    /// Whether one budget must always apply, for every reason.
-    pub require_always: bool,
-    /// Times in which nothing may be disrupted.
-    pub freeze_windows: Vec<FreezeWindow>,
+record! {
+    /// A recurring time in which no node may be disrupted.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct FreezeWindow {
+        schedule: Written<Schedule> = required "schedule", SCHEDULE, "When the window begins, in UTC.";
+        duration: Written<BudgetDuration> = required "duration", BUDGET_DURATION, "How long it is.";
+    }
 }
 
-/// A recurring time in which no node may be disrupted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FreezeWindow {
-    /// When it begins: a cron expression in UTC, as in a budget.
-    pub schedule: Written<Schedule>,
-    /// How long it is.
-    pub duration: Written<BudgetDuration>,
+record! {
+    /// What the template of a pool must contain, and what it may.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct TemplateBounds {
+        required_labels: Vec<String> = or_default "requiredLabels", List(0, LABEL_KEY),
+            "Labels that every node must get.";
+        capacity_types: Option<Vec<String>> = optional "capacityTypes",
+            List(1, karpenter_word(EnumValues::CapacityType)), "The capacity types that may be used.";
+        node_classes: Option<Vec<NodeClassPattern>> = optional "nodeClasses", List(1, object()),
+            "The node classes that may be used; a part that is left out may be anything.";
+        expire_after: DurationBounds = or_default "expireAfter", object(), "How long nodes may and must live.";
+        termination_grace_period: DurationBounds = or_default "terminationGracePeriod", object(),
+            "How long a node may and must be given to drain.";
+    }
 }
 
-/// What the template of a pool must contain, and what it may.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TemplateBounds {
-    /// Labels that every node must get.
-    pub required_labels: Vec<String>,
-    /// The capacity types that a pool may use; `None` if all are allowed.
-    pub capacity_types: Option<Vec<String>>,
-    /// The node classes that a pool may use; `None` if all are allowed.
-    pub node_classes: Option<Vec<NodeClassPattern>>,
-    /// How long nodes may and must live.
-    pub expire_after: DurationBounds,
-    /// How long a node may take to drain.
-    pub termination_grace_period: DurationBounds,
+record! {
+    /// Bounds on a duration.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct DurationBounds {
+        min: Option<Written<GoDuration>> = optional "min", DURATION, "The shortest.";
+        max: Option<Written<GoDuration>> = optional "max", DURATION,
+            "The longest. Never, or no value, counts as longer.";
+    }
 }
 
-/// Bounds on a duration. If the object sets none, or `Never`, it is unlimited: that is longer than any maximum.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DurationBounds {
-    /// The shortest duration allowed; `None` if there is no minimum.
-    pub min: Option<Written<GoDuration>>,
-    /// The longest duration allowed; `None` if there is no maximum.
-    pub max: Option<Written<GoDuration>>,
-}
-
-/// Node classes that may be used: if a part is not given, any will do.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NodeClassPattern {
-    /// The API group, without version.
-    pub group: Option<Glob>,
-    /// A pattern for the kind.
-    pub kind: Option<Glob>,
-    /// A pattern for the name of the node class.
-    pub name: Option<Glob>,
+record! {
+    /// Node classes that may be used: if a part is not given, any will do.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct NodeClassPattern {
+        group: Option<Glob> = optional "group", NAME_PATTERN, "The API group; * stands for any characters.";
+        kind: Option<Glob> = optional "kind", NAME_PATTERN, "The kind; * stands for any characters.";
+        name: Option<Glob> = optional "name", NAME_PATTERN, "The name; * stands for any characters.";
+    }
 }
 
 impl NodeClassPattern {

@@ -2,22 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use crate::karpenter::{KarpenterVersion, Provider, ProviderVersion};
+use super::kinds::{MapOf, Switch, Text, word, wrong};
+use super::record::{did_you_mean, record};
+use super::texts::{PROVIDER_RELEASE, RELEASE};
+use crate::karpenter::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion};
 use crate::value::words;
 
-/// What is declared about the cluster. What is left out is not known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DeclaredCluster {
-    /// The release of Karpenter. Commands on files check for it, unless a flag names another one.
-    pub karpenter: Option<KarpenterVersion>,
-    /// The provider of the machines.
-    pub provider: Option<&'static Provider>,
-    /// The release of the provider's controller.
-    pub provider_version: Option<ProviderVersion>,
-    /// Karpenter's feature gates, and whether each is on.
-    pub feature_gates: BTreeMap<FeatureGate, bool>,
-    /// What poolgate's webhook does there.
-    pub webhook: Option<WebhookUse>,
+record! {
+    /// What is declared about the cluster. What is left out is not known.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct DeclaredCluster {
+        karpenter: Option<KarpenterVersion> = optional "karpenter", RELEASE,
+            "The Karpenter release that it runs: lint and default check for it unless --karpenter-version names another.";
+        provider: Option<&'static Provider> = optional "provider", word(PROVIDER_IDS, Provider::of_id),
+            "The provider of the machines.";
+        provider_version: Option<ProviderVersion> = optional "providerVersion", PROVIDER_RELEASE,
+            "The release of the provider's controller, such as 1.14.0; it needs provider.";
+        feature_gates: BTreeMap<FeatureGate, bool> = or_default "featureGates", MapOf(FEATURE_GATE, Switch),
+            "Karpenter's feature gates: true if on, false if off.";
+        webhook: Option<WebhookUse> = optional "webhook", word(WebhookUse::VALUES, WebhookUse::parse),
+            "Whether poolgate's webhook writes defaults there (defaults) or there is none (none).";
+    }
 }
 
 /// What poolgate's webhook does in a cluster, in the words of a policy file.
@@ -48,6 +53,18 @@ words!(FeatureGate {
     StaticCapacity = "StaticCapacity",
     TerminateFirstDrift = "TerminateFirstDrift",
 });
+
+const FEATURE_GATE: Text<FeatureGate> = Text {
+    pattern: None,
+    parse: |text| match FeatureGate::parse(text) {
+        Some(gate) => Ok(gate),
+        None => {
+            let known = || format!("known are {}", FeatureGate::VALUES.join(", "));
+            let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());
+            wrong("unknown feature gate", Some(likely.unwrap_or_else(known)))
+        }
+    },
+};
 
 /// What is known of a feature gate where a pool is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

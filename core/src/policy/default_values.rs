@@ -1,9 +1,12 @@
 //! The values that admission writes if a NodePool leaves them out.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::kinds::{List, karpenter_word, word};
+use super::record::{At, Fields, Record, object};
+use super::texts::{BUDGET_DURATION, BUDGET_NODES, DURATION_OR_NEVER, SCHEDULE};
 use crate::api::NodeLimitMode;
-use crate::karpenter::ApiVersion;
+use crate::karpenter::{ApiVersion, EnumValues};
 
 /// The values of fields that the user left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,5 +45,71 @@ impl Default for DefaultValues {
             consolidate_after: "0s".into(),
             node_limit_mode: NodeLimitMode::Hard,
         }
+    }
+}
+
+impl Record for DefaultValues {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let built_in = Self::default();
+        let about = "spec.disruption.budgets; without this one budget of 10%.";
+        let budgets = fields.optional("budgets", &List(1, object::<DefaultBudget>()), about);
+        let policies = karpenter_word(EnumValues::ConsolidationPolicy);
+        let about = "spec.disruption.consolidationPolicy of v1; without this WhenEmptyOrUnderutilized.";
+        let consolidation_policy = fields.optional("consolidationPolicy", &policies, about);
+        let about = "spec.disruption.consolidateAfter of v1; without this 0s.";
+        let consolidate_after = fields.optional("consolidateAfter", &DURATION_OR_NEVER, about);
+        let modes = word(NodeLimitMode::VALUES, NodeLimitMode::parse);
+        let about = "spec.disruption.nodeLimitMode; without this Hard.";
+        let node_limit_mode = fields.optional("nodeLimitMode", &modes, about);
+        Some(Self {
+            budgets: budgets.map_or(built_in.budgets, |budgets| {
+                budgets.into_iter().map(|DefaultBudget(budget)| budget).collect()
+            }),
+            consolidation_policy: consolidation_policy.unwrap_or(built_in.consolidation_policy),
+            consolidate_after: consolidate_after.unwrap_or(built_in.consolidate_after),
+            node_limit_mode: node_limit_mode.unwrap_or(built_in.node_limit_mode),
+        })
+    }
+}
+
+/// A budget as it is in a NodePool: all its fields are strings, but for the list of reasons.
+struct DefaultBudget(Value);
+
+impl Record for DefaultBudget {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let about = "How many nodes may be disrupted at once: a number or a percentage, as text.";
+        let nodes = fields.required("nodes", &BUDGET_NODES, about);
+        let reasons = List(1, karpenter_word(EnumValues::Reason));
+        let about = "What it limits; without this every reason, from Karpenter 1.15 on also the repair of broken nodes. \
+                     v1beta1 has no reasons: there the budget limits all.";
+        let reasons = fields.optional("reasons", &reasons, about);
+        let about = "When the budget becomes active, in UTC.";
+        let schedule = fields.optional("schedule", &SCHEDULE, about);
+        let duration = fields.optional("duration", &BUDGET_DURATION, "How long it then stays active.");
+        // The rules for NodePools check this as well, but not everywhere half a window is a default.
+        let missing = match (fields.has("schedule"), fields.has("duration")) {
+            (false, true) => Some("schedule"),
+            (true, false) => Some("duration"),
+            _ => None,
+        };
+        if let Some(missing) = missing {
+            let wrong = format!("{missing} is missing: a window needs a start and a length");
+            fields.report(
+                Some(missing),
+                At::Value,
+                &wrong,
+                "add it, or leave out the other one",
+            );
+        }
+        let fields = [
+            ("nodes", Some(nodes?.into())),
+            ("reasons", reasons.map(Value::from)),
+            ("schedule", schedule.map(|schedule| schedule.text.into())),
+            ("duration", duration.map(|duration| duration.text.into())),
+        ];
+        let present = fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Some(Self(Value::Object(present.collect::<Map<_, _>>())))
     }
 }

@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::diagnostic::{Origin, RuleId, Severity};
+use serde_json::{Value, json};
+
+use super::kinds::word;
+use super::record::{Found, Kind};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 
 /// A rule's level in the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,6 +43,11 @@ impl Levels {
         self.0.insert(rule, level);
     }
 
+    /// Each rule for which the policy sets a level.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (RuleId, Level)> {
+        self.0.iter().map(|(rule, level)| (*rule, *level))
+    }
+
     /// The level of a rule's findings of this origin; `None` if the rule's own severity applies. What Karpenter
     /// rejects anyway is always shown: otherwise the user would get the rejection without its explanation.
     pub fn get(&self, rule: RuleId, origin: Origin) -> Option<Level> {
@@ -49,5 +58,30 @@ impl Levels {
         } else {
             level
         })
+    }
+}
+
+/// A level in a file. YAML reads the word `off` as false.
+#[derive(Debug)]
+pub struct LevelOfRule;
+
+impl Kind for LevelOfRule {
+    type Value = Level;
+
+    fn read(&self, value: &Value, path: &FieldPath, found: &mut Found) -> Option<Level> {
+        match value {
+            Value::Bool(false) => Some(Level::Off),
+            Value::String(_) => word(Level::VALUES, Level::parse).read(value, path, found),
+            _ => {
+                found.mistyped(path, value, "error, warning, info or off", None);
+                None
+            }
+        }
+    }
+
+    fn schema(&self) -> Value {
+        let mut levels: Vec<Value> = Level::VALUES.iter().copied().map(Value::from).collect();
+        levels.push(false.into());
+        json!({"enum": levels})
     }
 }

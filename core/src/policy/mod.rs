@@ -1,25 +1,29 @@
 //! What the organisation wants: the level of each rule, what is written if a NodePool leaves a field out, the
 //! bounds that every pool must keep, and which pools are exempt.
 //!
-//! Plain data, checked when it is created. Knows nothing of files, and only the names of rules: the severity of a
-//! finding follows from its rule's name and its origin.
+//! Each type says how it is read from a policy file, and is checked then. What is about rules is read by `policy_file`:
+//! here they are only names.
 
 mod bounds;
 mod cluster;
 mod default_values;
 mod exemption;
 mod glob;
+pub(crate) mod kinds;
 mod levels;
+pub(crate) mod record;
+pub(crate) mod texts;
 
 pub use bounds::{
     Bounds, BudgetBounds, DurationBounds, FreezeWindow, LimitBounds, NodeClassPattern, TemplateBounds,
-    Written,
 };
 pub use cluster::{DeclaredCluster, FeatureGate, GateState, WebhookUse};
 pub use default_values::DefaultValues;
 pub use exemption::Exemption;
 pub use glob::Glob;
+pub(crate) use levels::LevelOfRule;
 pub use levels::{Level, Levels};
+pub use texts::Written;
 
 use std::time::Duration;
 

@@ -3,64 +3,57 @@
 use crate::diagnostic::{FieldPath, Segment, Severity};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, TargetKarpenter};
+use crate::policy::record::{At, Found};
 use crate::policy::{DurationBounds, Policy};
 use crate::review::{Request, Subject, review};
+use crate::rules::find;
 use serde_json::{Value, json};
 
-use super::mistakes::{At, Found};
-
-/// The fields under `defaults`.
-const DEFAULTS: [&str; 4] = [
-    "budgets",
-    "consolidationPolicy",
-    "consolidateAfter",
-    "nodeLimitMode",
-];
-
-/// Notes what contradicts itself.
-pub fn check(document: &Value, policy: &Policy, found: &mut Found) {
-    check_windows(document, found);
-    check_exemptions(policy, found);
-    check_provider(policy, found);
+/// What contradicts itself.
+pub fn contradictions(document: &Value, policy: &Policy) -> Found {
+    let mut found = Found::default();
+    check_exemptions(policy, &mut found);
+    check_provider(policy, &mut found);
     let template = &policy.bounds.template;
     for (field, bounds) in [
         ("expireAfter", &template.expire_after),
         ("terminationGracePeriod", &template.termination_grace_period),
     ] {
-        check_range(FieldPath::of(&["bounds", "template", field]), bounds, found);
+        check_range(FieldPath::of(&["bounds", "template", field]), bounds, &mut found);
     }
-    if found.is_empty() {
-        check_defaults(document, policy, found);
+    if found.0.is_empty() {
+        check_defaults(document, policy, &mut found);
     }
+    found
 }
 
-/// The fields under `defaults` that a document sets.
-pub fn defaults_set(document: &Value) -> Vec<&'static str> {
-    let is_set = |field: &&'static str| FieldPath::of(&["defaults", field]).find_value(document).is_some();
-    DEFAULTS.into_iter().filter(is_set).collect()
-}
-
-/// A default budget has both schedule and duration or neither. The rules for NodePools check this as well, but half a
-/// window never reaches them.
-fn check_windows(document: &Value, found: &mut Found) {
-    let budgets = FieldPath::of(&["defaults", "budgets"]);
-    let listed = budgets.find_value(document).and_then(Value::as_array);
-    for (index, budget) in listed.into_iter().flatten().enumerate() {
-        let is_absent = |field: &str| budget.get(field).is_none_or(Value::is_null);
-        let missing = match (is_absent("schedule"), is_absent("duration")) {
-            (true, false) => "schedule",
-            (false, true) => "duration",
-            _ => continue,
+/// Fields that are read otherwise than they say.
+pub fn notes(policy: &Policy) -> Found {
+    let mut notes = Found::default();
+    let karpenter = policy.cluster.karpenter;
+    if let Some(caution) = karpenter.and_then(|release| TargetKarpenter::from(release).caution()) {
+        let path = FieldPath::of(&["cluster", "karpenter"]);
+        notes.push(&path, At::Value, &caution, None);
+    }
+    for (id, level) in policy.levels.iter() {
+        let origins = find(id.as_str()).map_or(&[][..], |rule| rule.origins);
+        let raised = origins
+            .iter()
+            .filter(|origin| policy.levels.get(id, **origin) != Some(level));
+        let when = match raised.count() {
+            0 => continue,
+            count if count < origins.len() => " where",
+            _ => ":",
         };
-        let path = budgets.clone().index(index).key(missing);
-        let wrong = format!("{missing} is missing: a window needs a start and a length");
-        found.push(
-            &path,
+        let wrong = format!("{id} stays a warning{when} Karpenter rejects it anyway, with less explanation");
+        notes.push(
+            &FieldPath::of(&["rules"]).key(id.as_str()),
             At::Value,
             &wrong,
-            Some("add it, or leave out the other one"),
+            None,
         );
     }
+    notes
 }
 
 fn check_exemptions(policy: &Policy, found: &mut Found) {

@@ -1,23 +1,59 @@
 //! The text of a policy file, YAML or JSON, to the policy that everything else checks by, with the position of every
 //! mistake.
 //!
-//! One table (`fields`) says what may be in a file. The checks and the JSON Schema follow it; `consistency` checks fields
-//! against each other.
+//! What may be in a file is said by each type ([`Record`](crate::policy::record::Record)); the JSON Schema follows from
+//! that. `consistency` checks fields against each other.
 
-mod check;
 mod consistency;
-mod decode;
-mod fields;
-mod grammar;
-mod mistakes;
+mod document;
+mod policy;
 mod policy_test;
-mod read;
-mod schema;
 
 #[cfg(test)]
 mod tests;
 
-pub use mistakes::{Mistake, Mistakes};
+pub use document::{MAX_BYTES, Mistake, Mistakes};
 pub use policy_test::{Case, CaseObject, Expected, PolicyTest, parse_policy_test};
-pub use read::{MAX_BYTES, ReadPolicy, parse};
-pub use schema::schema;
+
+use serde_json::Value;
+
+use self::document::File;
+use crate::policy::record::{Kind as _, names_of, object};
+use crate::policy::{DefaultValues, Policy};
+
+/// What a policy file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadPolicy {
+    /// The policy that the file describes.
+    pub policy: Policy,
+    /// What to know of fields that are read otherwise than they say, in their order; each on one line.
+    pub notes: Vec<Mistake>,
+    /// The fields under `defaults` that the file sets.
+    pub defaults_set: Vec<&'static str>,
+}
+
+/// Reads a policy file: exactly one document, with no field that poolgate does not know.
+pub fn parse(text: &str) -> Result<ReadPolicy, Mistakes> {
+    let (policy, file) = File::read::<Policy>(text, "Policy", "policy")?;
+    file.none_wrong(consistency::contradictions(&file.value, &policy))?;
+    let defaults = file.value.get("defaults");
+    let is_set = |name: &&str| {
+        defaults.is_some_and(|defaults| defaults.get(name).is_some_and(|value| !value.is_null()))
+    };
+    Ok(ReadPolicy {
+        notes: Mistakes::from(file.located(consistency::notes(&policy))).shown,
+        policy,
+        defaults_set: names_of::<DefaultValues>().into_iter().filter(is_set).collect(),
+    })
+}
+
+/// A policy file as a JSON Schema (draft 7, which editors know), for completion and checks while writing. It lists words in
+/// one spelling, and where it cannot say a grammar it is looser than [`parse`].
+pub fn schema() -> Value {
+    let mut schema = object::<Policy>().schema();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("$schema".into(), "http://json-schema.org/draft-07/schema#".into());
+        schema.insert("title".into(), "poolgate policy".into());
+    }
+    schema
+}

@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
-use super::decode::Cursor;
-use super::fields::POLICY_TEST;
-use super::mistakes::{At, Found, Mistakes};
-use super::read::CheckedFile;
+use super::document::{File, Mistakes};
+use super::policy::{RULE, read_head};
 use crate::diagnostic::{FieldPath, Severity};
 use crate::karpenter::KarpenterVersion;
 use crate::manifest::Position;
+use crate::policy::Level;
+use crate::policy::kinds::{Anything, List, word};
+use crate::policy::record::{At, Fields, Found, Record, object};
+use crate::policy::texts::{DATE, FREE_TEXT, RELEASE};
 
 /// A file of cases.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,62 +62,84 @@ pub struct Expected {
 
 /// Reads a file of cases: exactly one document, with no field that poolgate does not know.
 pub fn parse_policy_test(text: &str) -> Result<PolicyTest, Mistakes> {
-    let checked = CheckedFile::read(text, &POLICY_TEST, "test of a policy")?;
-    let root = Cursor::root(&checked.value);
-    let mut found = Found::default();
-    let mut cases = Vec::new();
-    for (number, case) in root.at("cases").elements().enumerate() {
-        let path = FieldPath::of(&["cases"]).index(number);
-        let object = match (case.at("object").value(), case.at("file").owned()) {
-            (Some(object), None) => CaseObject::Inline(object.clone()),
-            (None, Some(file)) => CaseObject::File(file),
-            (Some(_), Some(_)) => {
-                let wrong = "the case has an object and names a file";
-                found.push(&path.key("file"), At::Key, wrong, Some("remove one of them"));
-                continue;
-            }
-            (None, None) => {
-                found.push(
-                    &path,
-                    At::Value,
-                    "the case has no object",
-                    Some("add object, or file"),
-                );
-                continue;
-            }
-        };
-        let span = checked.document.span_of(&path);
-        cases.push(Case {
-            position: checked
-                .lines
-                .position(span.map_or(0, crate::manifest::Span::start)),
-            name: case.at("name").owned().unwrap_or_default(),
-            object,
-            old: case.at("old").value().cloned(),
-            expect: case.at("expect").elements().map(expected).collect(),
-        });
+    let (mut test, file) = File::read::<PolicyTest>(text, "PolicyTest", "test of a policy")?;
+    file.none_wrong(Found::default())?;
+    for (number, case) in test.cases.iter_mut().enumerate() {
+        case.position = file.position(&FieldPath::of(&["cases"]).index(number), At::Value);
     }
-    checked.none_wrong(found)?;
-    Ok(PolicyTest {
-        policy: root.at("policy").owned().unwrap_or_default(),
-        karpenter: root
-            .at("karpenterVersion")
-            .text()
-            .and_then(|text| text.parse().ok()),
-        at: root.at("at").text().and_then(|text| text.parse().ok()),
-        cases,
-    })
+    Ok(test)
 }
 
-fn expected(value: Cursor<'_>) -> Expected {
-    Expected {
-        rule: value.at("rule").owned().unwrap_or_default(),
-        severity: match value.at("severity").text() {
-            Some("warning") => Severity::Warning,
-            Some("info") => Severity::Info,
-            _ => Severity::Error,
-        },
-        path: value.at("path").owned(),
+impl Record for PolicyTest {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let called = "What this file is called; poolgate does not look at it.";
+        let head = read_head(fields, &["PolicyTest"], called);
+        let about = "The file of the policy, seen from the folder of this file.";
+        let policy = fields.required("policy", &FREE_TEXT, about);
+        let about = "The Karpenter release; without this the newest known.";
+        let karpenter = fields.optional("karpenterVersion", &RELEASE, about);
+        let about = "The day on which the cases are reviewed, in UTC; without this today.";
+        let at = fields.optional("at", &DATE, about);
+        let cases = fields.required("cases", &List(1, object()), "The cases.");
+        head?;
+        Some(Self {
+            policy: policy?,
+            karpenter,
+            at,
+            cases: cases?,
+        })
+    }
+}
+
+impl Record for Case {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let name = fields.required("name", &FREE_TEXT, "What the case shows.");
+        let about = "The NodePool or NodeClaim, written out here.";
+        let object_here = fields.optional("object", &Anything, about);
+        let about = "Or a file that holds it alone, seen from the folder of this file.";
+        let file = fields.optional("file", &FREE_TEXT, about);
+        let about = "The stored object that it replaces; without this it is new.";
+        let old = fields.optional("old", &Anything, about);
+        let about = "What must be found. An error that is not listed here fails the case; an empty list says that it is \
+                     admitted.";
+        let expect = fields.required("expect", &List(0, object()), about);
+        match (fields.has("object"), fields.has("file")) {
+            (true, true) => {
+                let wrong = "the case has an object and names a file";
+                fields.report(Some("file"), At::Key, wrong, "remove one of them");
+            }
+            (false, false) => fields.report(None, At::Value, "the case has no object", "add object, or file"),
+            _ => {}
+        }
+        Some(Self {
+            position: Position { line: 1, column: 1 },
+            name: name?,
+            object: object_here
+                .map(CaseObject::Inline)
+                .or(file.map(CaseObject::File))?,
+            old,
+            expect: expect?,
+        })
+    }
+}
+
+impl Record for Expected {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let rule = fields.required("rule", &RULE, "The rule.");
+        let levels = word(&["error", "warning", "info"], |level| {
+            match Level::parse(level)? {
+                Level::Severity(severity) => Some(severity),
+                Level::Off => None,
+            }
+        });
+        let severity = fields.optional("severity", &levels, "Its severity; without this error.");
+        let about = "The field, as findings name it; without this any.";
+        let path = fields.optional("path", &FREE_TEXT, about);
+        Some(Self {
+            rule: rule?.as_str().to_owned(),
+            severity: severity.unwrap_or(Severity::Error),
+            path,
+        })
     }
 }
 

@@ -6,7 +6,6 @@ use crate::policy::{Level, Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::fields::{Field, FieldType, POLICY};
 use super::*;
 use crate::manifest::{self, Limits};
 
@@ -39,7 +38,7 @@ fn what_yaml_reads_as_no_text_gets_a_word_and_a_rule_of_lint_has_no_level() {
     assert_eq!(
         mistakes("enforcement: off\nrules:\n  manifest-syntax: off\n"),
         [
-            "3:14: false is where a text should be; write enforce or warn",
+            "3:14: expected a string, found false; write enforce or warn",
             r#"5:3: "manifest-syntax": there is no such rule; `poolgate rules` lists them all; what only lint reports has no level"#,
         ]
     );
@@ -74,7 +73,7 @@ bounds:
       - schedule: 0 9 * * sat-sun
   template:
     capacityTypes: on-demand
-overLimit: Terminate
+overLimit: Delete
 ";
     assert_eq!(
         mistakes(body),
@@ -82,16 +81,16 @@ overLimit: Terminate
             r#"3:1: there is no field "enforcment"; did you mean enforcement?"#,
             r#"5:3: "schedule-sintax": there is no such rule; did you mean schedule-syntax?"#,
             r#"6:15: "loud" is not allowed here; write error or warning or info or off"#,
-            r#"8:21: 5 is where a text should be; write it in quotes: "5""#,
+            r#"8:21: expected a string, found 5; write it in quotes: "5""#,
             r#"10:14: "110%": a percentage must be from 0% to 100%; write 100%"#,
             r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
-            "13:25: -1 is where a quantity of 0 or more (such as 500 or 4Ti) should be",
+            "13:25: expected a quantity of 0 or more (such as 500 or 4Ti), found -1",
             r#"13:37: "lots": it is not a number with an optional suffix, such as 500m, 1000 or 64Gi"#,
-            r#"15:17: "20%" is where a whole number should be; write 20"#,
+            r#"15:17: expected a whole number, found "20%"; write 20"#,
             "17:9: duration is missing; add it: How long it is",
             r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0); write sat,sun"#,
-            r#"19:20: "on-demand" is where a list should be; begin each element with a dash"#,
-            r#"20:12: "Terminate" is not allowed here; did you mean terminate?"#,
+            r#"19:20: expected a list, found "on-demand"; begin each element with a dash"#,
+            r#"20:12: "Delete" is not allowed here; write report or terminate"#,
         ]
     );
 }
@@ -217,8 +216,8 @@ fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
         assert_eq!(policy.at_limit.as_str(), *word);
         assert_eq!(policy.repair_grace_period, Duration::from_mins(90));
     }
-    let repair = |grace: &str| mistakes(&format!("atLimit: repair\nrepairGracePeriod: {grace}\n"));
-    let word = r#"3:10: "repair" is not allowed here; did you mean Repair?"#;
+    let repair = |grace: &str| mistakes(&format!("atLimit: repairs\nrepairGracePeriod: {grace}\n"));
+    let word = r#"3:10: "repairs" is not allowed here; did you mean Repair?"#;
     for (grace, wrong) in [
         (
             "0s",
@@ -232,29 +231,25 @@ fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
         ("Never", r#""Never": a number is missing before `Never`"#),
         (
             "600",
-            r#"600 is where a text should be; write it in quotes: "600""#,
+            r#"expected a string, found 600; write it in quotes: "600""#,
         ),
     ] {
         assert_eq!(repair(grace), [word.to_owned(), format!("4:20: {wrong}")]);
     }
 }
 
-/// The fields of the table that `value` does not use, by their paths.
-fn unused(fields: &'static [Field], values: &[&Value], path: &str, into: &mut Vec<String>) {
-    for field in fields {
-        let path = format!("{path}.{}", field.name);
-        let found: Vec<&Value> = values.iter().filter_map(|value| value.get(field.name)).collect();
+/// The fields of the schema that no value uses, by their paths.
+fn unused(schema: &Value, values: &[&Value], path: &str, into: &mut Vec<String>) {
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    for (name, field) in fields {
+        let path = format!("{path}.{name}");
+        let found: Vec<&Value> = values.iter().filter_map(|value| value.get(name)).collect();
         if found.is_empty() {
             into.push(path);
-            continue;
-        }
-        match &field.shape {
-            FieldType::Object(fields) => unused(fields, &found, &path, into),
-            FieldType::List(_, FieldType::Object(fields)) => {
-                let elements = found.iter().filter_map(|list| list.as_array()).flatten();
-                unused(fields, &elements.collect::<Vec<_>>(), &path, into);
-            }
-            _ => {}
+        } else if path != ".rules" {
+            unused(field, &found, &path, into);
+            let elements = found.iter().filter_map(|list| list.as_array()).flatten();
+            unused(&field["items"], &elements.collect::<Vec<_>>(), &path, into);
         }
     }
 }
@@ -266,12 +261,27 @@ fn the_examples_use_every_field() {
         .flat_map(|text| manifest::parse(text, &Limits::default()))
         .map(manifest::Document::into_value)
         .collect();
-    let FieldType::Object(fields) = &POLICY else {
-        panic!("a policy is an object")
-    };
     let mut without = Vec::new();
-    unused(fields, &documents.iter().collect::<Vec<_>>(), "", &mut without);
+    unused(&schema(), &documents.iter().collect::<Vec<_>>(), "", &mut without);
     assert_eq!(without, [""; 0]);
+}
+
+#[test]
+fn words_of_poolgate_are_read_in_any_case_and_those_of_karpenter_exactly() {
+    let any = "enforcement: Warn\nrules: {policy-limit-max: OFF}\ndefaults: {nodeLimitMode: soft}\noverLimit: Terminate\n\
+               atLimit: replace\ncluster: {provider: AWS, webhook: None}\n";
+    let exact = any
+        .to_lowercase()
+        .replace("soft", "Soft")
+        .replace("replace", "Replace");
+    let exact = exact
+        .replace("nodelimitmode", "nodeLimitMode")
+        .replace("overlimit", "overLimit");
+    assert_eq!(policy(any), policy(&exact.replace("atlimit", "atLimit")));
+    assert_eq!(
+        mistakes("defaults: {consolidationPolicy: whenEmpty}\n"),
+        [r#"3:33: "whenEmpty" is not allowed here; did you mean WhenEmpty?"#]
+    );
 }
 
 /// Every single line of an example has an effect: without it the policy is another one, or none.

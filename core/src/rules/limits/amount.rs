@@ -1,10 +1,9 @@
 //! The amount of a limit: a valid quantity that makes sense for its resource.
 
-use super::resource::PLAIN_RESOURCES;
 use super::{Limit, path};
 use crate::diagnostic::{ErrorType, Suggestion, counted};
 use crate::json::Json;
-use crate::karpenter::NodePool;
+use crate::karpenter::{NodePool, PLAIN_RESOURCES};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_quantity;
 use crate::rules::rule::Rule;

@@ -8,7 +8,7 @@ pub mod too_small;
 
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::NodePool;
+use crate::karpenter::{NodePool, PLAIN_RESOURCES};
 pub use parsed::{Limit, Limits, NODES};
 
 /// Checks the limits of a pool, which are parsed already.
@@ -35,7 +35,7 @@ pub fn check(
 /// Whether a limit of 0 or less keeps a pool from launching any node.
 pub fn switches_off(pool: &NodePool<'_>) -> bool {
     let limits = pool.limits.present().into_iter().flatten();
-    let mut plain = limits.filter(|(resource, _)| resource::PLAIN_RESOURCES.contains(resource));
+    let mut plain = limits.filter(|(resource, _)| PLAIN_RESOURCES.contains(resource));
     plain.any(|(_, value)| {
         let amount = NodePool::limit_value(value);
         amount.is_some_and(|amount| amount.is_zero() || amount.is_negative())
