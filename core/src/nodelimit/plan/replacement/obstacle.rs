@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::{Moment, Stopped};
-use crate::nodelimit::plan::claim::ClaimState;
 use crate::nodelimit::plan::situation::Situation;
-use crate::nodelimit::plan::state::Rights;
+use crate::nodelimit::plan::state::{ClaimState, Rights};
 use crate::policy::AtLimit;
 
 /// The period in which terminations are counted.
