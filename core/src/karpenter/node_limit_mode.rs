@@ -1,6 +1,6 @@
 //! Whether a node limit may ever be exceeded.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::value::words;
 
@@ -8,7 +8,7 @@ use crate::value::words;
 pub const NODE_LIMIT_MODE_ANNOTATION: &str = "poolgate.dev/node-limit-mode";
 
 /// The meaning of `spec.limits.nodes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NodeLimitMode {
     /// Never more NodeClaims than the limit, terminating ones included.
     Hard,
