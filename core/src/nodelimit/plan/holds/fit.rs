@@ -8,8 +8,8 @@ use crate::nodelimit::plan::state::{ClaimState, Needs, Node, Pod, Resources, tol
 /// The number of hosts that may be tried for pods in any case.
 const FEWEST_LOOKS: usize = 10_000;
 
-/// The number of hosts that may be tried in addition, per node and per pod. A pod for which none is found within these counts as
-/// not fitting.
+/// The number of hosts that may be tried in addition, per node and per pod. A pod counts as not fitting if none of these
+/// takes it.
 const LOOKS_EACH: usize = 16;
 
 /// The UIDs of those `givers` that can all go together, their pods moved to `hosts` that stay: the emptiest leave

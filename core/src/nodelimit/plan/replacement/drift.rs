@@ -10,8 +10,8 @@ use crate::nodelimit::plan::situation::{Memory, Situation};
 use crate::nodelimit::plan::state::ClaimState;
 use crate::policy::AtLimit;
 
-/// How long no pod that the pool could serve may have been pending: before that, the pods of the last node may not all
-/// run again.
+/// How long no pod that the pool could serve may have been pending: before that, some pods of the last node may not run
+/// again yet.
 const CALM: Duration = Duration::from_mins(2);
 
 /// How often to look whether another pool still replaces a node.
@@ -39,7 +39,7 @@ pub fn choose<'p>(situation: &Situation<'p>, memory: &Memory, decided: &mut Repl
     }
 }
 
-/// Asks for another decision where nothing that happens to this pool shows that its turn may have come.
+/// Asks for another decision where nothing that happens to this pool shows that a node may be replaced now.
 fn look_again_in_time(situation: &Situation<'_>, decided: &mut Replacements<'_>) {
     if !wants(situation) {
         return;

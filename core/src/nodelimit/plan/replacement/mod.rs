@@ -73,7 +73,7 @@ pub struct Deadline {
 pub enum ReplacementOutcome {
     /// A newer node is initialized, or none was needed.
     Replaced,
-    /// Karpenter no longer wanted it when its turn came.
+    /// Karpenter no longer wanted it when it was retried.
     Dropped,
     /// It was listed, and before it was deleted something had changed.
     Cancelled,

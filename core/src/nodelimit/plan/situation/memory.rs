@@ -22,8 +22,8 @@ const OVER: Duration = Duration::from_mins(10);
 pub struct Memory {
     /// When each claim was last given a turn, by UID.
     pub(crate) turns: BTreeMap<Arc<str>, Moment>,
-    /// When each node that Karpenter is disrupting was first seen so, by the UID of its claim: the condition that
-    /// says since when follows the taint, and Karpenter 1.0 sets none.
+    /// When Karpenter was first seen disrupting each node, by the UID of its claim. The condition's timestamp is no use:
+    /// it is written after the taint, and not at all by Karpenter 1.0.
     pub(crate) disruptions: BTreeMap<Arc<str>, Moment>,
     /// Since when there has been enough room to hold no node.
     pub(crate) roomy_since: Option<Moment>,

@@ -46,8 +46,8 @@ pub struct Situation<'p> {
     pub(crate) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
     pub claims: Vec<&'p ClaimState<'p>>,
-    /// The claims, by UID, of whose nodes [`is_denied`](Self::is_denied) is true, and whether this pool was denied a
-    /// claim meanwhile.
+    /// The UIDs of the claims for which [`is_denied`](Self::is_denied) is true, and whether this pool was denied a claim
+    /// meanwhile.
     denied: BTreeMap<&'p str, bool>,
     /// Whether a pod is pending that the pool could serve.
     pub(crate) is_awaited: bool,
@@ -62,7 +62,7 @@ impl<'p> Situation<'p> {
     pub fn assess(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
         let counts = Counts::of(state);
         let mut claims: Vec<_> = state.claims.iter().collect();
-        claims.sort_unstable_by_key(|state| state.age_key());
+        claims.sort_unstable_by_key(|claim| claim.age_key());
         let mut situation = Self {
             state,
             pool: state.pool,
@@ -139,7 +139,7 @@ impl<'p> Situation<'p> {
     /// Whether a claim was created since Karpenter wants to disrupt this one: it may be the replacement.
     pub fn may_have_replacement(&self, claim: &ClaimState<'_>) -> bool {
         let since = claim.disrupted_since();
-        self.claims.iter().any(|other| Some(other.claim.created) >= since)
+        self.claims.iter().any(|other| Some(other.created) >= since)
     }
 
     /// Whether [`is_denied`](Self::is_denied) is true because of another pool only.
