@@ -1,6 +1,6 @@
 //! The annotations and labels, and the words in them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::value::words;
 
@@ -37,7 +37,7 @@ pub const KEEP_MARK: &str = "poolgate.dev/keep";
 pub const LEDGER_LABEL: &str = "poolgate.dev/ledger";
 
 /// The meaning of `spec.limits.nodes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NodeLimitMode {
     /// Never more NodeClaims than the limit, terminating ones included.
     Hard,

@@ -19,7 +19,7 @@ pub fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggest
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::errors_for;

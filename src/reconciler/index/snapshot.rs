@@ -57,7 +57,7 @@ pub struct ReadClaim {
 pub struct Applied {
     /// The resourceVersion of the claim.
     pub version: String,
-    /// Whether claim and node are as they were known, as far as Karpenter's verdict depends on it.
+    /// Whether claim and node are as they were known, as far as the tries to disrupt the node depend on it.
     pub is_unchanged: bool,
 }
 

@@ -35,7 +35,7 @@ impl Claim {
 /// The NodeClaims of one pool and the version up to which they are complete. Counts them in constant time.
 ///
 /// It also remembers of the last claims that they existed and are gone: that settles their reservations, which would
-/// otherwise hold a place for one lifetime. It remembers at least [`MAX_RESERVATIONS`] of them until
+/// otherwise count for one lifetime. It remembers at least [`MAX_RESERVATIONS`] of them until
 /// [`forget_departures`](Self::forget_departures), and at most twice as many.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ClaimView {

@@ -2,8 +2,7 @@
 
 use super::claims::ClaimView;
 use super::decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
-use super::evidence::{end_surges, settle};
-use super::first_seen::FirstSeen;
+use super::evidence::{FirstSeen, end_surges, settle};
 use super::moment::{Moment, Observed};
 use super::state::{DenialRecord, Ledger, LimitInForce, MAX_RESERVATIONS};
 use super::uid::Uid;
@@ -33,7 +32,7 @@ pub struct Facts<'a> {
 /// A request to create a NodeClaim.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The UID of the NodeClaim, under which a place is reserved.
+    /// The UID of the NodeClaim, by which it is reserved.
     pub uid: &'a Uid,
     /// The name of the NodeClaim that is to be created.
     pub name: &'a str,
@@ -211,7 +210,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Places taken: by claims that count, and by those that were admitted and are not seen yet.
+    /// Claims that count, and those that were admitted and are not seen yet.
     fn occupied(&self) -> usize {
         self.counted + self.ledger.reservations.len()
     }

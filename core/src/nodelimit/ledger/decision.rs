@@ -75,7 +75,7 @@ pub enum RequestVerdict {
 /// Why a claim is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Denial {
-    /// No place is left in the pool.
+    /// The pool has no room left.
     Full(Full),
     /// There is room, but the ledger holds [`super::state::MAX_RESERVATIONS`] creates whose outcome is not known yet.
     Busy,
@@ -83,12 +83,12 @@ pub enum Denial {
     LedgerLost,
 }
 
-/// The count that left no place.
+/// The count that left no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Full {
     /// The limit that was reached.
     pub limit: LimitInForce,
-    /// Places taken: claims that count, and outstanding reservations.
+    /// Claims that count, and outstanding reservations.
     pub occupied: usize,
     /// Claims that are being deleted. They are part of `occupied` under Hard, but not under Soft.
     pub terminating: usize,

@@ -16,7 +16,7 @@
 //! 4. [`Step::Decided`]: a [`Write::Required`] ledger is stored with the resourceVersion at which the ledger was
 //!    read (a missing one is created). On success answer; on a conflict, or if the outcome is unknown, start again
 //!    at 1 with a ledger read again: a reservation that was stored after all is found by its UID.
-//! 5. If a [`RequestVerdict::Reserved`] can no longer be sent, [`Ledger::release`] frees the place at once.
+//! 5. If a [`RequestVerdict::Reserved`] can no longer be sent, [`Ledger::release`] frees the room immediately.
 //! 6. Soon after admitted claims appear in view, [`decide()`] without requests removes their reservations.
 //!
 //! # Why the count is never too low
@@ -35,7 +35,6 @@ mod claims;
 mod decide;
 mod decision;
 mod evidence;
-mod first_seen;
 mod moment;
 mod state;
 mod text;
@@ -44,7 +43,7 @@ mod uid;
 pub use claims::{Claim, ClaimView};
 pub use decide::{Facts, Request, decide};
 pub use decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
-pub use first_seen::FirstSeen;
+pub use evidence::FirstSeen;
 pub use moment::{Moment, Observed, ReadSpan};
 pub use state::{
     DenialRecord, Ledger, LimitInForce, ReplacedFor, Replacement, Stopped, Termination, TooManyVictims,

@@ -18,31 +18,51 @@ pub(crate) const MAX_VICTIMS: usize = 2_000;
 
 /// What is stored for one pool; all gate replicas and the reconciler share it. Its fields are those of the text that
 /// [`Ledger::parse`] reads.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ledger {
     /// How many calls were allowed, by the UID of the claim to create.
     pub(crate) reservations: BTreeMap<Uid, u32>,
     pub(crate) seen: u64,
-    /// Whether claims may have been admitted that are not among the reservations, so that any free place may be taken.
+    /// Whether claims may have been admitted that are not among the reservations, so that there may be no room.
     #[serde(default)]
     pub(crate) closed: bool,
     /// Tells one closed ledger of a ConfigMap from another: the resourceVersion of the ledger that it replaced, 0 if
     /// there was none.
     #[serde(default)]
     pub(crate) closed_over: u64,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(crate) limit: Option<LimitInForce>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(crate) denied: Option<DenialRecord>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(crate) termination: Option<Termination>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(crate) replacement: Option<Replacement>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(crate) stopped: Option<Stopped>,
     /// In the order of their admission.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) surged: Vec<Uid>,
     /// Fields of a later release, kept unchanged.
     #[serde(flatten)]
@@ -54,8 +74,13 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<O
     T::deserialize(field).map(Some)
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(surge: &u32) -> bool {
+    *surge == 0
+}
+
 /// The limit of a pool, and the version of the NodePool that it was read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitInForce {
     /// The most nodes that the pool may have.
@@ -63,7 +88,7 @@ pub struct LimitInForce {
     /// Which NodeClaims count against it.
     pub mode: NodeLimitMode,
     /// How many more there may be while Karpenter replaces nodes.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub surge: u32,
     /// The `resourceVersion` of the NodePool, to tell older limits from newer ones.
     pub pool_version: u64,
@@ -96,7 +121,7 @@ impl LimitInForce {
 }
 
 /// The last denial that was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DenialRecord {
     /// When: seconds since 1970, by the clock of the replica that denied. For display, not for computing.
     pub at: u64,
@@ -107,13 +132,13 @@ pub struct DenialRecord {
 }
 
 /// Claims that are being terminated because the pool is above its limit.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Termination {
     pub(crate) began: u64,
     pub(crate) victims: Vec<Uid>,
 }
 
-/// The one claim of a full pool that is deleted so that there is a place for its replacement.
+/// The one claim of a full pool that is deleted so that there is room for its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
     /// The UID of the claim that is deleted.
@@ -148,7 +173,7 @@ impl ReplacedFor {
     }
 }
 
-/// Nothing more is replaced: the place of the last one that was deleted was not filled.
+/// Nothing more is replaced: the last one that was deleted was not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stopped {

@@ -1,11 +1,10 @@
 //! The ledger as text: compact JSON with a version.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use thiserror::Error;
 
 use super::state::{Ledger, MAX_RESERVATIONS, Termination, TooManyVictims};
-use super::uid::Uid;
 
 /// The version of the text that is written, and the highest that is read. Raise it only if an older release would
 /// count wrongly; a field that older releases may ignore does not need it.
@@ -70,57 +69,17 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// The text to store. [`Ledger::parse`] reads the same ledger from it.
+    /// The text to store: fields in alphabetical order. [`Ledger::parse`] reads the same ledger from it.
     pub fn write(&self) -> String {
-        let mut fields = self.unknown.clone();
-        let reservations: Map<String, Value> = self
-            .reservations
-            .iter()
-            .map(|(uid, calls)| (uid.as_str().to_owned(), (*calls).into()))
-            .collect();
-        let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-        put("version", VERSION.into());
-        put("reservations", reservations.into());
-        put("seen", self.seen.into());
-        if self.closed {
-            put("closed", true.into());
-            put("closedOver", self.closed_over.into());
-        }
-        if let Some(limit) = &self.limit {
-            let mut fields = Map::from_iter([
-                ("nodes".to_owned(), limit.nodes.into()),
-                ("mode".to_owned(), limit.mode.as_str().into()),
-                ("poolVersion".to_owned(), limit.pool_version.into()),
-            ]);
-            if limit.surge > 0 {
-                fields.insert("surge".to_owned(), limit.surge.into());
+        let mut written = json!(self);
+        if let Some(fields) = written.as_object_mut() {
+            fields.insert("version".to_owned(), VERSION.into());
+            if !self.closed {
+                fields.remove("closed");
+                fields.remove("closedOver");
             }
-            put("limit", fields.into());
         }
-        if let Some(denied) = &self.denied {
-            put(
-                "denied",
-                json!({"at": denied.at, "total": denied.total, "claim": &*denied.claim}),
-            );
-        }
-        if let Some(termination) = &self.termination {
-            let victims: Vec<&str> = termination.victims().iter().map(Uid::as_str).collect();
-            put(
-                "termination",
-                json!({"began": termination.began(), "victims": victims}),
-            );
-        }
-        if let Some(replacement) = &self.replacement {
-            put("replacement", json!(replacement));
-        }
-        if let Some(stopped) = &self.stopped {
-            put("stopped", json!(stopped));
-        }
-        if !self.surged.is_empty() {
-            let surged: Vec<&str> = self.surged.iter().map(Uid::as_str).collect();
-            put("surged", json!(surged));
-        }
-        Value::Object(fields).to_string()
+        written.to_string()
     }
 }
 

@@ -1,18 +1,15 @@
 //! The events that explain to users why nothing happens, or what will. Each is reported once until something
 //! changes.
 
-use super::claim::ClaimState;
 use super::excess::{Termination, is_termination_wanted, terminates};
 use super::holds::Holds;
-use super::memory::{Memory, Topic};
-use super::outcome::{Event, EventReason};
-use super::replacement::Replacements;
-use super::situation::Situation;
-use crate::api::NodeLimitMode;
+use super::replacement::{Ended, Obstacle, ReplacementOutcome, Replacements};
+use super::situation::{Memory, Situation, Topic};
+use super::state::ClaimState;
 use crate::budget::Reason;
 use crate::diagnostic::counted;
-
-mod replaced;
+use crate::api::NodeLimitMode;
+use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
 
 /// Why nothing is terminated, and what to do about it.
 const NO_RIGHT: &str = "poolgate has no right to terminate NodeClaims; the component `terminate` gives it \
@@ -21,8 +18,56 @@ const NO_RIGHT: &str = "poolgate has no right to terminate NodeClaims; the compo
 /// How many names a message lists.
 const MOST_NAMES: usize = 5;
 
+/// An event on the NodePool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// The `reason` of the event, by which users filter.
+    pub reason: EventReason,
+    /// The `message` of the event: a sentence for people.
+    pub message: String,
+}
+
+/// Why an event is written. Every event is of type `Normal`, except for faults: see [`EventReason::is_warning`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventReason {
+    /// Karpenter may disrupt no node, because there is no room for its replacement.
+    DisruptionBlocked,
+    /// The pool has as many nodes as it may, and pods wait for more.
+    NodeLimitReached,
+    /// The pool has more nodes than it may.
+    NodeLimitExceeded,
+    /// A node is terminated first, because the pool is full, and then replaced.
+    ReplacementStarted,
+    /// Nodes that must be replaced are not, and why.
+    ReplacementBlocked,
+    /// A node need not be replaced after all.
+    ReplacementDropped,
+    /// A node that was terminated was not replaced.
+    ReplacementStopped,
+}
+
+impl EventReason {
+    /// The reason as it is in the event.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DisruptionBlocked => "DisruptionBlocked",
+            Self::NodeLimitReached => "NodeLimitReached",
+            Self::NodeLimitExceeded => "NodeLimitExceeded",
+            Self::ReplacementStarted => "ReplacementStarted",
+            Self::ReplacementBlocked => "ReplacementBlocked",
+            Self::ReplacementDropped => "ReplacementDropped",
+            Self::ReplacementStopped => "ReplacementStopped",
+        }
+    }
+
+    /// Whether the event is of type `Warning`.
+    pub const fn is_warning(self) -> bool {
+        matches!(self, Self::NodeLimitExceeded | Self::ReplacementStopped)
+    }
+}
+
 /// The events to write now. Records what is reported.
-pub fn tell(
+pub fn decide(
     situation: &Situation<'_>,
     holds: &Holds<'_>,
     termination: &Termination<'_>,
@@ -30,10 +75,13 @@ pub fn tell(
     memory: &mut Memory,
 ) -> Vec<Event> {
     let topics = [
-        (Topic::BlockedDrifted, blocked(situation, holds, Reason::Drifted)),
+        (
+            Topic::BlockedDrifted,
+            disruption_blocked(situation, holds, Reason::Drifted),
+        ),
         (
             Topic::BlockedUnderutilized,
-            blocked(situation, holds, Reason::Underutilized),
+            disruption_blocked(situation, holds, Reason::Underutilized),
         ),
         (Topic::Reached, reached(situation)),
     ];
@@ -42,7 +90,7 @@ pub fn tell(
     let above = (!(terminates(situation) && is_under_way))
         .then(|| (Topic::Exceeded, exceeded(situation, termination)));
     let mut events = Vec::new();
-    let replaced = replaced::topics(situation, replacements);
+    let replaced = replacement_topics(situation, replacements, memory.refusal());
     for (topic, news) in topics.into_iter().chain(above).chain(replaced) {
         let what = news.as_ref().map(|news| news.what.clone());
         if memory.is_news(topic, what, situation.clock) {
@@ -75,13 +123,13 @@ pub fn of_limit(limit: u32, mode: NodeLimitMode) -> String {
     format!("of {limit} nodes (mode {})", mode.as_str())
 }
 
-fn blocked(situation: &Situation<'_>, holds: &Holds<'_>, reason: Reason) -> Option<News> {
-    let has_no_place =
+fn disruption_blocked(situation: &Situation<'_>, holds: &Holds<'_>, reason: Reason) -> Option<News> {
+    let has_no_room =
         situation.is_governed() && situation.counts.remaining_replacements(situation.pool) == Some(0);
     let is_wanted =
         holds.keeps(reason) && situation.counts.budget(situation.pool, reason, situation.wall) != Some(0);
     let reason = reason.as_str();
-    (has_no_place && is_wanted).then_some(())?;
+    (has_no_room && is_wanted).then_some(())?;
     let message = format!("No allowed disruptions for disruption reason {reason} due to node hard limit");
     Some(News::new(EventReason::DisruptionBlocked, message, String::new()))
 }
@@ -94,7 +142,7 @@ fn reached(situation: &Situation<'_>) -> Option<News> {
     let is_missed = situation.is_awaited && !situation.is_growing;
     (is_full && (was_denied || is_missed)).then_some(())?;
     let mode = limit.mode.as_str();
-    // Those that were admitted take places, too, before they exist.
+    // Those that were admitted count, too, before they exist.
     let counts = &situation.counts;
     let taken = counts.claims.counted(limit.mode).saturating_add(counts.unseen);
     let drain = situation
@@ -109,16 +157,15 @@ fn reached(situation: &Situation<'_>) -> Option<News> {
             .map(|(drain, others)| draining(drain, others))
             .unwrap_or_default(),
     );
-    let drain = drain.map_or("", |(drain, _)| &*drain.claim.uid);
+    let drain = drain.map_or("", |(drain, _)| &*drain.uid);
     let what = format!("{} {mode} {drain}", limit.nodes);
     Some(News::new(EventReason::NodeLimitReached, message, what))
 }
 
-/// Says that a node being deleted still takes up its place.
+/// Says that a node being deleted still counts.
 fn draining(drain: &ClaimState<'_>, others: usize) -> String {
-    let node = drain.node.map_or(&*drain.claim.name, |node| &*node.name);
+    let node = drain.node.map_or(&*drain.name, |node| &*node.name);
     let since = drain
-        .claim
         .deleted
         .map(|since| format!(" since {since:.0}"))
         .unwrap_or_default();
@@ -136,9 +183,9 @@ fn oldest_drain<'p>(situation: &Situation<'p>) -> Option<(&'p ClaimState<'p>, us
             .claims
             .iter()
             .copied()
-            .filter(|claim| claim.claim.deleted.is_some())
+            .filter(|claim| claim.deleted.is_some())
     };
-    let oldest = drains().min_by_key(|claim| (claim.claim.deleted, claim.age_key()))?;
+    let oldest = drains().min_by_key(|claim| (claim.deleted, claim.age_key()))?;
     Some((oldest, drains().count().saturating_sub(1)))
 }
 
@@ -169,10 +216,10 @@ fn exceeded(situation: &Situation<'_>, termination: &Termination<'_>) -> Option<
 }
 
 fn names(claims: &[&ClaimState<'_>]) -> String {
-    listed(claims.iter().map(|claim| &*claim.claim.name).collect())
+    listed(claims.iter().map(|claim| &*claim.name).collect())
 }
 
-/// Some names, of which a message lists only so many.
+/// The first few names, and how many more there are.
 fn listed(mut names: Vec<&str>) -> String {
     let more = names.len().saturating_sub(MOST_NAMES);
     names.truncate(MOST_NAMES);
@@ -181,4 +228,103 @@ fn listed(mut names: Vec<&str>) -> String {
         0 => listed,
         more => format!("{listed} and {more} more"),
     }
+}
+
+/// What to report of nodes that must be replaced although the pool is full.
+fn replacement_topics(
+    situation: &Situation<'_>,
+    decided: &Replacements<'_>,
+    refusal: Option<&str>,
+) -> [(Topic, Option<News>); 5] {
+    let ended = |outcome: ReplacementOutcome| decided.ended.iter().find(|ended| ended.outcome == outcome);
+    let begun = decided.ledger.as_ref();
+    let begun = begun.and_then(|ledger| ledger.replacement.as_ref());
+    [
+        (
+            Topic::ReplacementStarted,
+            begun.map(|replacement| started(situation, replacement)),
+        ),
+        (Topic::ReplacementBlocked, replacement_blocked(decided)),
+        (Topic::ReplacementRefused, refusal.map(refused)),
+        (
+            Topic::ReplacementDropped,
+            ended(ReplacementOutcome::Dropped).map(dropped),
+        ),
+        (
+            Topic::ReplacementStopped,
+            ended(ReplacementOutcome::Stopped).map(stopped),
+        ),
+    ]
+}
+
+fn started(situation: &Situation<'_>, replacement: &Replacement) -> News {
+    let Replacement {
+        uid,
+        claim,
+        node,
+        reason,
+        ..
+    } = replacement;
+    let then = "and the pool is full: it is terminated first and then replaced";
+    let message = match reason {
+        ReplacedFor::Unhealthy => {
+            let bound = bound(situation, uid);
+            // Karpenter does not count the node any more: see `Situation::spec_limit`.
+            let denied = if situation.pool.leaves_limit_to_poolgate {
+                ""
+            } else {
+                "; until it is gone, Karpenter asks for its place and is denied"
+            };
+            format!(
+                "Karpenter wants to repair node {node} (NodeClaim {claim}), {then}; it is drained for at most \
+                 {bound}{denied}"
+            )
+        }
+        ReplacedFor::Drifted => format!("node {node} (NodeClaim {claim}) has drifted, {then}"),
+    };
+    News::new(EventReason::ReplacementStarted, message, uid.to_string())
+}
+
+/// How long the drain of a claim may take.
+fn bound(situation: &Situation<'_>, uid: &Uid) -> String {
+    let claim = situation.claims.iter().find(|claim| *claim.uid == *uid.as_str());
+    if claim.is_some_and(|claim| claim.has_grace_period) {
+        return "its terminationGracePeriod".to_owned();
+    }
+    format!("{} s", situation.pool.repair_grace_period.as_secs())
+}
+
+fn replacement_blocked(decided: &Replacements<'_>) -> Option<News> {
+    let is_told = |obstacle: &Obstacle| obstacle.stays() || *obstacle == Obstacle::NotHard;
+    let obstacle = decided.obstacle.filter(is_told)?;
+    let nodes = decided.waiting.iter().filter_map(|claim| claim.node);
+    let nodes: Vec<&str> = nodes.map(|node| &*node.name).collect();
+    let (count, nodes) = (nodes.len(), listed(nodes));
+    let message =
+        format!("Karpenter wants to repair node {nodes}, and no replacement may be created: {obstacle}");
+    let what = format!("{obstacle} {count}");
+    (count > 0).then(|| News::new(EventReason::ReplacementBlocked, message, what))
+}
+
+fn refused(why: &str) -> News {
+    let message = format!("a drifted node is not replaced: {why}");
+    News::new(EventReason::ReplacementBlocked, message, why.to_owned())
+}
+
+fn dropped(ended: &Ended) -> News {
+    let node = &ended.node;
+    let message = format!(
+        "node {node} is not replaced: Karpenter has not asked to repair it for a minute. It has recovered, or too many \
+         nodes of the pool are broken (event NodeRepairBlocked), or a budget is closed"
+    );
+    News::new(EventReason::ReplacementDropped, message, node.to_string())
+}
+
+fn stopped(ended: &Ended) -> News {
+    let node = &ended.node;
+    let message = format!(
+        "no new node was initialized within 15 minutes after {node} was gone: no other node of this pool is terminated \
+         to be replaced until spec.template changes or NodeClassReady becomes true again"
+    );
+    News::new(EventReason::ReplacementStopped, message, node.to_string())
 }

@@ -1,17 +1,29 @@
-//! What happens to the claims above the limit: which are chosen, and which of them are deleted now.
+//! What happens to the claims above the limit: which are chosen, in which order, and which of them are deleted now.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::claim::ClaimState;
-use super::object_ref::ObjectRef;
-use super::order;
-use super::situation::Situation;
-use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
-use crate::nodelimit::ledger::Moment;
+use jiff::{SignedDuration, Timestamp};
 
-/// The most claims that are chosen at once; the next are chosen when these are gone. Bounds the list in the ledger.
+use super::situation::Situation;
+use super::state::{Claim, ClaimState, DeletionCost, DoNotDisrupt, ObjectRef, Pod};
+use crate::api::NodeLimitMode;
+use crate::api::NodeLimit;
+use crate::nodelimit::ledger::Moment;
+use crate::api::OverLimit;
+
+/// The most claims that are chosen at a time; the next are chosen when these are gone. Bounds the list in the ledger.
 pub(crate) const MOST_VICTIMS: usize = 100;
+
+/// The cost of one pod is clamped to the range from minus this to this.
+const DEAREST: f64 = 10.0;
+
+/// The deletion cost that counts as much as one pod.
+const DELETION_COST_OF_A_POD: f64 = 134_217_728.0;
+
+/// The priority that counts as much as one pod.
+const PRIORITY_OF_A_POD: f64 = 33_554_432.0;
 
 /// What happens to the claims above the limit.
 #[derive(Debug, Default)]
@@ -62,16 +74,16 @@ fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize
     let listed = &situation.state.ledger.victims;
     let listed: BTreeSet<&str> = listed.iter().map(|uid| &**uid).collect();
     let standing = standing(situation, limit);
-    let is_listed = |claim: &&ClaimState<'_>| listed.contains(&*claim.claim.uid);
+    let is_listed = |claim: &&ClaimState<'_>| listed.contains(&*claim.uid);
     let mut to_go: Vec<_> = standing.iter().copied().filter(is_listed).collect();
-    order::sort(&mut to_go, situation.wall);
+    sort(&mut to_go, situation.wall);
     if to_go.len() > excess {
         return Termination::listing(Some(uids(to_go.iter().take(excess))));
     }
-    let is_better = |claim: &&ClaimState<'_>| !is_listed(claim) && !order::goes_last(claim);
-    if to_go.iter().copied().any(order::goes_last) && standing.iter().any(is_better) {
-        // A user marked it after it was chosen. Others are chosen in its place once the rest of the list is gone.
-        return Termination::listing(Some(uids(to_go.iter().filter(|claim| !order::goes_last(claim)))));
+    let is_better = |claim: &&ClaimState<'_>| !is_listed(claim) && !goes_last(claim);
+    if to_go.iter().copied().any(goes_last) && standing.iter().any(is_better) {
+        // A user marked it after it was chosen. Others are chosen instead once the rest of the list is gone.
+        return Termination::listing(Some(uids(to_go.iter().filter(|claim| !goes_last(claim)))));
     }
     if to_go.is_empty() {
         return choose(situation, excess, standing, &listed);
@@ -80,7 +92,7 @@ fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize
         terminate: to_go
             .into_iter()
             .take(situation.state.terminations_left)
-            .map(|claim| ObjectRef::to_claim(claim.claim))
+            .map(|claim| ObjectRef::to_claim(claim))
             .collect(),
         ..Termination::default()
     }
@@ -101,7 +113,7 @@ pub fn is_termination_wanted(situation: &Situation<'_>) -> bool {
 fn standing<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>) -> Vec<&'p ClaimState<'p>> {
     let is_soft = limit.is_some_and(|limit| limit.mode == NodeLimitMode::Soft);
     let stands =
-        |claim: &&ClaimState<'_>| claim.claim.deleted.is_none() && !(is_soft && claim.is_being_disrupted());
+        |claim: &&ClaimState<'_>| claim.deleted.is_none() && !(is_soft && claim.is_being_disrupted());
     situation.claims.iter().copied().filter(stands).collect()
 }
 
@@ -113,7 +125,7 @@ fn choose<'p>(
     listed: &BTreeSet<&str>,
 ) -> Termination<'p> {
     if excess > 0 {
-        order::sort(&mut standing, situation.wall);
+        sort(&mut standing, situation.wall);
         standing.truncate(excess.min(MOST_VICTIMS));
         return Termination {
             victims: Some(uids(standing.iter())),
@@ -121,15 +133,12 @@ fn choose<'p>(
             ..Termination::default()
         };
     }
-    let remains = situation
-        .claims
-        .iter()
-        .any(|claim| listed.contains(&*claim.claim.uid));
+    let remains = situation.claims.iter().any(|claim| listed.contains(&*claim.uid));
     Termination::listing((!listed.is_empty() && !remains).then(Vec::new))
 }
 
 fn uids<'c>(claims: impl Iterator<Item = &'c &'c ClaimState<'c>>) -> Vec<Arc<str>> {
-    claims.map(|claim| Arc::clone(&claim.claim.uid)).collect()
+    claims.map(|claim| Arc::clone(&claim.uid)).collect()
 }
 
 impl Termination<'_> {
@@ -139,4 +148,111 @@ impl Termination<'_> {
             ..Self::default()
         }
     }
+}
+
+/// How costly it is to delete a claim, the cheapest kind first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// No machine was ordered yet.
+    Unlaunched,
+    /// No pods except those of `DaemonSets`.
+    Empty,
+    /// Karpenter is about to disrupt it. Karpenter never chooses these here, but does not count them as too many
+    /// either.
+    Disrupted,
+    /// Only pods that may be disrupted.
+    Plain,
+    /// A user wants a pod on it to stay for some time.
+    Wanted,
+    /// A user wants a pod on it, or the node itself, never to be disrupted.
+    WantedForever,
+}
+
+/// Whether a user wants a claim never to be disrupted: neither the time nor what poolgate writes changes that, and such
+/// claims are the last to be deleted.
+fn goes_last(claim: &ClaimState<'_>) -> bool {
+    let is_wanted = |pod: &&Pod| pod.do_not_disrupt == Some(DoNotDisrupt::Always);
+    let is_marked = claim.marks().ask_to_stay();
+    claim.is_launched && !claim.is_being_disrupted() && (is_marked || claim.pods.iter().any(is_wanted))
+}
+
+/// Sorts claims by the order in which they are to be deleted.
+fn sort(claims: &mut Vec<&ClaimState<'_>>, now: Timestamp) {
+    let mut ranked: Vec<_> = claims
+        .drain(..)
+        .map(|claim| (Rank::of(claim, now), claim))
+        .collect();
+    ranked.sort_by(|(one, first), (other, second)| {
+        let dearness = one.cmp(other);
+        dearness.then_with(|| first.age_key().cmp(&second.age_key()))
+    });
+    claims.extend(ranked.into_iter().map(|(_, claim)| claim));
+}
+
+struct Rank {
+    kind: Kind,
+    cost: f64,
+}
+
+impl Rank {
+    fn of(claim: &ClaimState<'_>, now: Timestamp) -> Self {
+        let kind = Kind::of(claim, now);
+        let cost = match kind {
+            Kind::Unlaunched | Kind::Empty => 0.0,
+            _ => rescheduling_cost(&claim.pods) * lifetime_remaining(claim, now),
+        };
+        Self { kind, cost }
+    }
+
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.kind
+            .cmp(&other.kind)
+            .then_with(|| self.cost.total_cmp(&other.cost))
+    }
+}
+
+impl Kind {
+    fn of(claim: &ClaimState<'_>, now: Timestamp) -> Self {
+        if goes_last(claim) {
+            return Self::WantedForever;
+        }
+        let is_wanted =
+            claim.marks().protect_for_user() || claim.pods.iter().any(|pod| pod.forbids_disruption(now));
+        if !claim.is_launched {
+            Self::Unlaunched
+        } else if !is_wanted && claim.pods.iter().all(|pod| pod.is_daemon) {
+            Self::Empty
+        } else if claim.is_being_disrupted() {
+            Self::Disrupted
+        } else if is_wanted {
+            Self::Wanted
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+/// What it costs to move the pods to other nodes.
+fn rescheduling_cost(pods: &[&Pod]) -> f64 {
+    let cost = |pod: &&Pod| {
+        let deletion = pod.deletion_cost.map_or(0.0, DeletionCost::get) / DELETION_COST_OF_A_POD;
+        let priority = f64::from(pod.priority.unwrap_or(0)) / PRIORITY_OF_A_POD;
+        (1.0 + deletion + priority).clamp(-DEAREST, DEAREST)
+    };
+    let mut costs: Vec<f64> = pods.iter().map(cost).collect();
+    // In a fixed order, so that the sum is the same to the last bit whatever the order of the pods.
+    costs.sort_unstable_by(f64::total_cmp);
+    costs.into_iter().sum()
+}
+
+/// The share of its lifetime that a claim still has. 1 if it never expires.
+fn lifetime_remaining(claim: &Claim, now: Timestamp) -> f64 {
+    let Some(lifetime) = claim.expire_after else {
+        return 1.0;
+    };
+    if lifetime <= SignedDuration::ZERO {
+        return 0.0;
+    }
+    let age = now.duration_since(claim.created);
+    (1.0 - age.as_secs_f64() / lifetime.as_secs_f64()).clamp(0.0, 1.0)
 }

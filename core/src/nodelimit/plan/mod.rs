@@ -4,60 +4,35 @@
 //! [`plan`] decides from plain data and a given time. It knows nothing of clusters, watches or writes, or of when
 //! it is called: once a plan is carried out, the next one has nothing left to do.
 
-mod claim;
-mod counts;
-mod drain;
 mod events;
 mod excess;
-mod fit;
-mod held_for;
 mod holds;
-mod marks;
-mod memory;
-mod node;
-mod node_template;
-mod now;
-mod object_ref;
-mod order;
-mod outcome;
-mod pod;
-mod pool;
-mod recent_limits;
-mod remaining;
 mod replacement;
-mod replacement_memory;
-mod replacement_outcome;
-mod resources;
 mod situation;
-mod spec_limit;
 mod state;
-mod taints;
-
 #[cfg(test)]
 mod tests;
-mod tries;
-mod turns;
 
-use replacement::Obstacle;
+use std::sync::Arc;
+
+use crate::nodelimit::ledger::Moment;
+use holds::Holds;
+use replacement::{Obstacle, Replacements};
 use situation::Situation;
 
-pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption};
-pub use drain::{DrainObstacle, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget, PodOnNode};
-pub use events::{above_limit, of_limit};
-pub use held_for::HeldFor;
-pub use memory::Memory;
-pub use node::{Marks, Node};
-pub use node_template::{NodeTemplate, Requirement};
-pub use now::Now;
-pub use object_ref::ObjectRef;
-pub use outcome::{Event, EventReason, Hold, Numbers, Plan, Unhold};
-pub use pod::{DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod};
-pub use pool::Pool;
-pub use replacement_outcome::{Deadline, Ended, ReplacementOutcome, ReplacementState};
-pub use resources::{PODS, Resources};
-pub use state::{LastDenial, LedgerIdentity, LedgerState, PoolState, Rights, SETTLE, Settings};
-pub use taints::{Effect, Taint, Toleration};
-pub use tries::Tries;
+pub use events::{Event, EventReason, above_limit, of_limit};
+pub use replacement::{
+    Deadline, DrainObstacle, Ended, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget, PodOnNode,
+    ReplacementOutcome, ReplacementState,
+};
+pub use situation::{Memory, Numbers};
+pub use state::{
+    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION,
+    DeletionCost, Disruption, DoNotDisrupt, Effect,
+    HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node,
+    NodeTemplate, Now, ObjectRef, PODS, Pod, Pool, PoolState, Requirement, Resources, Rights, SETTLE,
+    Settings, Taint, Toleration, Tries,
+};
 
 /// Decides what to do for a pool now.
 ///
@@ -69,12 +44,12 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
     let holds = holds::decide(&situation, &mut memory);
     let termination = excess::decide(&situation);
     let replacements = replacement::decide(&situation, &mut memory);
-    let (hold, unhold) = marks::changes(&situation, &holds, &replacements);
-    let events = events::tell(&situation, &holds, &termination, &replacements, &mut memory);
+    let (hold, unhold) = changed_marks(&situation, &holds, &replacements);
+    let events = events::decide(&situation, &holds, &termination, &replacements, &mut memory);
     Plan {
         hold,
         unhold,
-        spec_limit: spec_limit::decide(&situation),
+        spec_limit: situation.spec_limit(),
         store_ledger: state.ledger.identity.is_none()
             && (excess::terminates(&situation) && situation.excess() > 0
                 || replacements.obstacle == Some(Obstacle::Ledger)),
@@ -86,7 +61,7 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
         ended: replacements.ended,
         events,
         numbers: Numbers {
-            unrepaired: counts::number(replacements.waiting.len()),
+            unrepaired: situation::number(replacements.waiting.len()),
             ..situation.counts.numbers(state.pool, situation.excess(), now.wall)
         },
         again_at: [holds.again_at, termination.again_at, replacements.again_at]
@@ -95,4 +70,93 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
             .min(),
         memory,
     }
+}
+
+/// What to do for a pool now, in the order of the fields.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The nodes to hold, and why.
+    pub hold: Vec<Hold>,
+    /// Nodes to unhold, by name.
+    pub unhold: Vec<Unhold>,
+    /// The new value of `spec.limits.nodes`, if poolgate writes it and it changes.
+    pub spec_limit: Option<u32>,
+    /// Whether to store a ledger in place of the missing one: nothing is deleted without an open one.
+    pub store_ledger: bool,
+    /// The ledger's new list of victims, if it changes, at most [`excess::MOST_VICTIMS`]. Such a plan terminates
+    /// nothing: plan again once the list is written.
+    pub victims: Option<Vec<Arc<str>>>,
+    /// Claims to delete, with a precondition on the UID, in this order. All of them are in the ledger.
+    pub terminate: Vec<ObjectRef>,
+    /// What the ledger says of replacements from now on, if that changes. Such a plan deletes nothing: plan again once it
+    /// is written.
+    pub replacement: Option<ReplacementState>,
+    /// The claim to delete so that it can be replaced. It is in the ledger.
+    pub replace: Option<ObjectRef>,
+    /// The drain to bound.
+    pub deadline: Option<Deadline>,
+    /// The replacements that have ended, to be counted once [`Self::replacement`] is written.
+    pub ended: Vec<Ended>,
+    /// Events to write on the NodePool.
+    pub events: Vec<Event>,
+    /// The numbers to show.
+    pub numbers: Numbers,
+    /// When to plan again if nothing changes before: another turn, a budget's window, the end
+    /// of the settle time.
+    pub again_at: Option<Moment>,
+    /// The memory for the next plan of this pool, once the events are written. If they could not be written, keep
+    /// the former memory: then they are reported again.
+    pub memory: Memory,
+}
+
+/// A node to hold: label [`HELD_LABEL`], annotation [`HELD_ANNOTATION`] and the annotations of Karpenter that
+/// the reasons need, all in one write. Marks of ours for other reasons are removed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hold {
+    /// The node to write to.
+    pub node: ObjectRef,
+    /// Why it is held: the value of the annotation.
+    pub reasons: HeldFor,
+}
+
+/// A node to unhold.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unhold {
+    /// The node to write to.
+    pub node: ObjectRef,
+    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because `poolgate.dev/keep` asks for it.
+    pub hand_over: bool,
+}
+
+/// The nodes whose marks change, those of the oldest claims first.
+fn changed_marks(
+    situation: &Situation<'_>,
+    holds: &Holds<'_>,
+    replacements: &Replacements<'_>,
+) -> (Vec<Hold>, Vec<Unhold>) {
+    let (mut hold, mut unhold) = (Vec::new(), Vec::new());
+    let nodes = situation.claims.iter();
+    for (claim, node) in nodes.filter_map(|claim| Some((claim, claim.node?))) {
+        let uid = &*claim.uid;
+        let (marks, before) = (node.marks, node.marks.held_for());
+        let reasons = HeldFor {
+            node_limit: holds.hold.contains(uid) || before.node_limit && !holds.unhold.contains(uid),
+            repair: replacements.held_from_repair.contains(uid),
+        };
+        let is_decided = holds.hold.contains(uid) || reasons.repair || reasons != before;
+        if !reasons.any() {
+            if marks.any_is_ours() {
+                unhold.push(Unhold {
+                    node: ObjectRef::to_node(node),
+                    hand_over: marks.hands_over(),
+                });
+            }
+        } else if is_decided && !marks.hold_for(reasons) {
+            hold.push(Hold {
+                node: ObjectRef::to_node(node),
+                reasons,
+            });
+        }
+    }
+    (hold, unhold)
 }

@@ -1,4 +1,4 @@
-//! The decision, for a pool of two places where everything was read in the same second.
+//! The decision, for a pool with a limit of two where everything was read in the same second.
 
 mod answers;
 mod evidence;
@@ -77,7 +77,7 @@ fn hard(nodes: u32) -> LimitInForce {
     }
 }
 
-/// A pool of two places, with these claims and reservations.
+/// A pool with a limit of two, with these claims and reservations.
 fn known(claims: &[&str], reservations: &[&str]) -> Known {
     Known {
         ledger: Some(ledger(5, reservations)),

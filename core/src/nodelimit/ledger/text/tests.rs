@@ -1,9 +1,10 @@
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
+use serde_json::{Map, Value};
 
 use super::super::state::{DenialRecord, LimitInForce, MAX_VICTIMS, ReplacedFor, Replacement, Stopped};
-use super::super::uid::MAX_UID;
+use super::super::uid::{MAX_UID, Uid};
 use super::*;
 use crate::api::{MAX_SURGE, NodeLimitMode};
 
@@ -138,6 +139,39 @@ fn the_largest_ledger_fits_where_it_is_stored() {
     let text = ledger.write();
     assert!(text.len() < MAX_TEXT * 8 / 10, "{}", text.len());
     assert_eq!(Ledger::parse(&text).as_ref(), Ok(&ledger));
+}
+
+#[test]
+fn a_ledger_is_written_as_every_release_reads_it() {
+    let uid = |text| Uid::new(text).unwrap();
+    let mut ledger = Ledger {
+        reservations: [(uid("b"), 2), (uid("a"), 1)].into(),
+        seen: 7,
+        limit: Some(LimitInForce {
+            nodes: 5,
+            mode: NodeLimitMode::Soft,
+            surge: 0,
+            pool_version: 3,
+        }),
+        ..Ledger::default()
+    };
+    let limit = r#""limit":{"mode":"Soft","nodes":5,"poolVersion":3}"#;
+    let rest = r#""reservations":{"a":1,"b":2},"seen":7"#;
+    assert_eq!(ledger.write(), format!(r#"{{{limit},{rest},"version":1}}"#));
+    ledger.close(0);
+    ledger.denied = Some(DenialRecord {
+        at: 1,
+        total: 2,
+        claim: "c".into(),
+    });
+    ledger.termination = Some(Termination::new(4, vec![uid("z"), uid("y")]).unwrap());
+    ledger.surged = vec![uid("b"), uid("a")];
+    let closed = r#""closed":true,"closedOver":0,"denied":{"at":1,"claim":"c","total":2}"#;
+    let termination = r#""surged":["b","a"],"termination":{"began":4,"victims":["z","y"]}"#;
+    assert_eq!(
+        ledger.write(),
+        format!(r#"{{{closed},{rest},{termination},"version":1}}"#)
+    );
 }
 
 #[test]

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::super::*;
-use super::machine::*;
 use super::world::*;
 use crate::api::{AtLimit, NodeLimitMode};
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};

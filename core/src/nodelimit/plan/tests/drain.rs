@@ -8,8 +8,7 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use super::super::*;
-use super::machine;
-use super::world::{minutes, noon};
+use super::world::{self, minutes, noon};
 use crate::karpenter::Operator;
 
 type Labels = BTreeMap<String, String>;
@@ -33,7 +32,7 @@ fn pod(pod: &str) -> PodOnNode {
     PodOnNode {
         name: name("shop", pod),
         labels: labels(&[("app", "cart")]),
-        pod: machine::pod("1"),
+        pod: world::pod("1"),
     }
 }
 

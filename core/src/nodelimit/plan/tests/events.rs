@@ -4,7 +4,6 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::super::*;
-use super::machine::*;
 use super::world::*;
 
 fn reported(plan: &Plan) -> Vec<String> {
@@ -111,7 +110,7 @@ fn a_denied_replacement_is_not_a_denied_pod() {
 }
 
 #[test]
-fn the_drain_that_holds_the_place_is_named() {
+fn the_oldest_drain_is_named_when_the_limit_is_reached() {
     let mut world = World::new(3).with_full_nodes(1);
     world.claims[0].claim.conditions.consolidatable = false;
     world.claims.push(Machine::new(1).with_pod("4").deleted());

@@ -1,13 +1,12 @@
-//! Which nodes are closed and opened.
+//! Which nodes are held and unheld.
 
 use jiff::SignedDuration;
 
 use super::super::*;
-use super::machine::*;
 use super::world::*;
 
 #[test]
-fn a_full_pool_is_closed_and_nothing_is_left_to_do_then() {
+fn a_full_pool_is_held_and_then_nothing_is_left_to_do() {
     let mut world = World::new(5).with_full_nodes(5);
     let plan = world.step(noon());
     assert_eq!(plan.hold.len(), 5);
@@ -24,8 +23,8 @@ fn empty_nodes_stay_open_drifted_ones_too() {
 }
 
 #[test]
-fn while_a_pod_waits_or_a_node_drains_only_empty_undrifted_nodes_are_open() {
-    let closed = |world: &World| {
+fn a_waiting_pod_or_a_drain_leaves_only_empty_undrifted_nodes_open() {
+    let held = |world: &World| {
         let mut held = names(&world.plan().hold)
             .into_iter()
             .map(str::to_owned)
@@ -40,23 +39,23 @@ fn while_a_pod_waits_or_a_node_drains_only_empty_undrifted_nodes_are_open() {
     world.claims.push(Machine::new(3).with_pod("1"));
     world.claims.push(Machine::new(4).with_pod("1"));
     world.pool.limit.as_mut().unwrap().nodes = 5;
-    assert_eq!(closed(&world), ["node-3"], "the others fit on it");
+    assert_eq!(held(&world), ["node-3"], "the others fit on it");
     world.pending.push(needs("1"));
-    assert_eq!(closed(&world), ["node-0", "node-1", "node-3", "node-4"]);
+    assert_eq!(held(&world), ["node-0", "node-1", "node-3", "node-4"]);
     world.pending.clear();
     world.claims.push(Machine::new(5).with_pod("1").deleted());
     world.pool.limit.as_mut().unwrap().nodes = 6;
-    assert_eq!(closed(&world), ["node-0", "node-1", "node-3", "node-4"]);
+    assert_eq!(held(&world), ["node-0", "node-1", "node-3", "node-4"]);
     world.claims[5].pods[0].is_leaving = true;
     assert_eq!(
-        closed(&world),
+        held(&world),
         ["node-3"],
         "nothing must leave the deleted node any more"
     );
 }
 
 #[test]
-fn a_pod_that_the_pool_cannot_serve_is_not_a_reason_to_close() {
+fn a_pod_that_the_pool_cannot_serve_holds_no_node() {
     let mut world = World::new(2);
     world.claims.push(Machine::new(0).with_pod("1"));
     world.claims.push(Machine::new(1).with_pod("1"));
@@ -69,7 +68,7 @@ fn a_pod_that_the_pool_cannot_serve_is_not_a_reason_to_close() {
 }
 
 #[test]
-fn after_a_denial_the_nodes_being_disrupted_are_held() {
+fn nodes_being_disrupted_are_held_after_a_denial() {
     let before = noon() - SignedDuration::from_secs(20);
     let mut world = World::new(3).with_full_nodes(1);
     world
@@ -100,16 +99,16 @@ fn a_denial_is_not_held_against_a_disruption_that_begins_later() {
     world.claims.push(Machine::new(1).drifted().with_pod("4"));
     world.denied(noon() - SignedDuration::from_secs(60));
     world.step(noon());
-    assert_eq!(world.open(), ["node-1"], "the one place is for the drifted node");
+    assert_eq!(world.open(), ["node-1"], "the room is for the drifted node");
     // Karpenter taints a node first, then writes since when it disrupts it, then creates the replacement.
     world.claims[1] = world.claims[1].clone().tainted();
     let plan = world.step(noon() + SignedDuration::from_secs(1));
     assert_eq!(names(&plan.hold), [""; 0]);
-    assert_eq!(released(&plan), [""; 0], "the replacement needs the place");
+    assert_eq!(released(&plan), [""; 0], "the replacement needs the room");
 }
 
 #[test]
-fn after_a_denial_a_node_is_held_of_which_no_condition_says_since_when_it_is_disrupted() {
+fn a_node_without_the_condition_that_says_since_when_is_held_after_a_denial() {
     let mut world = World::new(2);
     world
         .claims
@@ -122,7 +121,7 @@ fn after_a_denial_a_node_is_held_of_which_no_condition_says_since_when_it_is_dis
 }
 
 #[test]
-fn a_users_mark_is_left_alone_and_takes_no_place() {
+fn a_users_mark_is_left_alone_and_takes_no_room() {
     let mut world = World::new(3).with_full_nodes(3);
     world.claims[1] = world.claims[1].clone().marked(USERS).drifted();
     assert_eq!(names(&world.plan().hold), ["node-0", "node-2"]);
@@ -130,13 +129,13 @@ fn a_users_mark_is_left_alone_and_takes_no_place() {
     assert_eq!(
         world.plan().hold.len(),
         0,
-        "two places for the two that are ours to close"
+        "room for the two that are ours to hold"
     );
     assert_eq!(world.plan().unhold.len(), 0);
 }
 
 #[test]
-fn what_a_user_keeps_is_not_opened_and_is_theirs_in_the_end() {
+fn a_node_that_a_user_keeps_is_not_unheld_and_its_mark_becomes_the_users() {
     let mut world = World::new(9).with_full_nodes(3);
     for machine in &mut world.claims {
         machine.node.as_mut().unwrap().marks = HELD;
@@ -157,7 +156,7 @@ fn what_a_user_keeps_is_not_opened_and_is_theirs_in_the_end() {
 }
 
 #[test]
-fn everything_of_ours_is_removed_where_the_pool_is_no_longer_ours_to_keep() {
+fn our_marks_are_removed_where_the_pool_is_no_longer_ours_to_hold() {
     let held = || {
         let mut world = World::new(3).with_full_nodes(3);
         world.step(noon());
@@ -177,7 +176,7 @@ fn everything_of_ours_is_removed_where_the_pool_is_no_longer_ours_to_keep() {
 }
 
 #[test]
-fn a_node_that_a_denial_closes_leaves_its_place_at_once() {
+fn a_node_held_after_a_denial_takes_no_room() {
     let begun = noon() - SignedDuration::from_secs(30);
     let mut world = World::new(4).with_full_nodes(2);
     world
@@ -188,7 +187,7 @@ fn a_node_that_a_denial_closes_leaves_its_place_at_once() {
     assert_eq!(
         names(&plan.hold),
         ["node-1", "node-2"],
-        "one place, for one of the others"
+        "room for one of the others"
     );
     let again = world.plan();
     assert_eq!((names(&again.hold), released(&again)), (vec![], vec![]));

@@ -1,19 +1,16 @@
 //! Plans of whole pools: known cases, and what must hold of any.
 
 mod any;
-mod counting;
+mod counts;
 mod drain;
+mod drift;
 mod events;
 mod excess;
-mod expected;
+mod fit;
 mod holds;
-mod machine;
-mod order;
-mod packing;
 mod properties;
 mod remaining;
-mod replacement;
-mod replacement_for_drift;
+mod repair;
 mod settling;
-mod spec_limit;
+mod state;
 mod world;

@@ -1,5 +1,6 @@
 //! What must hold of every plan.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -7,15 +8,14 @@ use serde_json::json;
 
 use super::super::*;
 use super::any::{any_world, seconds};
-use super::expected::*;
-use super::machine::Machine;
 use super::world::*;
+use crate::karpenter::DISRUPTED_TAINT;
 use crate::api::NodeLimitMode;
 use crate::budget::Reason;
 
 proptest! {
     #[test]
-    fn no_more_nodes_are_open_that_need_replacements_than_there_are_places(mut world in any_world()) {
+    fn open_nodes_that_need_replacements_are_no_more_than_there_is_room_for(mut world in any_world()) {
         world.pool.budgets = World::with_mode(0, "Hard", &json!([])).pool.budgets;
         if !is_governed(&world) {
             return Ok(());
@@ -27,9 +27,9 @@ proptest! {
         if drains || !world.pending.is_empty() {
             let risky = |machine: &&Machine| machine.claim.conditions.drifted || !moving(machine).is_empty();
             let risky = open.iter().copied().filter(risky).count();
-            prop_assert!(risky <= places(&world), "{risky} open while a pod waits or a node drains");
+            prop_assert!(risky <= remaining(&world), "{risky} open while a pod waits or a node drains");
         }
-        prop_assert!(need_at_most(places(&world), &world, &open), "places {}, open {:?}", places(&world), world.open());
+        prop_assert!(need_at_most(remaining(&world), &world, &open), "room for {}, open {:?}", remaining(&world), world.open());
     }
 
     #[test]
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_a_users_is_never_touched(world in any_world()) {
+    fn marks_of_users_are_never_touched(world in any_world()) {
         let plan = world.plan();
         for machine in &world.claims {
             let Some(node) = &machine.node else { continue };
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_what_comes_in_does_not_matter(world in any_world(), turn in any::<prop::sample::Index>()) {
+    fn plans_do_not_depend_on_the_order_of_lists(world in any_world(), turn in any::<prop::sample::Index>()) {
         let plan = world.plan();
         let mut state = world.state();
         for claim in &mut state.claims {
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_deleted_without_an_open_ledger(world in any_world()) {
+    fn deletions_need_an_open_ledger(world in any_world()) {
         let plan = world.plan();
         let lists = plan.replacement.is_some_and(|next| next.replacement.is_some());
         let deletes = !plan.terminate.is_empty() || plan.replace.is_some() || lists;
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn no_number_is_beyond_its_bounds(world in any_world()) {
+    fn numbers_stay_within_their_bounds(world in any_world()) {
         let numbers = world.plan().numbers;
         let limit = world.pool.limit.unwrap();
         prop_assert!(numbers.remaining.unwrap() <= limit.nodes.saturating_sub(numbers.nodes));
@@ -143,11 +143,12 @@ proptest! {
             }
         }
     }
+
     /// Karpenter tries, the gate denies, nodes recover and break, the limit and the reconciler change: whatever comes, a
     /// node is deleted only after two tries that this replica saw, at a limit that has lasted and is reached exactly, and
     /// one at a time.
     #[test]
-    fn a_node_is_replaced_only_after_a_fresh_verdict_at_a_limit_that_is_reached_and_has_lasted(
+    fn a_node_is_replaced_only_if_its_repair_is_stuck_at_a_limit_that_is_reached_and_has_lasted(
         events in prop::collection::vec((0..12_u8, 0..4_usize, 1..40_i64), 1..60),
     ) {
         let mut world = World::new(4).with_full_nodes(4);
@@ -217,4 +218,167 @@ proptest! {
             now += seconds(wait);
         }
     }
+}
+
+/// Whether pods fit into what is left of nodes, by trying every way.
+fn pack(pods: &[&Pod], rooms: &mut [(&Machine, i64)]) -> bool {
+    let Some((pod, others)) = pods.split_first() else {
+        return true;
+    };
+    let cpu = pod.needs.requests.amount("cpu");
+    (0..rooms.len()).any(|index| {
+        let (host, left) = rooms[index];
+        let node = host.node.as_ref().unwrap();
+        let tolerates = node.taints.iter().all(|taint| {
+            pod.needs
+                .tolerations
+                .iter()
+                .any(|own| own.key.as_ref() == Some(&taint.key))
+        });
+        if pod.needs.is_bound || left < cpu || !tolerates {
+            return false;
+        }
+        rooms[index].1 -= cpu;
+        let fits = pack(others, rooms);
+        rooms[index].1 += cpu;
+        fits
+    })
+}
+
+fn moving(machine: &Machine) -> Vec<&Pod> {
+    let stays = |pod: &&Pod| pod.is_daemon || pod.is_mirror || pod.is_terminal || pod.is_leaving;
+    machine.pods.iter().filter(|pod| !stays(pod)).collect()
+}
+
+fn left(machine: &Machine) -> i64 {
+    let used = machine
+        .pods
+        .iter()
+        .filter(|pod| !pod.is_terminal)
+        .map(|pod| pod.needs.requests.amount("cpu"));
+    4_000 - used.sum::<i64>()
+}
+
+/// Whether Karpenter is disrupting it. A reboot is not a disruption.
+fn is_tainted(machine: &Machine) -> bool {
+    !machine.claim.conditions.rebooting
+        && machine
+            .node
+            .as_ref()
+            .is_some_and(|node| node.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT))
+}
+
+fn is_protected(machine: &Machine) -> bool {
+    let marks = machine.node.as_ref().unwrap().marks;
+    let disruption = machine.claim.conditions.disruption;
+    if disruption.is_some_and(|disruption| disruption.is_repair) {
+        marks.do_not_repair
+    } else {
+        marks.do_not_disrupt
+    }
+}
+
+/// The nodes that Karpenter could disrupt.
+fn open(world: &World) -> Vec<&Machine> {
+    let is_open = |machine: &&Machine| {
+        let conditions = machine.claim.conditions;
+        let is_candidate = machine.claim.deleted.is_none() && conditions.initialized && !conditions.rebooting;
+        is_candidate
+            && !is_tainted(machine)
+            && machine
+                .node
+                .as_ref()
+                .is_some_and(|node| !node.marks.do_not_disrupt)
+    };
+    world.claims.iter().filter(is_open).collect()
+}
+
+/// How many replacements there is room for, minus those to come.
+fn remaining(world: &World) -> usize {
+    let mut uids: BTreeSet<&str> = world.claims.iter().map(|machine| &*machine.claim.uid).collect();
+    let claims = uids.len();
+    uids.extend(world.ledger.reservations.iter().map(|uid| &**uid));
+    // What was tried again has failed before, if the gate denied since then.
+    let is_denied = |machine: &Machine| {
+        let has_failed = |tries: Tries| tries.have_failed() && world.denied_at >= Some(tries.first);
+        machine.tries.is_some_and(has_failed)
+    };
+    let limit = (world.pool.limit.unwrap().nodes + world.pool.surge) as usize;
+    let free = limit.saturating_sub(uids.len());
+    let is_begun = |machine: &&Machine| {
+        machine.claim.deleted.is_none()
+            && is_tainted(machine)
+            && !is_protected(machine)
+            && !is_denied(machine)
+    };
+    let mut begun: Vec<_> = world
+        .claims
+        .iter()
+        .filter(is_begun)
+        .map(|m| {
+            m.claim
+                .conditions
+                .disruption
+                .map_or(jiff::Timestamp::MAX, |disruption| disruption.since)
+        })
+        .collect();
+    begun.sort();
+    let mut made: Vec<_> = world
+        .claims
+        .iter()
+        .filter(|m| m.claim.deleted.is_none())
+        .map(|m| m.claim.created)
+        .collect();
+    made.extend(std::iter::repeat_n(jiff::Timestamp::MAX, uids.len() - claims));
+    // As many pairs as possible: the latest disruptions are the hardest to match.
+    let mut waiting = 0;
+    while let Some(since) = begun.pop() {
+        match made.iter().position(|created| *created >= since) {
+            Some(index) => drop(made.remove(index)),
+            None => waiting += 1,
+        }
+    }
+    free.saturating_sub(waiting)
+}
+
+fn is_governed(world: &World) -> bool {
+    let is_hard = world.pool.limit.unwrap().mode == NodeLimitMode::Hard;
+    is_hard && !world.pool.is_static
+}
+
+/// Whether so few of these nodes need replacements: the pods of all others fit together on nodes that stay.
+fn need_at_most(remaining: usize, world: &World, open: &[&Machine]) -> bool {
+    let full: Vec<&Machine> = open
+        .iter()
+        .copied()
+        .filter(|machine| !moving(machine).is_empty())
+        .collect();
+    (0..1_u32 << full.len())
+        .filter(|set| set.count_ones() as usize <= remaining)
+        .any(|set| {
+            let leave = |index: usize| set & (1 << index) == 0;
+            let pods: Vec<&Pod> = full
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| leave(*index))
+                .flat_map(|(_, m)| moving(m))
+                .collect();
+            let stays = |machine: &&Machine| {
+                let node = machine.node.as_ref();
+                let usable = node.is_some_and(|node| node.is_ready && !node.is_cordoned);
+                let is_open = open.iter().any(|open| open.claim.uid == machine.claim.uid);
+                usable
+                    && !is_open
+                    && !is_tainted(machine)
+                    && machine.claim.deleted.is_none()
+                    && machine.claim.conditions.initialized
+            };
+            let mut rooms: Vec<_> = world
+                .claims
+                .iter()
+                .filter(stays)
+                .map(|machine| (machine, left(machine)))
+                .collect();
+            pack(&pods, &mut rooms)
+        })
 }

@@ -5,13 +5,12 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::super::state::ROTATION;
 use super::super::*;
-use super::machine::*;
 use super::world::*;
+use crate::nodelimit::plan::state::ROTATION;
 
 #[test]
-fn budgets_that_allow_no_more_than_the_places_left_hold_nothing() {
+fn budgets_that_allow_no_more_than_there_is_room_for_hold_nothing() {
     let budgets = |budgets| {
         World::with_mode(6, "Hard", &budgets)
             .with_full_nodes(5)
@@ -37,7 +36,7 @@ fn budgets_that_allow_no_more_than_the_places_left_hold_nothing() {
 fn a_pool_with_room_for_fewer_nodes_than_its_budgets_let_go_at_once_holds_the_others() {
     let mut world = World::new(10).with_full_nodes(6);
     world.step(noon());
-    assert_eq!(world.open().len(), 4, "as many as there are free places");
+    assert_eq!(world.open().len(), 4, "as many as there is room for");
 }
 
 #[test]
@@ -68,26 +67,26 @@ fn a_budget_in_a_window_is_looked_at_each_minute() {
 }
 
 #[test]
-fn a_disruption_under_way_uses_up_its_place_and_its_budget() {
+fn a_disruption_under_way_uses_up_its_room_and_its_budget() {
     let begun = noon() - SignedDuration::from_secs(30);
     let mut world = World::with_mode(6, "Hard", &json!([{"nodes": "2"}])).with_full_nodes(4);
     world
         .claims
         .push(Machine::new(4).drifted().with_pod("4").disrupted(begun));
-    assert_eq!(world.plan().hold.len(), 4, "the one place is for its replacement");
+    assert_eq!(world.plan().hold.len(), 4, "the room is for its replacement");
     world.claims.push(Machine::unlaunched(5));
     world.pool.limit.as_mut().unwrap().nodes = 7;
     assert_eq!(
         world.plan().hold.len(),
         0,
-        "one place, and budgets let one more go"
+        "room for one, and budgets let one more go"
     );
     world.pool.limit.as_mut().unwrap().nodes = 6;
     assert_eq!(world.plan().hold.len(), 4);
 }
 
 #[test]
-fn a_repair_keeps_its_place_after_one_denial_which_may_have_been_for_a_pod() {
+fn a_repair_keeps_its_room_after_one_denial_which_may_have_been_for_a_pod() {
     let begun = noon() - SignedDuration::from_secs(30);
     let mut world = World::new(6).with_full_nodes(4);
     let mut broken = Machine::new(4).with_pod("4").disrupted(begun);
@@ -102,7 +101,7 @@ fn a_repair_keeps_its_place_after_one_denial_which_may_have_been_for_a_pod() {
 }
 
 #[test]
-fn the_places_go_round_until_everybody_had_one() {
+fn turns_go_round_until_every_node_had_one() {
     // Karpenter checks drift every ten seconds, consolidation after five minutes at the latest.
     for (drifted, length) in [(true, ROTATION), (false, Duration::from_mins(6))] {
         let mut world = World::new(6).with_full_nodes(4);
@@ -130,7 +129,7 @@ fn the_places_go_round_until_everybody_had_one() {
 }
 
 #[test]
-fn a_place_goes_only_to_nodes_that_karpenter_could_disrupt_now() {
+fn turns_go_only_to_nodes_that_karpenter_could_disrupt_now() {
     let mut world = World::new(4).with_full_nodes(3);
     world.claims[0].claim.conditions.drifted = true;
     world.claims[0].pods[0].do_not_disrupt = Some(DoNotDisrupt::Always);
@@ -144,18 +143,18 @@ fn a_place_goes_only_to_nodes_that_karpenter_could_disrupt_now() {
 }
 
 #[test]
-fn as_many_nodes_stay_open_as_there_are_places_drifted_ones_first() {
+fn as_many_nodes_stay_open_as_there_is_room_for_drifted_ones_first() {
     let mut world = World::new(7).with_full_nodes(5);
     for index in [3, 4] {
         world.claims[index].claim.conditions.drifted = true;
     }
     assert_eq!(names(&world.plan().hold), ["node-0", "node-1", "node-2"]);
     world.ledger.reservations.push("on-its-way".into());
-    assert_eq!(names(&world.plan().hold).len(), 4, "a reservation takes a place");
+    assert_eq!(names(&world.plan().hold).len(), 4, "a reservation takes room");
 }
 
 #[test]
-fn a_pod_that_is_not_served_although_there_is_a_place_closes_nodes_for_two_minutes_only() {
+fn a_pod_that_is_not_served_although_there_is_room_holds_nodes_for_two_minutes_only() {
     let mut world = World::new(6).with_full_nodes(5);
     world.pending.push(needs("100"));
     let plan = world.step(noon());
@@ -168,7 +167,7 @@ fn a_pod_that_is_not_served_although_there_is_a_place_closes_nodes_for_two_minut
 }
 
 #[test]
-fn when_room_comes_a_place_is_opened_at_once_and_all_nodes_when_it_lasts() {
+fn new_room_opens_a_node_immediately_and_all_nodes_when_it_lasts() {
     let mut world = World::with_mode(5, "Hard", &json!([{"nodes": "1"}])).with_full_nodes(5);
     for machine in &mut world.claims {
         machine.claim.conditions.drifted = true;
@@ -186,7 +185,7 @@ fn when_room_comes_a_place_is_opened_at_once_and_all_nodes_when_it_lasts() {
 }
 
 #[test]
-fn a_replacement_at_a_time_closes_and_opens_no_more_than_a_node_at_a_time() {
+fn a_replacement_at_a_time_holds_and_unholds_no_more_than_a_node_at_a_time() {
     let mut world = World::with_mode(21, "Hard", &json!([{"nodes": "1"}])).with_full_nodes(20);
     for machine in &mut world.claims {
         machine.node.as_mut().unwrap().marks = HELD;
@@ -199,22 +198,22 @@ fn a_replacement_at_a_time_closes_and_opens_no_more_than_a_node_at_a_time() {
         let mut count = |plan: Plan| writes += plan.hold.len() + plan.unhold.len();
         count(world.step(now));
         let open = world.open()[0].to_owned();
-        let place = |world: &World| {
+        let index_in = |world: &World| {
             let is_it = |machine: &Machine| machine.node.as_ref().is_some_and(|node| *node.name == *open);
             world.claims.iter().position(is_it).unwrap()
         };
-        let old = place(&world);
+        let old = index_in(&world);
         world.claims[old] = world.claims[old].clone().disrupted(now);
         let mut new = Machine::new(100 + round).with_pod("4");
         new.claim.created = now;
         world.claims.push(new);
         count(world.step(now));
-        let old = place(&world);
+        let old = index_in(&world);
         world.claims[old].claim.deleted = Some(now);
         world.claims[old].claim.conditions.instance_terminating = true;
         world.claims[old].pods.clear();
         count(world.step(now));
-        let old = place(&world);
+        let old = index_in(&world);
         world.claims.remove(old);
     }
     assert!(writes <= 3 * 10, "{writes} writes");

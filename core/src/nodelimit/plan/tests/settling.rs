@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::*;
 use super::any::any_world;
-use super::replacement_for_drift::drifted;
+use super::drift::drifted;
 use super::world::*;
 use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
 
@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_goes_whom_a_limit_of_the_last_settle_time_has_spared(
+    fn claims_that_a_limit_of_the_last_settle_time_has_spared_stay(
         mut world in any_world(),
         steps in prop::collection::vec((0..120_u32, prop::option::of(0..8_u32)), 1..20),
     ) {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A pool of two places and a surge, with two claims of which these many are being disrupted.
+/// A pool with a limit of two and a surge, with two claims of which these many are being disrupted.
 fn surging(surge: u32, disrupted: usize) -> Known {
     let mut pool = known(&["a", "b"], &[]);
     pool.limit_mut().surge = surge;
@@ -135,7 +135,7 @@ fn a_surge_ends_with_its_claim_or_when_the_pool_is_at_its_limit_again() {
 
     let mut pool = above();
     pool.view.remove(&uid("a"), 22);
-    assert_eq!(surged(&pool), [uid("d")], "the oldest takes the free place");
+    assert_eq!(surged(&pool), [uid("d")], "the oldest takes the free room");
     pool.limit_mut().nodes = 3;
     assert_eq!(surged(&pool), []);
 }

@@ -3,34 +3,30 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claim::ClaimState;
-use super::node::Node;
-use super::pod::{Needs, Pod};
-use super::resources::Resources;
-use super::taints::tolerated;
+use crate::nodelimit::plan::state::{ClaimState, Needs, Node, Pod, Resources, tolerated};
 
 /// The number of hosts that may be tried for pods in any case.
 const FEWEST_LOOKS: usize = 10_000;
 
-/// The number of hosts that may be tried in addition, per node and per pod. A pod not placed within these counts as
-/// not fitting.
+/// The number of hosts that may be tried in addition, per node and per pod. A pod counts as not fitting if none of these
+/// takes it.
 const LOOKS_EACH: usize = 16;
 
-/// The UIDs of those `givers` that can all go at once, their pods moved to `hosts` that stay: the emptiest leave
+/// The UIDs of those `givers` that can all go together, their pods moved to `hosts` that stay: the emptiest leave
 /// first, the fullest are filled first.
 pub fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> BTreeSet<&'p str> {
     let mut packing = Packing::new(givers, hosts);
     let mut leaving = BTreeSet::new();
-    for index in (0..packing.places.len()).rev() {
+    for index in (0..packing.nodes.len()).rev() {
         if packing.can_leave(index) {
-            leaving.extend(packing.places.get(index).map(|place| place.uid));
+            leaving.extend(packing.nodes.get(index).map(|packed| packed.uid));
         }
     }
     leaving
 }
 
 /// A node whose pods may leave, or that may take others.
-struct Candidate<'p> {
+struct PackedNode<'p> {
     uid: &'p str,
     node: &'p Node,
     is_drifted: bool,
@@ -47,16 +43,16 @@ struct Candidate<'p> {
 /// Pods with the same needs.
 struct PodKind<'p> {
     needs: &'p Needs,
-    /// What they request, including the place of one pod among the node's `pods`.
+    /// What they request, including one of the node's `pods`.
     asked: Resources,
     share: f64,
-    /// No place before this index can take such a pod.
+    /// No node before this index can take such a pod.
     first: usize,
 }
 
 struct Packing<'p> {
-    /// The nodes that pods are placed on, the fullest first.
-    places: Vec<Candidate<'p>>,
+    /// The fullest first.
+    nodes: Vec<PackedNode<'p>>,
     kinds: Vec<PodKind<'p>>,
     looks_left: usize,
 }
@@ -65,45 +61,39 @@ struct Packing<'p> {
 #[derive(Default)]
 struct SeenKinds<'p> {
     /// By the address of the needs: most pods share them, and comparing their contents takes longer.
-    by_place: BTreeMap<*const Needs, usize>,
+    by_address: BTreeMap<*const Needs, usize>,
     by_value: BTreeMap<&'p Needs, usize>,
 }
 
 /// Where the pods of one node would go, so that it can be undone.
 #[derive(Default)]
 struct Moves {
-    /// For each pod that was placed: the place and its kind.
+    /// For each pod that was moved: the index of the node, and the kind of the pod.
     pods: Vec<(usize, usize)>,
-    /// For each search: the kind, and the place where it began.
+    /// For each search: the kind, and the index of the node where it began.
     searches: Vec<(usize, usize)>,
 }
 
 impl<'p> Packing<'p> {
     fn new(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> Self {
         let mut packing = Self {
-            places: Vec::with_capacity(hosts.len()),
+            nodes: Vec::with_capacity(hosts.len()),
             kinds: Vec::new(),
             looks_left: 0,
         };
         let mut known = SeenKinds::default();
         let whole = whole(hosts);
-        let leavers: BTreeSet<&str> = givers.iter().map(|claim| &*claim.claim.uid).collect();
+        let leavers: BTreeSet<&str> = givers.iter().map(|claim| &*claim.uid).collect();
         for claim in hosts {
-            packing.add(
-                claim,
-                leavers.contains(&*claim.claim.uid),
-                true,
-                &mut known,
-                &whole,
-            );
+            packing.add(claim, leavers.contains(&*claim.uid), true, &mut known, &whole);
         }
-        let takes: BTreeSet<&str> = hosts.iter().map(|claim| &*claim.claim.uid).collect();
-        for claim in givers.iter().filter(|claim| !takes.contains(&*claim.claim.uid)) {
+        let takes: BTreeSet<&str> = hosts.iter().map(|claim| &*claim.uid).collect();
+        for claim in givers.iter().filter(|claim| !takes.contains(&*claim.uid)) {
             packing.add(claim, true, false, &mut known, &whole);
         }
-        packing.places.sort_unstable_by(Candidate::fuller_first);
-        let pods: usize = packing.places.iter().map(|place| place.movers.len()).sum();
-        packing.looks_left = FEWEST_LOOKS + LOOKS_EACH * (packing.places.len() + pods);
+        packing.nodes.sort_unstable_by(PackedNode::fuller_first);
+        let pods: usize = packing.nodes.iter().map(|packed| packed.movers.len()).sum();
+        packing.looks_left = FEWEST_LOOKS + LOOKS_EACH * (packing.nodes.len() + pods);
         packing
     }
 
@@ -132,10 +122,10 @@ impl<'p> Packing<'p> {
             let larger = share(other).total_cmp(&share(one));
             larger.then_with(|| needs(one).cmp(&needs(other)))
         });
-        self.places.push(Candidate {
-            uid: &claim.claim.uid,
+        self.nodes.push(PackedNode {
+            uid: &claim.uid,
             node,
-            is_drifted: claim.claim.conditions.drifted,
+            is_drifted: claim.conditions.drifted,
             age: claim.age_key(),
             load: movers.iter().map(share).sum(),
             movers,
@@ -146,7 +136,7 @@ impl<'p> Packing<'p> {
     }
 
     fn kind(&mut self, needs: &'p Needs, known: &mut SeenKinds<'p>, whole: &Resources) -> usize {
-        *known.by_place.entry(needs).or_insert_with(|| {
+        *known.by_address.entry(needs).or_insert_with(|| {
             *known.by_value.entry(needs).or_insert_with(|| {
                 let asked = asked(needs);
                 self.kinds.push(PodKind {
@@ -162,10 +152,10 @@ impl<'p> Packing<'p> {
 
     /// Moves the pods of a node to others, if there is room for all of them. The node then takes no more pods.
     fn can_leave(&mut self, index: usize) -> bool {
-        let Some(place) = self.places.get_mut(index).filter(|place| place.may_leave) else {
+        let Some(packed) = self.nodes.get_mut(index).filter(|packed| packed.may_leave) else {
             return false;
         };
-        let movers = std::mem::take(&mut place.movers);
+        let movers = std::mem::take(&mut packed.movers);
         let mut done = Moves::default();
         let all_put = movers.iter().all(|kind| self.put(*kind, index, &mut done));
         if !all_put {
@@ -173,17 +163,17 @@ impl<'p> Packing<'p> {
             return false;
         }
         for (host, _) in done.pods {
-            if let Some(host) = self.places.get_mut(host) {
+            if let Some(host) = self.nodes.get_mut(host) {
                 host.may_leave = false;
             }
         }
-        if let Some(place) = self.places.get_mut(index) {
-            place.takes = false;
+        if let Some(packed) = self.nodes.get_mut(index) {
+            packed.takes = false;
         }
         true
     }
 
-    /// Puts a pod on the first place that can take it, except its own.
+    /// Moves a pod to the first node that can take it, except its own.
     fn put(&mut self, kind: usize, own: usize, done: &mut Moves) -> bool {
         let Some(PodKind {
             needs, asked, first, ..
@@ -192,15 +182,15 @@ impl<'p> Packing<'p> {
             return false;
         };
         done.searches.push((kind, *first));
-        for (index, place) in self.places.iter_mut().enumerate().skip(*first) {
+        for (index, packed) in self.nodes.iter_mut().enumerate().skip(*first) {
             if self.looks_left == 0 {
                 return false;
             }
             self.looks_left -= 1;
-            if index == own || !place.takes || !place.could_take(needs, asked) {
+            if index == own || !packed.takes || !packed.could_take(needs, asked) {
                 continue;
             }
-            place.left.take(asked);
+            packed.left.take(asked);
             done.pods.push((index, kind));
             *first = if *first <= own { index.min(own) } else { index };
             return true;
@@ -211,11 +201,11 @@ impl<'p> Packing<'p> {
 
     fn undo(&mut self, done: &Moves) {
         for (index, kind) in &done.pods {
-            if let (Some(place), Some(kind)) = (self.places.get_mut(*index), self.kinds.get(*kind)) {
-                place.left.add(&kind.asked);
+            if let (Some(packed), Some(kind)) = (self.nodes.get_mut(*index), self.kinds.get(*kind)) {
+                packed.left.add(&kind.asked);
             }
         }
-        // If no pod was moved, what was found out about the places still holds.
+        // If no pod was moved, what was found out about the nodes still holds.
         if !done.pods.is_empty() {
             for (kind, first) in done.searches.iter().rev() {
                 if let Some(kind) = self.kinds.get_mut(*kind) {
@@ -226,7 +216,7 @@ impl<'p> Packing<'p> {
     }
 }
 
-impl Candidate<'_> {
+impl PackedNode<'_> {
     fn could_take(&self, needs: &Needs, asked: &Resources) -> bool {
         asked.fit_in(&self.left)
             && tolerated(&self.node.taints, &needs.tolerations)
@@ -243,14 +233,7 @@ impl Candidate<'_> {
     }
 }
 
-impl Node {
-    /// Whether the scheduler places pods there, and Karpenter relies on that.
-    pub(crate) fn takes_pods(&self) -> bool {
-        self.is_ready && !self.is_cordoned
-    }
-}
-
-/// What a pod takes of a node, its place among the node's `pods` included.
+/// What a pod takes of a node, one of the node's `pods` included.
 fn asked(needs: &Needs) -> Resources {
     let mut asked = needs.requests.clone();
     asked.add(&Resources::pods(1));

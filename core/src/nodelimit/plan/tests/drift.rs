@@ -1,8 +1,7 @@
 //! Drifted nodes of a full pool: replaced one at a time where the pool asks for it, or by a surge.
 
 use super::super::*;
-use super::machine::*;
-use super::replacement::{after, full};
+use super::repair::{after, full};
 use super::world::*;
 use crate::api::AtLimit;
 use crate::nodelimit::ledger::ReplacedFor;
@@ -21,7 +20,7 @@ pub fn drifted() -> World {
 }
 
 #[test]
-fn a_drifted_node_is_listed_then_its_place_taken_off_the_limit_then_it_is_deleted() {
+fn a_drifted_node_is_listed_then_the_limit_is_lowered_then_it_is_deleted() {
     let mut world = drifted();
     let listed = world.step(noon());
     let entry = listed.replacement.clone().unwrap().replacement.unwrap();
@@ -64,7 +63,7 @@ fn a_drifted_node_is_listed_then_its_place_taken_off_the_limit_then_it_is_delete
 }
 
 #[test]
-fn each_condition_of_a_replacement_for_drift_is_needed() {
+fn a_replacement_for_drift_needs_each_of_its_conditions() {
     let chosen = |change: &dyn Fn(&mut World)| {
         let mut world = drifted();
         change(&mut world);
@@ -127,7 +126,7 @@ fn each_condition_of_a_replacement_for_drift_is_needed() {
 
 /// Nothing happens to a pool meanwhile: it has to be looked at again.
 #[test]
-fn what_keeps_a_drifted_node_for_a_while_is_looked_at_again_when_it_may_be_over() {
+fn an_obstacle_to_a_replacement_for_drift_is_looked_at_again_when_it_may_be_over() {
     let again = |change: &dyn Fn(&mut World)| {
         let mut world = drifted();
         change(&mut world);
@@ -165,14 +164,14 @@ fn a_node_that_cannot_be_drained_without_harm_is_left_alone_for_some_minutes_and
 }
 
 #[test]
-fn a_surge_is_a_place_for_replacements_and_what_it_admitted_is_not_too_many_while_it_lasts() {
+fn a_surge_is_room_for_replacements_and_what_it_admitted_is_not_too_many_while_it_lasts() {
     let mut world = World::new(5).with_full_nodes(5).terminating();
     for machine in &mut world.claims {
         machine.claim.conditions.drifted = true;
     }
     assert_eq!(world.plan().hold.len(), 5);
     world.pool.surge = 1;
-    assert_eq!(world.plan().hold.len(), 4, "one place for a replacement");
+    assert_eq!(world.plan().hold.len(), 4, "room for one replacement");
     let numbers = world.plan().numbers;
     assert_eq!(numbers.remaining, Some(0), "and none for anything else");
     world.claims[0] = world.claims[0].clone().disrupted(noon());

@@ -1,40 +1,38 @@
-//! Whether a Hard pool has enough free places for everything that Karpenter may disrupt at once.
+//! Whether a Hard pool has enough room for the replacements of all nodes that Karpenter may disrupt at the same time.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::claim::ClaimState;
-use super::counts::asks_for_replacement;
-use super::memory::Memory;
-use super::situation::Situation;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::Moment;
+use crate::nodelimit::plan::situation::{Memory, Situation, asks_for_replacement};
+use crate::nodelimit::plan::state::ClaimState;
 
-/// How long there must be enough places before the last nodes are opened. Every replacement takes a place for a
+/// How long there must be enough room before the last nodes are opened. Every replacement takes room for a
 /// while: without this delay, all nodes would be held and unheld with each one.
 const ROOMY: Duration = Duration::from_mins(2);
 
-/// How long a pod may be pending although there is a free place and no node is being created, before we assume that
+/// How long a pod may be pending although there is room and no node is being created, before we assume that
 /// the pool cannot serve it.
 const UNSERVED: Duration = Duration::from_mins(2);
 
 /// How many nodes may be open whose disruption would need a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemainingCapacity {
-    /// All of them: there are enough places.
+    /// All of them: there is enough room.
     Enough,
-    /// There have been enough places only for a short time: no further node is held, but only so many are opened.
+    /// There has been enough room only for a short time: no further node is held, but only so many are opened.
     Lingering(DisruptableNodes),
-    /// Only so many: there are too few places for all.
+    /// Only so many: there is not enough room for all.
     Short(DisruptableNodes),
 }
 
 /// Which nodes may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisruptableNodes {
-    /// Places for replacements that Karpenter has not requested yet.
-    pub places: usize,
+    /// How many replacements there is room for that Karpenter has not requested yet.
+    pub remaining: usize,
     /// Whether Karpenter's simulation of a disruption has no other pods to find nodes for. If it has, Karpenter
     /// requests more nodes, even for an empty node that has drifted: then only empty nodes that have not drifted
     /// may be open.
@@ -44,10 +42,10 @@ pub struct DisruptableNodes {
 impl DisruptableNodes {
     /// Computes this, and records since when a pod has not been served.
     pub fn compute(situation: &Situation<'_>, memory: &mut Memory) -> Self {
-        let places = places(situation);
+        let remaining = remaining(situation);
         Self {
-            places,
-            is_quiet: is_quiet(situation, places, memory),
+            remaining,
+            is_quiet: is_quiet(situation, remaining, memory),
         }
     }
 }
@@ -63,8 +61,9 @@ impl RemainingCapacity {
         memory: &mut Memory,
     ) -> Self {
         let least = |number: Option<u32>| number.map_or(needy, |number| needy.min(number as usize));
-        let is_short = open.places < least(at_once(situation, situation.counts.disrupting()));
-        let is_roomy = open.places >= least(at_once(situation, 0));
+        let is_short =
+            open.remaining < least(concurrent_disruptions(situation, situation.counts.disrupting()));
+        let is_roomy = open.remaining >= least(concurrent_disruptions(situation, 0));
         memory.roomy_since = is_roomy.then(|| memory.roomy_since.unwrap_or(situation.clock));
         let was_long = memory
             .roomy_since
@@ -92,8 +91,8 @@ impl RemainingCapacity {
     }
 }
 
-/// The places left for replacements that Karpenter has not requested yet.
-fn places(situation: &Situation<'_>) -> usize {
+/// How many replacements there is room for that Karpenter has not requested yet.
+fn remaining(situation: &Situation<'_>) -> usize {
     let remaining = situation
         .counts
         .remaining_replacements(situation.pool)
@@ -101,13 +100,13 @@ fn places(situation: &Situation<'_>) -> usize {
     remaining.saturating_sub(waiting(situation))
 }
 
-/// How many nodes are being disrupted whose replacement may still be created: none for a closed node. A claim
+/// How many nodes are being disrupted whose replacement may still be created: none for a protected node. A claim
 /// created since the disruption began counts as its replacement.
 fn waiting(situation: &Situation<'_>) -> usize {
-    // Of a repair, one denial does not show that it failed: such a node is not barred yet, so it keeps its place.
+    // One denial does not show that a repair failed: such a node is not held yet, so room is kept for its replacement.
     let has_failed = |claim: &ClaimState<'_>| {
         if claim.is_to_be_repaired() {
-            situation.has_tried_in_vain(claim)
+            situation.disruption_failed(claim)
         } else {
             situation.is_denied(claim)
         }
@@ -118,12 +117,9 @@ fn waiting(situation: &Situation<'_>) -> usize {
         .map(|claim| claim.disrupted_since())
         .collect();
     since.sort_unstable_by_key(|since| since.unwrap_or(Timestamp::MAX));
-    let undeleted = situation
-        .claims
-        .iter()
-        .filter(|claim| claim.claim.deleted.is_none());
+    let undeleted = situation.claims.iter().filter(|claim| claim.deleted.is_none());
     // The claims are sorted by age, so each is matched with the disruption that began first.
-    let made = undeleted.map(|claim| claim.claim.created);
+    let made = undeleted.map(|claim| claim.created);
     let unseen = std::iter::repeat_n(Timestamp::MAX, situation.counts.unseen);
     let mut waiting = since.iter().peekable();
     for created in made.chain(unseen) {
@@ -132,8 +128,8 @@ fn waiting(situation: &Situation<'_>) -> usize {
     waiting.len()
 }
 
-fn is_quiet(situation: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {
-    let is_unserved = situation.is_awaited && !situation.is_growing && places > 0;
+fn is_quiet(situation: &Situation<'_>, remaining: usize, memory: &mut Memory) -> bool {
+    let is_unserved = situation.is_awaited && !situation.is_growing && remaining > 0;
     memory.unserved_since = is_unserved.then(|| memory.unserved_since.unwrap_or(situation.clock));
     let is_served = memory
         .unserved_since
@@ -141,9 +137,9 @@ fn is_quiet(situation: &Situation<'_>, places: usize, memory: &mut Memory) -> bo
     !(situation.is_draining || situation.is_awaited && is_served)
 }
 
-/// How many nodes Karpenter may begin to disrupt at once for reasons that need replacements, if `disrupting`
+/// How many nodes Karpenter may begin to disrupt at the same time for reasons that need replacements, if `disrupting`
 /// nodes use up budgets already; `None` if nothing limits.
-fn at_once(situation: &Situation<'_>, disrupting: u32) -> Option<u32> {
+fn concurrent_disruptions(situation: &Situation<'_>, disrupting: u32) -> Option<u32> {
     Reason::ALL
         .into_iter()
         .filter(|reason| asks_for_replacement(*reason))

@@ -1,19 +1,21 @@
 //! A pool's state, sorted and evaluated once for all decisions.
 
+mod counts;
+mod memory;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::claim::ClaimState;
-use super::counts::Counts;
-use super::memory::Memory;
-use super::now::Now;
-use super::pool::Pool;
-use super::state::{PoolState, Settings};
-use super::tries::Tries;
-use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
+use super::state::{ClaimState, Now, Pool, PoolState, Settings, Tries};
+use crate::api::NodeLimitMode;
+use crate::api::NodeLimit;
 use crate::nodelimit::ledger::Moment;
+use crate::api::OverLimit;
+
+pub use counts::{Counts, Numbers, asks_for_replacement, number};
+pub use memory::{Memory, RETRY_LASTS, Retry, Topic};
 
 /// How long a denial counts against the nodes that were being disrupted at that time: Karpenter's longest pause between
 /// two tries (`singleton` controllers of 1.15: 1,000 s), and some time to make the next one.
@@ -44,8 +46,8 @@ pub struct Situation<'p> {
     pub(crate) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
     pub claims: Vec<&'p ClaimState<'p>>,
-    /// The claims, by UID, of whose nodes [`is_denied`](Self::is_denied) is true, and whether this pool was denied a
-    /// claim meanwhile.
+    /// The UIDs of the claims for which [`is_denied`](Self::is_denied) is true, and whether this pool was denied a claim
+    /// meanwhile.
     denied: BTreeMap<&'p str, bool>,
     /// Whether a pod is pending that the pool could serve.
     pub(crate) is_awaited: bool,
@@ -60,9 +62,7 @@ impl<'p> Situation<'p> {
     pub fn assess(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
         let counts = Counts::of(state);
         let mut claims: Vec<_> = state.claims.iter().collect();
-        claims.sort_unstable_by_key(|state| state.age_key());
-        let is_on_its_way =
-            |state: &ClaimState<'_>| state.claim.deleted.is_none() && !state.claim.conditions.initialized;
+        claims.sort_unstable_by_key(|claim| claim.age_key());
         let mut situation = Self {
             state,
             pool: state.pool,
@@ -73,7 +73,7 @@ impl<'p> Situation<'p> {
                 .pending
                 .iter()
                 .any(|needs| state.pool.template.could_serve(needs)),
-            is_growing: counts.unseen > 0 || state.claims.iter().any(is_on_its_way),
+            is_growing: counts.unseen > 0 || state.claims.iter().any(ClaimState::is_starting),
             is_draining: state.claims.iter().any(ClaimState::is_draining),
             lenient: None,
             limit_since: memory.see_limit(state.pool.limit, now.clock),
@@ -130,29 +130,56 @@ impl<'p> Situation<'p> {
             .filter(|limit| limit.over_limit == OverLimit::Terminate)
     }
 
-    /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its
-    /// replacement. False if the node is closed already.
+    /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no room for its
+    /// replacement. False if a mark protects the node already.
     pub fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
-        self.denied.contains_key(&*claim.claim.uid)
+        self.denied.contains_key(&*claim.uid)
     }
 
     /// Whether a claim was created since Karpenter wants to disrupt this one: it may be the replacement.
     pub fn may_have_replacement(&self, claim: &ClaimState<'_>) -> bool {
         let since = claim.disrupted_since();
-        self.claims.iter().any(|other| Some(other.claim.created) >= since)
+        self.claims.iter().any(|other| Some(other.created) >= since)
     }
 
     /// Whether [`is_denied`](Self::is_denied) is true because of another pool only.
     pub fn is_denied_elsewhere(&self, claim: &ClaimState<'_>) -> bool {
-        self.denied.get(&*claim.claim.uid) == Some(&false)
+        self.denied.get(&*claim.uid) == Some(&false)
     }
 
-    /// Whether Karpenter tried in vain to disrupt the claim's node while a pool was denied a claim: the replacement may
+    /// Whether Karpenter tried to disrupt the claim's node, and failed, while a pool was denied a claim: the replacement may
     /// have been for that other pool.
-    pub fn has_tried_in_vain(&self, claim: &ClaimState<'_>) -> bool {
+    pub fn disruption_failed(&self, claim: &ClaimState<'_>) -> bool {
         let has_failed =
             |tries: Tries| tries.have_failed() && self.state.denied_anywhere_at >= Some(tries.first);
         claim.tries.is_some_and(has_failed)
+    }
+
+    /// Whether poolgate holds the claim's node from repair, or must: Karpenter tried to repair it, and failed. One denial
+    /// does not show that: it may have been for a pod, and the repair may be under way. A node that a user has
+    /// marked `do-not-repair` is the user's.
+    pub fn waits_for_repair(&self, claim: &ClaimState<'_>) -> bool {
+        let Some(node) = claim.node.filter(|_| claim.deleted.is_none()) else {
+            return false;
+        };
+        if node.marks.forbid_repair() || claim.conditions.rebooting {
+            return false;
+        }
+        node.marks.held_for().repair || claim.is_to_be_repaired() && self.disruption_failed(claim)
+    }
+
+    /// Whether Karpenter wants to repair the claim's node now, and cannot: this replica saw it try again, the last time at
+    /// most a minute ago, the gate denied the pool a claim since it began, and nothing suggests that a replacement was
+    /// created after all. What Karpenter knows of the node has not changed since: [`Tries`] begin anew then.
+    pub fn is_repair_stuck(&self, claim: &ClaimState<'_>) -> bool {
+        let Some(tries) = claim.tries.filter(|tries| tries.have_failed()) else {
+            return false;
+        };
+        claim.is_to_be_repaired()
+            && claim.conditions.initialized
+            && self.clock.since(tries.last) <= RETRY_LASTS
+            && self.state.denied_at >= Some(tries.first)
+            && !self.may_have_replacement(claim)
     }
 
     fn denied_claims(&self, memory: &Memory) -> BTreeMap<&'p str, bool> {
@@ -160,12 +187,12 @@ impl<'p> Situation<'p> {
         let was_before = |claim: &ClaimState<'_>| match (denial, claim.disrupted_since()) {
             (None, _) => false,
             (Some(denial), Some(since)) => since <= denial,
-            (Some(_), None) => memory.disruptions.get(&claim.claim.uid).copied() < self.state.denied_at,
+            (Some(_), None) => memory.disruptions.get(&claim.uid).copied() < self.state.denied_at,
         };
         let disrupted = self.claims.iter().filter(|claim| claim.is_openly_disrupted());
         let denied = disrupted.filter_map(|claim| {
             let is_here = was_before(claim);
-            (is_here || self.has_tried_in_vain(claim)).then_some((&*claim.claim.uid, is_here))
+            (is_here || self.disruption_failed(claim)).then_some((&*claim.uid, is_here))
         });
         denied.collect()
     }
@@ -193,30 +220,5 @@ impl<'p> Situation<'p> {
         let steady_since = self.state.steady_since?.max(self.ledger_since);
         let is_open = self.state.ledger.is_open();
         is_open.then(|| steady_since.plus(self.settings.settle))
-    }
-}
-
-impl ClaimState<'_> {
-    /// Since when Karpenter wants to disrupt the node.
-    pub(crate) fn disrupted_since(&self) -> Option<Timestamp> {
-        self.claim
-            .conditions
-            .disruption
-            .map(|disruption| disruption.since)
-    }
-
-    /// Older first, then by name.
-    pub(crate) fn age_key(&self) -> (Timestamp, &str, &str) {
-        (self.claim.created, &self.claim.name, &self.claim.uid)
-    }
-
-    /// Whether it is deleted, and its node still has pods that must leave.
-    fn is_draining(&self) -> bool {
-        self.claim.deleted.is_some() && !self.is_empty()
-    }
-
-    /// Whether it has no pods that must be placed on another node when its node goes.
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.pods.iter().any(|pod| pod.is_reschedulable())
     }
 }

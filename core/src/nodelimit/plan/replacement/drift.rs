@@ -1,28 +1,26 @@
 //! Drifted nodes of a full pool that asks for it (`Replace`): one at a time in the cluster is terminated first, and
-//! Karpenter drains it and fills its place.
+//! Karpenter drains it and replaces it.
 
 use std::time::Duration;
 
 use super::Replacements;
-use crate::api::AtLimit;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::ReplacedFor;
-use crate::nodelimit::plan::claim::ClaimState;
-use crate::nodelimit::plan::pod::Pod;
-use crate::nodelimit::plan::replacement_memory::ReplacementMemory;
-use crate::nodelimit::plan::situation::Situation;
+use crate::nodelimit::plan::situation::{Memory, Situation};
+use crate::nodelimit::plan::state::ClaimState;
+use crate::api::AtLimit;
 
-/// How long no pod that the pool could serve may have been pending: before that, the pods of the last node may not all
-/// run again.
+/// How long no pod that the pool could serve may have been pending: before that, some pods of the last node may not run
+/// again yet.
 const CALM: Duration = Duration::from_mins(2);
 
 /// How often to look whether another pool still replaces a node.
 const ELSEWHERE: Duration = Duration::from_mins(1);
 
 /// Chooses the next node, if there is one: the oldest claim first.
-pub fn choose<'p>(situation: &Situation<'p>, memory: &ReplacementMemory, decided: &mut Replacements<'p>) {
+pub fn choose<'p>(situation: &Situation<'p>, memory: &Memory, decided: &mut Replacements<'p>) {
     look_again_in_time(situation, decided);
-    if !asks(situation) || !decided.waiting.is_empty() || decided.obstacle.is_some() || !is_quiet(situation) {
+    if !asks(situation) || !decided.waiting.is_empty() || decided.obstacle.is_some() || !is_idle(situation) {
         return;
     }
     let calm_from = memory.calm_since.map(|since| since.plus(CALM));
@@ -32,7 +30,7 @@ pub fn choose<'p>(situation: &Situation<'p>, memory: &ReplacementMemory, decided
         }
         return;
     }
-    let may_go = |claim: &&ClaimState<'_>| claim.may_be_replaced() && !memory.is_refused(claim);
+    let may_go = |claim: &&ClaimState<'_>| claim.may_be_replaced_for_drift() && !memory.is_refused(claim);
     if let Some(claim) = situation.claims.iter().copied().find(may_go) {
         decided.list(situation, claim, ReplacedFor::Drifted);
     }
@@ -41,7 +39,7 @@ pub fn choose<'p>(situation: &Situation<'p>, memory: &ReplacementMemory, decided
     }
 }
 
-/// Asks for another decision where nothing that happens to this pool shows that its turn may have come.
+/// Asks for another decision where nothing that happens to this pool shows that a node may be replaced now.
 fn look_again_in_time(situation: &Situation<'_>, decided: &mut Replacements<'_>) {
     if !wants(situation) {
         return;
@@ -59,13 +57,13 @@ fn look_again_in_time(situation: &Situation<'_>, decided: &mut Replacements<'_>)
 }
 
 /// Whether a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
-/// asks for no node before there is a place.
+/// asks for no node before there is room.
 pub fn may_go(situation: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
     asks(situation)
         && decided.waiting.is_empty()
         && decided.obstacle.is_none()
-        && is_quiet(situation)
-        && claim.may_be_replaced()
+        && is_idle(situation)
+        && claim.may_be_replaced_for_drift()
 }
 
 /// Whether the pool wants drifted nodes to be replaced at its limit, and lets poolgate write what Karpenter sees of it.
@@ -79,28 +77,13 @@ fn asks(situation: &Situation<'_>) -> bool {
 }
 
 /// Whether nothing else happens to the pool's nodes.
-fn is_quiet(situation: &Situation<'_>) -> bool {
+fn is_idle(situation: &Situation<'_>) -> bool {
     let is_busy = |claim: &ClaimState<'_>| {
-        claim.is_going() || !claim.claim.conditions.initialized || claim.claim.conditions.rebooting
+        claim.is_going() || !claim.conditions.initialized || claim.conditions.rebooting
     };
     let budget = situation
         .counts
         .budget(situation.pool, Reason::Drifted, situation.wall);
     budget.is_none_or(|budget| budget > situation.counts.disrupting())
         && !situation.claims.iter().any(|claim| is_busy(claim))
-}
-
-impl ClaimState<'_> {
-    /// Whether the node has drifted, and may be drained as far as it and its pods show. Our own marks are not a user's
-    /// wish.
-    fn may_be_replaced(&self) -> bool {
-        let Some(node) = self.node else {
-            return false;
-        };
-        let stays = |pod: &&Pod| pod.is_lost_with_its_node() || pod.do_not_disrupt.is_some();
-        self.claim.conditions.drifted
-            && self.claim.has_grace_period
-            && !node.marks.are_a_lasting_wish()
-            && !self.pods.iter().any(stays)
-    }
 }

@@ -1,16 +1,28 @@
 //! All inputs of a plan.
 
+mod claim;
+mod marks;
+mod pod;
+mod pool;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::claim::ClaimState;
-use super::pod::Needs;
-use super::pool::Pool;
 use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
 
-/// How long a drifted node keeps an open place of a pool at its limit, by default.
+pub use claim::{
+    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, Tries,
+};
+pub use marks::{HeldFor, Marks};
+pub use pod::{
+    DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, Effect, Needs, PODS,
+    Pod, Resources, Taint, Toleration, tolerated,
+};
+pub use pool::{NodeTemplate, Pool, Requirement};
+
+/// How long the turn of a drifted node lasts in a pool at its limit, by default.
 pub(crate) const ROTATION: Duration = Duration::from_mins(2);
 
 /// How long everything must have been steady before anything is terminated, by default.
@@ -62,8 +74,8 @@ pub struct LedgerState {
     pub surged: Vec<Arc<str>>,
 }
 
-/// Tells a ledger from the ones before and after it: another one takes the place of a lost one, and an open one that of a
-/// closed one.
+/// Tells a ledger from the ones before and after it: another one replaces a lost one, and an open one
+/// replaces a closed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerIdentity {
     /// The UID of the object that it is stored in.
@@ -98,7 +110,7 @@ pub struct LastDenial {
 /// Settings that are the same for every pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// How long a drifted node keeps an open place. One that Karpenter would consolidate keeps it for at least six
+    /// How long the turn of a drifted node lasts. That of one that Karpenter would consolidate lasts at least six
     /// minutes, because Karpenter may not look before.
     pub rotation: Duration,
     /// How long everything must have been steady before anything is terminated.
@@ -141,4 +153,14 @@ impl Rights {
     pub(crate) const fn may_terminate(self) -> bool {
         self.terminate && self.delete
     }
+}
+
+/// The time of a plan, by two clocks. How long something has lasted is computed by the monotonic one alone, so that
+/// setting the wall clock ends no wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// By the wall clock: for schedules, and to compare with times in objects.
+    pub wall: Timestamp,
+    /// By this replica's monotonic clock.
+    pub clock: Moment,
 }

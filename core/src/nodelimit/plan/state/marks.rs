@@ -1,36 +1,7 @@
-//! A node, and the marks on it.
+//! The marks on a node that keep Karpenter from disrupting it: poolgate's, and a user's.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use super::held_for::HeldFor;
-use super::resources::Resources;
-use super::taints::Taint;
 use crate::api::{HELD_ANNOTATION, HELD_LABEL, KEEP_MARK};
-use crate::karpenter::{DISRUPTED_TAINT, DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
-
-/// A node, as far as the plan depends on it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
-    /// `metadata.name`, by which events and the log name it.
-    pub name: Arc<str>,
-    /// `metadata.uid`, for the precondition of a write.
-    pub uid: Arc<str>,
-    /// `metadata.labels`, or at least those that pods select by. Nodes of one kind may share them.
-    pub labels: Arc<BTreeMap<String, String>>,
-    /// `spec.taints`. Nodes may share them.
-    pub taints: Arc<[Taint]>,
-    /// `spec.unschedulable`: no new pods are scheduled here.
-    pub is_cordoned: bool,
-    /// Whether its condition `Ready` is true.
-    pub is_ready: bool,
-    /// `status.allocatable`. Nodes of one kind may share it.
-    pub allocatable: Arc<Resources>,
-    /// What keeps Karpenter from disrupting it.
-    pub marks: Marks,
-    /// A hash of its conditions, without heartbeats and messages.
-    pub conditions: u64,
-}
+use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
 
 /// What keeps Karpenter from disrupting a node, and who put it there.
 #[allow(clippy::struct_excessive_bools, reason = "each is a mark of its own")]
@@ -106,25 +77,64 @@ impl Marks {
         self.keep && self.are_ours()
     }
 
-    /// Whether a user wants the node to stay, by any of the marks.
-    pub(crate) fn are_a_wish(self) -> bool {
+    /// Whether a user keeps Karpenter from disrupting the node.
+    pub(crate) fn protect_for_user(self) -> bool {
         self.are_users() || self.keep_held()
     }
 
-    /// Whether the marks are a user's wish whatever poolgate writes: even if it does not hold the node yet, or no longer does.
-    pub(crate) fn are_a_lasting_wish(self) -> bool {
+    /// Whether a user asks for the node to stay, even if poolgate does not hold it yet, or no longer does.
+    pub(crate) fn ask_to_stay(self) -> bool {
         self.are_users() || self.keep
     }
 
-    /// Whether a user has closed the node.
+    /// Whether `karpenter.sh/do-not-disrupt` is a user's.
     pub(crate) fn are_users(self) -> bool {
         self.do_not_disrupt && !self.are_ours()
     }
 }
 
-impl Node {
-    /// Whether Karpenter is disrupting the node or about to.
-    pub(crate) fn is_being_disrupted(&self) -> bool {
-        self.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT)
+/// Why poolgate holds a node: the value of the annotation [`HELD_ANNOTATION`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeldFor {
+    /// The pool has no room for its replacement: `karpenter.sh/do-not-disrupt`.
+    pub node_limit: bool,
+    /// Its repair would need room that is not there: `karpenter.sh/do-not-repair`.
+    pub repair: bool,
+}
+
+impl HeldFor {
+    /// For the node limit only.
+    pub(crate) const NODE_LIMIT: Self = Self {
+        node_limit: true,
+        repair: false,
+    };
+
+    /// Parses the annotation. Anything unknown is for the node limit.
+    pub fn parse(text: &str) -> Self {
+        match text {
+            "repair" => Self {
+                node_limit: false,
+                repair: true,
+            },
+            "node-limit,repair" => Self {
+                node_limit: true,
+                repair: true,
+            },
+            _ => Self::NODE_LIMIT,
+        }
+    }
+
+    /// The text of the annotation.
+    pub const fn as_str(self) -> &'static str {
+        match (self.node_limit, self.repair) {
+            (true, true) => "node-limit,repair",
+            (false, true) => "repair",
+            _ => "node-limit",
+        }
+    }
+
+    /// Whether there is a reason at all.
+    pub const fn any(self) -> bool {
+        self.node_limit || self.repair
     }
 }

@@ -1,12 +1,93 @@
-//! The value of `spec.limits.nodes` for a pool that leaves it to poolgate.
+//! The numbers of a plan, and the value of `spec.limits.nodes` for a pool that leaves it to poolgate.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::*;
 use super::any::any_world;
-use super::machine::Machine;
 use super::world::*;
+use crate::budget::Reason;
 use crate::api::NodeLimitMode;
+
+fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
+    numbers.allowed.iter().find(|(own, _)| *own == reason).unwrap().1
+}
+
+#[test]
+fn hard_counts_all_claims_and_soft_those_that_stay() {
+    let numbers = |mode| {
+        let mut world = World::with_mode(4, mode, &json!([{"nodes": "3"}])).with_full_nodes(1);
+        world.claims.push(Machine::new(1).with_pod("1").disrupted(noon()));
+        world.claims.push(Machine::new(2).with_pod("1").deleted());
+        world.claims.push(Machine::unlaunched(3));
+        world.ledger.reservations = vec!["uid-3".into(), "unseen".into()];
+        world.plan().numbers
+    };
+    let hard = numbers("Hard");
+    assert_eq!((hard.nodes, hard.remaining, hard.excess), (4, Some(0), 0));
+    assert_eq!(allowed(&hard, Reason::Drifted), Some(0));
+    assert_eq!(
+        allowed(&hard, Reason::Empty),
+        Some(3),
+        "what is empty needs no replacement"
+    );
+    let soft = numbers("Soft");
+    assert_eq!((soft.nodes, soft.remaining), (2, Some(1)));
+    assert_eq!(allowed(&soft, Reason::Drifted), Some(3));
+}
+
+#[test]
+fn a_pool_without_limit_is_counted_and_left_alone() {
+    let mut world = World::from_object(&json!({"metadata": {"name": "free"}, "spec": {}}));
+    world.claims.push(Machine::new(0).with_pod("1"));
+    let plan = world.plan();
+    let numbers = &plan.numbers;
+    assert_eq!(
+        (numbers.nodes, numbers.limit, numbers.remaining, numbers.mode),
+        (1, None, None, None)
+    );
+    assert_eq!(allowed(numbers, Reason::Drifted), Some(1), "10% by default");
+    assert_eq!((plan.hold.len(), plan.events.len(), plan.again_at), (0, 0, None));
+}
+
+#[test]
+fn allowed_disruptions_are_the_least_of_budgets_and_room() {
+    let drifted = |limit, budgets| {
+        let world = World::with_mode(limit, "Hard", &budgets).with_full_nodes(10);
+        allowed(&world.plan().numbers, Reason::Drifted)
+    };
+    assert_eq!(drifted(12, json!([{"nodes": "50%"}])), Some(2));
+    assert_eq!(drifted(20, json!([{"nodes": "50%"}])), Some(5));
+    assert_eq!(drifted(12, json!([])), Some(2));
+    assert_eq!(drifted(3, json!([])), Some(0), "never below nought");
+    assert_eq!(
+        drifted(20, json!([{"nodes": "ten"}])),
+        Some(0),
+        "Karpenter cannot read it and stops"
+    );
+}
+
+#[test]
+fn held_nodes_are_counted_as_they_stand() {
+    let mut world = World::new(2).with_full_nodes(2);
+    assert_eq!(world.step(noon()).numbers.held, 0);
+    assert_eq!(world.plan().numbers.held, 2);
+}
+
+#[test]
+fn a_surge_makes_no_claim_too_many_in_a_pool_that_says_no_mode() {
+    let mut world = World::new(5).terminating().with_full_nodes(6);
+    world.pool.mode_is_written = false;
+    world.pool.surge = 1;
+    let excess = |world: &World| world.plan().numbers.excess;
+    assert_eq!(excess(&world), 1);
+    world.claims[0].claim.conditions.disruption = Some(Disruption {
+        since: noon(),
+        is_repair: false,
+    });
+    world.ledger.surged = vec!["uid-5".into()];
+    assert_eq!(excess(&world), 0);
+}
 
 /// A pool that leaves its limit to poolgate.
 fn left(limit: u32, mode: &str, written: &Value) -> World {
@@ -83,7 +164,7 @@ fn more_that_are_going_than_the_limit_leave_nothing() {
 
 proptest! {
     #[test]
-    fn karpenter_sees_as_many_places_as_there_are(mut world in any_world()) {
+    fn the_limit_that_karpenter_sees_leaves_as_much_room_as_there_is(mut world in any_world()) {
         world.pool.leaves_limit_to_poolgate = true;
         world.pool.is_static = false;
         world.pool.written_nodes = None;
@@ -108,9 +189,9 @@ proptest! {
             NodeLimitMode::Hard => world.claims.len(),
             NodeLimitMode::Soft => counted,
         };
-        let places = (limit.nodes as usize).saturating_sub(all);
+        let remaining = (limit.nodes as usize).saturating_sub(all);
         let seen = (plan.spec_limit.unwrap() as usize).saturating_sub(counted);
-        prop_assert_eq!(seen, places);
+        prop_assert_eq!(seen, remaining);
         prop_assert!(plan.spec_limit.unwrap() <= limit.nodes);
         world.pool.written_nodes = plan.spec_limit;
         prop_assert_eq!(world.plan().spec_limit, None);

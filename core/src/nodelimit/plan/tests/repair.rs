@@ -1,9 +1,8 @@
-//! Broken nodes of a full pool: barred, in turn, listed, deleted, bounded, replaced.
+//! Broken nodes of a full pool: held, retried, listed, deleted, bounded, replaced.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::*;
-use super::machine::*;
 use super::world::*;
 use crate::api::{AtLimit, NodeLimitMode};
 use crate::nodelimit::ledger::{Ledger, ReplacedFor, Stopped};
@@ -48,10 +47,10 @@ impl World {
 
     /// Whether Karpenter would try to repair a node if it were broken.
     pub fn may_be_tried(&self, index: usize) -> bool {
-        self.claims[index].claim.deleted.is_none() && !self.is_barred(index)
+        self.claims[index].claim.deleted.is_none() && !self.is_held_from_repair(index)
     }
 
-    fn is_barred(&self, index: usize) -> bool {
+    fn is_held_from_repair(&self, index: usize) -> bool {
         self.claims[index].node.as_ref().unwrap().marks.do_not_repair
     }
 
@@ -61,8 +60,8 @@ impl World {
     }
 }
 
-/// Two tries that were denied: a fresh verdict on the first node. Returns the plan that sees it.
-fn verdict(world: &mut World) -> Plan {
+/// Two tries that were denied: the repair of the first node is stuck. Returns the plan that sees it.
+fn get_stuck(world: &mut World) -> Plan {
     world.try_to_repair(0, noon());
     world.step(noon());
     world.try_to_repair(0, after(1));
@@ -75,7 +74,7 @@ fn a_node_that_karpenter_tries_to_repair_again_is_listed_deleted_bounded_and_rep
     world.try_to_repair(0, noon());
     let first = world.step(noon());
     assert_eq!(first.replacement, None, "an accepted command looks like one try");
-    assert!(!world.is_barred(0));
+    assert!(!world.is_held_from_repair(0));
     world.try_to_repair(0, after(1));
     let listed = world.step(after(1));
     let entry = listed.replacement.clone().unwrap().replacement.unwrap();
@@ -109,7 +108,7 @@ fn a_node_that_karpenter_tries_to_repair_again_is_listed_deleted_bounded_and_rep
 }
 
 #[test]
-fn each_condition_of_a_verdict_is_needed() {
+fn a_stuck_repair_needs_each_of_its_conditions() {
     let listed = |change: &dyn Fn(&mut World)| {
         let mut world = full();
         world.try_to_repair(0, noon());
@@ -152,9 +151,9 @@ fn each_condition_of_a_verdict_is_needed() {
 }
 
 #[test]
-fn a_verdict_lasts_a_minute_after_the_last_try() {
+fn a_stuck_repair_counts_for_a_minute_after_the_last_try() {
     let mut world = full();
-    verdict(&mut world);
+    get_stuck(&mut world);
     assert!(world.plan_at(after(61)).replace.is_some());
     let plan = world.step(after(62));
     assert_eq!(
@@ -163,11 +162,11 @@ fn a_verdict_lasts_a_minute_after_the_last_try() {
         "it is taken off the list"
     );
     assert_eq!(plan.ended[0].outcome, ReplacementOutcome::Cancelled);
-    assert!(world.is_barred(0));
+    assert!(world.is_held_from_repair(0));
 }
 
 #[test]
-fn while_something_is_in_the_way_the_node_is_barred_and_nothing_is_deleted() {
+fn an_obstacle_leaves_the_node_held_from_repair_and_deletes_nothing() {
     let stopped = Stopped {
         at: 0,
         template: 0,
@@ -213,13 +212,13 @@ fn while_something_is_in_the_way_the_node_is_barred_and_nothing_is_deleted() {
         world.try_to_repair(0, noon());
         world.step(noon());
         assert!(
-            !world.is_barred(0),
+            !world.is_held_from_repair(0),
             "{index} {why}: the denial may have been for a pod"
         );
         world.try_to_repair(0, after(1));
         let plan = world.step(after(1));
-        assert!(world.is_barred(0), "{index} {why}");
-        assert!(!world.is_barred(1), "{index} {why}");
+        assert!(world.is_held_from_repair(0), "{index} {why}");
+        assert!(!world.is_held_from_repair(1), "{index} {why}");
         assert_eq!(
             (&plan.replacement, &plan.replace),
             (&None, &None),
@@ -239,50 +238,53 @@ fn a_limit_that_was_typed_wrong_deletes_nobody_until_it_has_lasted() {
     world.step(typed);
     world.pool.limit.as_mut().unwrap().nodes = 5;
     world.step(typed + SignedDuration::from_secs(1));
-    verdict(&mut world);
+    get_stuck(&mut world);
     assert_eq!(world.ledger.replacement, None);
-    assert!(world.is_barred(0));
+    assert!(world.is_held_from_repair(0));
     world.give_up_on(0);
     world.step(typed + minutes(3) + SignedDuration::from_secs(2));
-    assert!(!world.is_barred(0), "now it is its turn");
+    assert!(!world.is_held_from_repair(0), "now it is retried");
 }
 
 #[test]
-fn a_barred_node_gets_its_turn_and_is_dropped_if_karpenter_no_longer_asks() {
+fn a_node_held_from_repair_is_retried_and_dropped_if_karpenter_no_longer_asks() {
     let mut world = full();
     world.settings.rights.patch = false;
-    verdict(&mut world);
+    get_stuck(&mut world);
     world.give_up_on(0);
     world.step(after(5));
-    assert!(world.is_barred(0), "it stays barred");
+    assert!(world.is_held_from_repair(0), "it stays held");
     world.settings.rights.patch = true;
     let plan = world.step(after(10));
-    assert!(!world.is_barred(0));
+    assert!(!world.is_held_from_repair(0));
     assert_eq!(plan.again_at, Some(clock(after(70))));
     world.step(after(69));
     let dropped = world.step(after(70));
     assert_eq!(dropped.ended[0].outcome, ReplacementOutcome::Dropped);
     assert!(World::event(&dropped, EventReason::ReplacementDropped).is_some());
     assert_eq!(world.step(after(71)).ended, Vec::new());
-    assert!(!world.is_barred(0));
+    assert!(!world.is_held_from_repair(0));
 }
 
 #[test]
-fn one_node_at_a_time_has_its_turn() {
+fn broken_nodes_are_retried_one_at_a_time() {
     let mut world = full();
     for index in 0..3 {
         world.try_to_repair(index, noon());
         world.try_to_repair(index, after(1));
     }
     world.step(after(1));
-    let barred: Vec<bool> = (0..3).map(|index| world.is_barred(index)).collect();
-    assert_eq!(barred, [false, true, true]);
+    let held: Vec<bool> = (0..3).map(|index| world.is_held_from_repair(index)).collect();
+    assert_eq!(held, [false, true, true]);
     world.give_up_on(1);
     world.give_up_on(2);
     world.step(after(2));
     assert!(world.claims[0].claim.deleted.is_some());
     world.step(after(3));
-    assert!(world.is_barred(1) && world.is_barred(2), "until it is replaced");
+    assert!(
+        world.is_held_from_repair(1) && world.is_held_from_repair(2),
+        "until it is replaced"
+    );
     world.claims.remove(0);
     let mut newer = Machine::new(9).with_pod("4");
     newer.claim.created = after(10);
@@ -290,13 +292,16 @@ fn one_node_at_a_time_has_its_turn() {
     world.step(after(20));
     assert_eq!(world.ledger.replacement, None);
     world.step(after(21));
-    assert_eq!((world.is_barred(0), world.is_barred(1)), (false, true));
+    assert_eq!(
+        (world.is_held_from_repair(0), world.is_held_from_repair(1)),
+        (false, true)
+    );
 }
 
 #[test]
-fn a_place_that_is_not_filled_stops_replacements_until_the_template_or_the_class_changes() {
+fn a_node_that_is_not_replaced_stops_replacements_until_the_template_or_the_class_changes() {
     let mut world = full();
-    verdict(&mut world);
+    get_stuck(&mut world);
     world.step(after(2));
     world.claims.remove(0);
     world.pending.push(needs("1"));
@@ -356,9 +361,9 @@ fn world_of(other: &World) -> World {
 }
 
 #[test]
-fn a_place_that_no_pod_needs_is_not_a_failure() {
+fn a_node_that_no_pod_needs_any_more_counts_as_replaced() {
     let mut world = full();
-    verdict(&mut world);
+    get_stuck(&mut world);
     world.step(after(2));
     world.claims.remove(0);
     world.step(after(3));
@@ -368,9 +373,9 @@ fn a_place_that_no_pod_needs_is_not_a_failure() {
 }
 
 #[test]
-fn after_a_restart_a_listed_claim_that_lives_is_taken_off_and_one_that_is_deleted_is_bounded() {
+fn a_listed_claim_is_taken_off_after_a_restart_and_a_deleted_one_is_bounded() {
     let mut world = full();
-    verdict(&mut world);
+    get_stuck(&mut world);
     let mut restarted = world_of(&world);
     restarted.claims[0].tries = None;
     let plan = restarted.step(after(2));
@@ -391,16 +396,16 @@ fn after_a_restart_a_listed_claim_that_lives_is_taken_off_and_one_that_is_delete
 }
 
 #[test]
-fn with_room_for_it_karpenter_repairs_the_node_itself() {
+fn a_node_whose_replacement_has_room_is_repaired_by_karpenter() {
     let mut world = full();
     world.pool.at_limit = AtLimit::Block;
-    verdict(&mut world);
+    get_stuck(&mut world);
     world.give_up_on(0);
     world.step(after(30));
-    assert!(world.is_barred(0));
+    assert!(world.is_held_from_repair(0));
     world.pool.limit.as_mut().unwrap().nodes = 6;
     world.step(after(70));
-    assert!(!world.is_barred(0));
+    assert!(!world.is_held_from_repair(0));
     assert_eq!(world.ledger.replacement, None);
 }
 
@@ -440,7 +445,7 @@ fn a_reboot_is_not_a_replacement() {
     world.claims[0].claim.conditions.rebooting = true;
     world.denied(noon());
     let plan = world.step(noon());
-    assert!(!world.is_barred(0));
+    assert!(!world.is_held_from_repair(0));
     assert_eq!((plan.numbers.unrepaired, plan.replacement), (0, None));
     let mut soft = World::with_mode(5, "Soft", &serde_json::json!([]));
     soft.claims.push(world.claims[0].clone());
@@ -455,11 +460,11 @@ fn a_reboot_is_not_a_replacement() {
 fn static_pools_and_soft_ones_are_karpenters() {
     let mut fixed = full();
     fixed.pool.is_static = true;
-    verdict(&mut fixed);
-    assert!(!fixed.is_barred(0) && fixed.ledger.replacement.is_none());
+    get_stuck(&mut fixed);
+    assert!(!fixed.is_held_from_repair(0) && fixed.ledger.replacement.is_none());
     let mut soft = full();
     soft.pool.limit.as_mut().unwrap().mode = NodeLimitMode::Soft;
-    verdict(&mut soft);
+    get_stuck(&mut soft);
     assert_eq!(soft.ledger.replacement, None, "its limit is not in the way");
 }
 
@@ -467,7 +472,7 @@ fn static_pools_and_soft_ones_are_karpenters() {
 fn marks_of_both_kinds_are_set_and_removed_each_by_itself() {
     let mut world = full();
     world.pool.at_limit = AtLimit::Block;
-    verdict(&mut world);
+    get_stuck(&mut world);
     let marks = world.claims[0].node.as_ref().unwrap().marks;
     assert_eq!(
         (marks.do_not_disrupt, marks.do_not_repair, marks.held_annotation),
@@ -537,12 +542,12 @@ fn a_node_for_which_the_surge_is_used_up_waits_until_it_is_free_again() {
     let mut world = full();
     world.pool.surge = 1;
     world.claims.push(Machine::new(9));
-    verdict(&mut world);
-    assert!(world.is_barred(0));
+    get_stuck(&mut world);
+    assert!(world.is_held_from_repair(0));
     assert_eq!(world.ledger.replacement, None);
     world.give_up_on(0);
     world.claims.pop();
     world.step(after(70));
-    assert!(!world.is_barred(0), "Karpenter replaces it");
+    assert!(!world.is_held_from_repair(0), "Karpenter replaces it");
     assert_eq!(world.ledger.replacement, None);
 }

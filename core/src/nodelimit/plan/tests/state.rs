@@ -1,80 +1,13 @@
-//! The numbers of a plan, and how a pool is read.
+//! How pools, pods and nodes are read.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
 use super::super::*;
-use super::machine::*;
 use super::world::*;
-use crate::api::NodeLimitMode;
-use crate::budget::Reason;
 use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
-
-fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
-    numbers.allowed.iter().find(|(own, _)| *own == reason).unwrap().1
-}
-
-#[test]
-fn hard_counts_all_claims_and_soft_those_that_stay() {
-    let numbers = |mode| {
-        let mut world = World::with_mode(4, mode, &json!([{"nodes": "3"}])).with_full_nodes(1);
-        world.claims.push(Machine::new(1).with_pod("1").disrupted(noon()));
-        world.claims.push(Machine::new(2).with_pod("1").deleted());
-        world.claims.push(Machine::unlaunched(3));
-        world.ledger.reservations = vec!["uid-3".into(), "unseen".into()];
-        world.plan().numbers
-    };
-    let hard = numbers("Hard");
-    assert_eq!((hard.nodes, hard.remaining, hard.excess), (4, Some(0), 0));
-    assert_eq!(allowed(&hard, Reason::Drifted), Some(0));
-    assert_eq!(
-        allowed(&hard, Reason::Empty),
-        Some(3),
-        "what is empty needs no replacement"
-    );
-    let soft = numbers("Soft");
-    assert_eq!((soft.nodes, soft.remaining), (2, Some(1)));
-    assert_eq!(allowed(&soft, Reason::Drifted), Some(3));
-}
-
-#[test]
-fn a_pool_without_limit_is_counted_and_left_alone() {
-    let mut world = World::from_object(&json!({"metadata": {"name": "free"}, "spec": {}}));
-    world.claims.push(Machine::new(0).with_pod("1"));
-    let plan = world.plan();
-    let numbers = &plan.numbers;
-    assert_eq!(
-        (numbers.nodes, numbers.limit, numbers.remaining, numbers.mode),
-        (1, None, None, None)
-    );
-    assert_eq!(allowed(numbers, Reason::Drifted), Some(1), "10% by default");
-    assert_eq!((plan.hold.len(), plan.events.len(), plan.again_at), (0, 0, None));
-}
-
-#[test]
-fn allowed_is_the_least_of_budgets_and_places() {
-    let drifted = |limit, budgets| {
-        let world = World::with_mode(limit, "Hard", &budgets).with_full_nodes(10);
-        allowed(&world.plan().numbers, Reason::Drifted)
-    };
-    assert_eq!(drifted(12, json!([{"nodes": "50%"}])), Some(2));
-    assert_eq!(drifted(20, json!([{"nodes": "50%"}])), Some(5));
-    assert_eq!(drifted(12, json!([])), Some(2));
-    assert_eq!(drifted(3, json!([])), Some(0), "never below nought");
-    assert_eq!(
-        drifted(20, json!([{"nodes": "ten"}])),
-        Some(0),
-        "Karpenter cannot read it and stops"
-    );
-}
-
-#[test]
-fn held_nodes_are_counted_as_they_stand() {
-    let mut world = World::new(2).with_full_nodes(2);
-    assert_eq!(world.step(noon()).numbers.held, 0);
-    assert_eq!(world.plan().numbers.held, 2);
-}
+use crate::api::NodeLimitMode;
 
 #[test]
 fn a_pool_is_read_from_what_is_stored() {
@@ -130,8 +63,7 @@ fn what_a_pool_could_serve_follows_its_template() {
             ..needs("1")
         };
         world.pending = vec![needs];
-        super::super::situation::Situation::assess(&world.state(), &mut Memory::default(), both(noon()))
-            .is_awaited
+        Situation::assess(&world.state(), &mut Memory::default(), both(noon())).is_awaited
     };
     assert!(!serves(&[], vec![]));
     assert!(!serves(&[], vec![tolerating(Some("no"))]));

@@ -1,16 +1,15 @@
-//! How many nodes a pool has, may have, and may lose.
+//! How many nodes a pool has, may have, and may lose, and the limit that Karpenter sees.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::claim::{ClaimState, Disruption};
-use super::node::{Marks, Node};
-use super::outcome::Numbers;
-use super::pool::Pool;
-use super::state::PoolState;
-use crate::api::{ClaimCounts, NodeLimit, NodeLimitMode};
+use super::Situation;
 use crate::budget::{Allowance, Reason};
+use crate::api::NodeLimitMode;
+use crate::nodelimit::ledger::ReplacedFor;
+use crate::nodelimit::plan::state::{ClaimState, Pool, PoolState};
+use crate::api::{ClaimCounts, NodeLimit};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]
@@ -31,12 +30,12 @@ pub struct Counts {
 
 impl Counts {
     pub fn of(state: &PoolState<'_>) -> Self {
-        let seen: BTreeSet<&str> = state.claims.iter().map(|state| &*state.claim.uid).collect();
+        let seen: BTreeSet<&str> = state.claims.iter().map(|claim| &*claim.uid).collect();
         let reservations: BTreeSet<&str> = state.ledger.reservations.iter().map(|uid| &**uid).collect();
         Self {
             claims: ClaimCounts {
                 existing: state.claims.len(),
-                undeleted: count(state, |claim| claim.claim.deleted.is_none()),
+                undeleted: count(state, |claim| claim.deleted.is_none()),
                 staying: count(state, |claim| !claim.is_going()),
             },
             unseen: reservations.difference(&seen).count(),
@@ -45,9 +44,7 @@ impl Counts {
                 claim.is_budgeted() && claim.uses_up_budget()
             })),
             surged: surged(state),
-            held: count(state, |claim| {
-                claim.node.is_some_and(|node| node.marks.any_is_ours())
-            }),
+            held: count(state, |claim| claim.marks().any_is_ours()),
         }
     }
 
@@ -95,6 +92,7 @@ impl Counts {
         self.disrupting
     }
 
+    /// The numbers to show.
     pub fn numbers(&self, pool: &Pool, excess: usize, now: Timestamp) -> Numbers {
         let remaining = self.remaining(pool).map(number);
         Numbers {
@@ -107,74 +105,14 @@ impl Counts {
             mode: pool.limit.map(|limit| limit.mode),
             allowed: Reason::ALL.map(|reason| {
                 let budget = self.budget(pool, reason, now);
-                let places = self.remaining_replacements(pool).map(number);
-                let places = places.filter(|_| pool.is_hard() && asks_for_replacement(reason));
-                (reason, [budget, places].into_iter().flatten().min())
+                let remaining = self.remaining_replacements(pool).map(number);
+                let remaining = remaining.filter(|_| pool.is_hard() && asks_for_replacement(reason));
+                (reason, [budget, remaining].into_iter().flatten().min())
             }),
             held: number(self.held),
             excess: number(excess),
             unrepaired: 0,
         }
-    }
-}
-
-impl Pool {
-    /// Whether its limit must never be exceeded.
-    pub(crate) fn is_hard(&self) -> bool {
-        self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
-    }
-}
-
-impl ClaimState<'_> {
-    /// Whether the gate makes room for its replacement.
-    pub(crate) fn is_being_replaced(&self) -> bool {
-        let conditions = self.claim.conditions;
-        let is_disrupted = conditions.disruption.is_some() && !conditions.rebooting;
-        self.claim.deleted.is_none() && conditions.initialized && is_disrupted
-    }
-
-    /// Whether it is deleted or Karpenter is disrupting its node.
-    pub(crate) fn is_going(&self) -> bool {
-        self.claim.deleted.is_some() || self.is_being_disrupted()
-    }
-
-    /// Whether Karpenter is disrupting its node or about to. A reboot is not a disruption here: the node stays.
-    pub(crate) fn is_being_disrupted(&self) -> bool {
-        self.node.is_some_and(Node::is_being_disrupted) && !self.claim.conditions.rebooting
-    }
-
-    /// Whether it is not deleted, and Karpenter is disrupting its node, which is not closed.
-    pub(crate) fn is_openly_disrupted(&self) -> bool {
-        self.claim.deleted.is_none()
-            && self.is_being_disrupted()
-            && self.node.is_some_and(|node| !self.is_closed(node.marks))
-    }
-
-    /// Whether these marks keep Karpenter from disrupting the node for the reason for which it wants to.
-    fn is_closed(&self, marks: Marks) -> bool {
-        if self.is_to_be_repaired() {
-            marks.do_not_repair
-        } else {
-            marks.do_not_disrupt
-        }
-    }
-
-    /// Whether Karpenter wants to replace the node because it is broken.
-    pub(crate) fn is_to_be_repaired(&self) -> bool {
-        let conditions = self.claim.conditions;
-        let is_repair = |disruption: Disruption| disruption.is_repair;
-        self.claim.deleted.is_none() && !conditions.rebooting && conditions.disruption.is_some_and(is_repair)
-    }
-
-    /// Whether budgets take a percentage of it (`BuildDisruptionBudgetMapping`).
-    fn is_budgeted(&self) -> bool {
-        let conditions = self.claim.conditions;
-        self.node.is_some() && conditions.initialized && !conditions.instance_terminating
-    }
-
-    /// Whether it uses up budgets.
-    fn uses_up_budget(&self) -> bool {
-        self.is_going() || self.claim.conditions.rebooting || self.node.is_some_and(|node| !node.is_ready)
     }
 }
 
@@ -189,9 +127,8 @@ fn surged(state: &PoolState<'_>) -> usize {
     if state.ledger.surged.is_empty() {
         return 0;
     }
-    let is_surged = |claim: &ClaimState<'_>| {
-        claim.claim.deleted.is_none() && state.ledger.surged.contains(&claim.claim.uid)
-    };
+    let is_surged =
+        |claim: &ClaimState<'_>| claim.deleted.is_none() && state.ledger.surged.contains(&claim.uid);
     count(state, is_surged).min(count(state, ClaimState::is_being_replaced))
 }
 
@@ -202,4 +139,60 @@ fn count<'s>(state: &PoolState<'s>, which: impl Fn(&ClaimState<'s>) -> bool) -> 
 /// A count as it is shown.
 pub fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+impl Situation<'_> {
+    /// The value to write into `spec.limits.nodes` of a pool that leaves it to poolgate; `None` if it is there already.
+    ///
+    /// Karpenter drops a node from its own count as soon as it is being deleted or disrupted. A Hard limit counts it
+    /// until it is gone, so at the limit Karpenter would request a node that must be denied, again and again, and each
+    /// error slows down its one provisioner for every pool. If the limit is lower by the number of nodes that are
+    /// going, Karpenter does not request one. A node whose replacement was denied is not going: Karpenter counts it, and
+    /// tries again.
+    pub fn spec_limit(&self) -> Option<u32> {
+        let limit = self.pool.limit.filter(|_| self.is_acted_upon())?;
+        let is_going = |claim: &&&ClaimState<'_>| {
+            // A denial may have been for a pod while the replacement was created.
+            let was_denied = self.is_denied(claim) || claim.is_held_while_disrupted();
+            let stays = was_denied && !self.may_have_replacement(claim);
+            claim.is_going() && !stays || self.is_listed_as_drifted(claim)
+        };
+        let going = match limit.mode {
+            NodeLimitMode::Hard => number(self.claims.iter().filter(is_going).count()),
+            NodeLimitMode::Soft => 0,
+        };
+        let nodes = limit.nodes.saturating_sub(going);
+        let is_ours = self.pool.leaves_limit_to_poolgate;
+        (is_ours && self.pool.written_nodes != Some(nodes)).then_some(nodes)
+    }
+
+    /// Whether the claim is about to be deleted to make room for its replacement.
+    fn is_listed_as_drifted(&self, claim: &ClaimState<'_>) -> bool {
+        let listed = self.state.ledger.replacement.as_ref();
+        listed
+            .is_some_and(|listed| listed.reason == ReplacedFor::Drifted && *claim.uid == *listed.uid.as_str())
+    }
+}
+
+/// The numbers of a pool, before the plan is carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbers {
+    /// How many NodeClaims count, in the pool's mode; all of them if it has no limit.
+    pub nodes: u32,
+    /// The most nodes that the pool may have; `None` if it has no limit.
+    pub limit: Option<u32>,
+    /// How many more are possible, minus reservations that have no claim yet.
+    pub remaining: Option<u32>,
+    /// The mode of the limit.
+    pub mode: Option<NodeLimitMode>,
+    /// How many nodes may be disrupted for each reason: the least of the active budgets and, in a Hard pool and for
+    /// reasons that need replacements, the
+    /// remaining nodes. `None`: as many as there are.
+    pub allowed: [(Reason, Option<u32>); Reason::ALL.len()],
+    /// How many nodes carry poolgate's marks.
+    pub held: u32,
+    /// How many NodeClaims are above the limit, not counting those that are going already.
+    pub excess: u32,
+    /// How many nodes Karpenter wants to repair, and cannot.
+    pub unrepaired: u32,
 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::super::*;
-use super::machine::*;
 use super::world::*;
 
-fn closed(world: &World) -> Vec<String> {
+fn held(world: &World) -> Vec<String> {
     let plan = world.plan();
     let mut held: Vec<_> = names(&plan.hold).into_iter().map(str::to_owned).collect();
     held.sort();
@@ -24,27 +23,27 @@ fn half_empty(count: usize) -> World {
 #[test]
 fn nodes_whose_pods_all_fit_together_on_the_others_stay_open() {
     assert_eq!(
-        closed(&half_empty(4)).len(),
+        held(&half_empty(4)).len(),
         1,
         "four pods of one CPU on a node of four"
     );
-    assert_eq!(closed(&half_empty(5)).len(), 2);
+    assert_eq!(held(&half_empty(5)).len(), 2);
     let mut world = half_empty(2);
     world.claims[1] = Machine::new(1).with_pod("3").with(pod("1"));
     assert_eq!(
-        closed(&world),
+        held(&world),
         ["node-0", "node-1"],
         "neither has room for the other"
     );
 }
 
 #[test]
-fn what_binds_a_pod_to_its_place_keeps_its_node() {
+fn a_pod_that_is_bound_keeps_its_node() {
     let mut bound = half_empty(2);
     for machine in &mut bound.claims {
         Arc::make_mut(&mut machine.pods[0].needs).is_bound = true;
     }
-    assert_eq!(closed(&bound).len(), 2);
+    assert_eq!(held(&bound).len(), 2);
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
             .node_selector
             .insert("kubernetes.io/hostname".to_owned(), host);
     }
-    assert_eq!(closed(&selecting).len(), 2);
+    assert_eq!(held(&selecting).len(), 2);
 
     let mut tainted = half_empty(2);
     for machine in &mut tainted.claims {
@@ -65,7 +64,7 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
         let (value, effect) = ("red".to_owned(), Effect::NoSchedule);
         machine.node.as_mut().unwrap().taint(Taint { key, value, effect });
     }
-    assert_eq!(closed(&tainted).len(), 2);
+    assert_eq!(held(&tainted).len(), 2);
     for machine in &mut tainted.claims {
         let any = Toleration {
             key: Some("team".to_owned()),
@@ -74,13 +73,13 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
         };
         Arc::make_mut(&mut machine.pods[0].needs).tolerations.push(any);
     }
-    assert_eq!(closed(&tainted).len(), 1);
+    assert_eq!(held(&tainted).len(), 1);
 
     let mut crowded = half_empty(2);
     for machine in &mut crowded.claims {
         machine.node.as_mut().unwrap().allocatable = Arc::new(Resources::given([("cpu", "4"), (PODS, "1")]));
     }
-    assert_eq!(closed(&crowded).len(), 2);
+    assert_eq!(held(&crowded).len(), 2);
 }
 
 #[test]
@@ -88,15 +87,11 @@ fn nodes_that_may_be_disrupted_or_take_no_pods_have_no_room_for_others() {
     let mut world = half_empty(1);
     world.claims.push(Machine::new(1));
     world.pool.limit.as_mut().unwrap().nodes = 2;
-    assert_eq!(
-        closed(&world),
-        ["node-0"],
-        "the empty node may be gone in a moment"
-    );
+    assert_eq!(held(&world), ["node-0"], "the empty node may be gone in a moment");
     let with = |change: fn(&mut Node)| {
         let mut world = half_empty(2);
         change(world.claims[1].node.as_mut().unwrap());
-        closed(&world)
+        held(&world)
     };
     assert_eq!(with(|_| ()), ["node-0"]);
     assert_eq!(
@@ -109,7 +104,7 @@ fn nodes_that_may_be_disrupted_or_take_no_pods_have_no_room_for_others() {
     world.claims[1].node.as_mut().unwrap().is_ready = false;
     world.claims[1].pods.push(pod("3"));
     world.claims[0].pods.push(pod("1"));
-    assert_eq!(closed(&world).len(), 2);
+    assert_eq!(held(&world).len(), 2);
 }
 
 #[test]
@@ -118,18 +113,18 @@ fn finished_pods_take_no_room_and_leaving_ones_still_do() {
     world.claims[0].pods.push(pod("3"));
     world.claims[1].node.as_mut().unwrap().is_cordoned = true;
     assert_eq!(
-        closed(&world),
+        held(&world),
         ["node-0", "node-1"],
         "the one that takes pods is full"
     );
     world.claims[0].pods[1].is_leaving = true;
-    assert_eq!(closed(&world), ["node-0", "node-1"]);
+    assert_eq!(held(&world), ["node-0", "node-1"]);
     world.claims[0].pods[1].is_terminal = true;
-    assert_eq!(closed(&world), ["node-0"]);
+    assert_eq!(held(&world), ["node-0"]);
 }
 
 #[test]
-fn of_pods_of_one_size_the_choosy_ones_do_not_depend_on_the_order() {
+fn pods_of_one_size_fit_whatever_their_order() {
     let taint = Taint {
         key: "team".to_owned(),
         value: "red".to_owned(),
@@ -149,9 +144,9 @@ fn of_pods_of_one_size_the_choosy_ones_do_not_depend_on_the_order() {
     world.claims.push(Machine::new(1).with(filling));
     world.claims[1].node.as_mut().unwrap().taint(taint);
     world.claims.push(Machine::new(2).with(tolerant).with(pod("1")));
-    assert_eq!(closed(&world), ["node-0", "node-1"], "each finds its place");
+    assert_eq!(held(&world), ["node-0", "node-1"], "each finds a node");
     world.claims[2].pods.reverse();
-    assert_eq!(closed(&world), ["node-0", "node-1"]);
+    assert_eq!(held(&world), ["node-0", "node-1"]);
 }
 
 #[test]

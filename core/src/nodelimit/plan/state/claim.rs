@@ -1,0 +1,311 @@
+//! What is known of a node: its NodeClaim, the node object, and the pods on it.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::marks::Marks;
+use super::pod::{Pod, Resources, Taint};
+use crate::karpenter::DISRUPTED_TAINT;
+use crate::nodelimit::ledger::Moment;
+
+/// The annotation by which Karpenter bounds the drain of a NodeClaim that is being deleted: a time in RFC 3339.
+pub const DEADLINE_ANNOTATION: &str = "karpenter.sh/nodeclaim-termination-timestamp";
+
+/// A NodeClaim of the pool, with what belongs to it.
+#[derive(Debug, Clone)]
+pub struct ClaimState<'s> {
+    /// The NodeClaim itself.
+    pub claim: &'s Claim,
+    /// Its node: the one with the claim's `providerID`. `None` if it has not registered, or is gone.
+    pub node: Option<&'s Node>,
+    /// How often Karpenter was seen to try to disrupt the node.
+    pub tries: Option<Tries>,
+    /// All pods bound to the node, finished ones and those of `DaemonSets` included, in any order.
+    pub pods: Vec<&'s Pod>,
+}
+
+impl Deref for ClaimState<'_> {
+    type Target = Claim;
+
+    fn deref(&self) -> &Claim {
+        self.claim
+    }
+}
+
+impl ClaimState<'_> {
+    /// Older first, then by name.
+    pub(crate) fn age_key(&self) -> (Timestamp, &str, &str) {
+        (self.created, &self.name, &self.uid)
+    }
+
+    /// The marks on its node; none if it has no node.
+    pub(crate) fn marks(&self) -> Marks {
+        self.node.map(|node| node.marks).unwrap_or_default()
+    }
+
+    /// Whether it has no pods that must be scheduled on another node when its node goes.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.pods.iter().any(|pod| pod.is_reschedulable())
+    }
+
+    /// Whether it is deleted, and its node still has pods that must leave.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.deleted.is_some() && !self.is_empty()
+    }
+
+    /// Whether it was created and its node is not ready for pods yet.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.deleted.is_none() && !self.conditions.initialized
+    }
+
+    /// Whether it is deleted or Karpenter is disrupting its node.
+    pub(crate) fn is_going(&self) -> bool {
+        self.deleted.is_some() || self.is_being_disrupted()
+    }
+
+    /// Whether Karpenter is disrupting its node or about to. A reboot is not a disruption here: the node stays.
+    pub(crate) fn is_being_disrupted(&self) -> bool {
+        self.node.is_some_and(Node::is_being_disrupted) && !self.conditions.rebooting
+    }
+
+    /// Whether it is not deleted, Karpenter is disrupting its node, and no mark forbids that.
+    pub(crate) fn is_openly_disrupted(&self) -> bool {
+        self.deleted.is_none() && self.is_being_disrupted() && !self.is_protected()
+    }
+
+    /// Whether a mark keeps Karpenter from disrupting the node for the reason for which it wants to.
+    fn is_protected(&self) -> bool {
+        if self.is_to_be_repaired() {
+            self.marks().do_not_repair
+        } else {
+            self.marks().do_not_disrupt
+        }
+    }
+
+    /// Whether poolgate holds the node after a denial, and Karpenter has yet to see that.
+    pub(crate) fn is_held_while_disrupted(&self) -> bool {
+        let held_for = self.marks().held_for();
+        let is_held = if self.is_to_be_repaired() {
+            held_for.repair
+        } else {
+            held_for.node_limit
+        };
+        is_held && self.deleted.is_none()
+    }
+
+    /// Since when Karpenter wants to disrupt the node.
+    pub(crate) fn disrupted_since(&self) -> Option<Timestamp> {
+        self.conditions.disruption.map(|disruption| disruption.since)
+    }
+
+    /// Whether Karpenter wants to replace the node because it is broken.
+    pub(crate) fn is_to_be_repaired(&self) -> bool {
+        let is_repair = |disruption: Disruption| disruption.is_repair;
+        self.deleted.is_none()
+            && !self.conditions.rebooting
+            && self.conditions.disruption.is_some_and(is_repair)
+    }
+
+    /// Whether the gate makes room for its replacement.
+    pub(crate) fn is_being_replaced(&self) -> bool {
+        let is_disrupted = self.conditions.disruption.is_some() && !self.conditions.rebooting;
+        self.deleted.is_none() && self.conditions.initialized && is_disrupted
+    }
+
+    /// Whether Karpenter could disrupt the node sooner or later.
+    pub(crate) fn is_candidate(&self) -> bool {
+        let conditions = self.conditions;
+        self.node.is_some() && conditions.initialized && !conditions.rebooting && !self.is_going()
+    }
+
+    /// Whether Karpenter could disrupt the node now, as far as the node and its pods show.
+    pub(crate) fn could_be_disrupted(&self, consolidates_underutilized: bool, now: Timestamp) -> bool {
+        let conditions = self.conditions;
+        if conditions.drifted && self.has_grace_period {
+            return true;
+        }
+        let consolidates = conditions.consolidatable && consolidates_underutilized;
+        (conditions.drifted || consolidates) && !self.pods.iter().any(|pod| pod.forbids_disruption(now))
+    }
+
+    /// Whether the node has drifted and may be drained, as far as it and its pods show. poolgate's own marks are not a
+    /// user's.
+    pub(crate) fn may_be_replaced_for_drift(&self) -> bool {
+        let stays = |pod: &&Pod| pod.is_lost_with_its_node() || pod.do_not_disrupt.is_some();
+        self.node.is_some()
+            && self.conditions.drifted
+            && self.has_grace_period
+            && !self.marks().ask_to_stay()
+            && !self.pods.iter().any(stays)
+    }
+
+    /// Whether budgets take a percentage of it (`BuildDisruptionBudgetMapping`).
+    pub(crate) fn is_budgeted(&self) -> bool {
+        let conditions = self.conditions;
+        self.node.is_some() && conditions.initialized && !conditions.instance_terminating
+    }
+
+    /// Whether it uses up budgets.
+    pub(crate) fn uses_up_budget(&self) -> bool {
+        self.is_going() || self.conditions.rebooting || self.node.is_some_and(|node| !node.is_ready)
+    }
+}
+
+/// A NodeClaim, as far as the plan depends on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// `metadata.name`, by which events and the log name it.
+    pub name: Arc<str>,
+    /// `metadata.uid`, which identifies it in the ledger and in the precondition of its deletion.
+    pub uid: Arc<str>,
+    /// `metadata.creationTimestamp`: when Karpenter created it.
+    pub created: Timestamp,
+    /// `metadata.deletionTimestamp`; `None` while it is not being deleted.
+    pub deleted: Option<Timestamp>,
+    /// Whether `status.providerID` is set: a machine was ordered.
+    pub is_launched: bool,
+    /// `spec.expireAfter`; `None` for `Never`.
+    pub expire_after: Option<SignedDuration>,
+    /// Whether `spec.terminationGracePeriod` is set: then pods cannot keep a drifted node indefinitely.
+    pub has_grace_period: bool,
+    /// Whether it has the annotation [`DEADLINE_ANNOTATION`].
+    pub has_deadline: bool,
+    /// Those of its conditions that are `True`.
+    pub conditions: Conditions,
+}
+
+/// Conditions of a NodeClaim that are `True`.
+#[allow(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// `Initialized`: Karpenter disrupts no node before.
+    pub initialized: bool,
+    /// `Drifted`: the node no longer matches its NodePool or node class.
+    pub drifted: bool,
+    /// `Consolidatable`: the node was unchanged for `consolidateAfter`.
+    pub consolidatable: bool,
+    /// `InstanceTerminating`: budgets no longer count it.
+    pub instance_terminating: bool,
+    /// `Rebooting`: its machine is restarted in place, and nothing replaces it.
+    pub rebooting: bool,
+    /// `DisruptionReason`; `None` if Karpenter does not want to disrupt the node.
+    pub disruption: Option<Disruption>,
+}
+
+/// Karpenter's condition `DisruptionReason`: it wants to disrupt the node. It is set anew at each try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disruption {
+    /// `lastTransitionTime` of the condition.
+    pub since: Timestamp,
+    /// Whether the reason is `Unhealthy`: the node is to be repaired. `karpenter.sh/do-not-repair` keeps Karpenter from
+    /// that, and `karpenter.sh/do-not-disrupt` does not.
+    pub is_repair: bool,
+}
+
+/// A node, as far as the plan depends on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// `metadata.name`, by which events and the log name it.
+    pub name: Arc<str>,
+    /// `metadata.uid`, for the precondition of a write.
+    pub uid: Arc<str>,
+    /// `metadata.labels`, or at least those that pods select by. Nodes of one kind may share them.
+    pub labels: Arc<BTreeMap<String, String>>,
+    /// `spec.taints`. Nodes may share them.
+    pub taints: Arc<[Taint]>,
+    /// `spec.unschedulable`: no new pods are scheduled here.
+    pub is_cordoned: bool,
+    /// Whether its condition `Ready` is true.
+    pub is_ready: bool,
+    /// `status.allocatable`. Nodes of one kind may share it.
+    pub allocatable: Arc<Resources>,
+    /// What keeps Karpenter from disrupting it.
+    pub marks: Marks,
+    /// A hash of its conditions, without heartbeats and messages.
+    pub conditions: u64,
+}
+
+impl Node {
+    /// Whether Karpenter is disrupting the node or about to.
+    fn is_being_disrupted(&self) -> bool {
+        self.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT)
+    }
+
+    /// Whether the scheduler puts pods there, and Karpenter relies on that.
+    pub(crate) fn takes_pods(&self) -> bool {
+        self.is_ready && !self.is_cordoned
+    }
+}
+
+/// Karpenter's tries to disrupt one node, as an unbroken watch has shown them while no condition of the node changed.
+///
+/// Karpenter sets `DisruptionReason` before it creates the replacement. If that is denied, it removes the condition and
+/// sets it anew at the next try; a command whose replacement was created is not tried again. So a second try shows that
+/// the first one failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tries {
+    /// When the first one was seen.
+    pub first: Moment,
+    /// When the last one was seen.
+    pub last: Moment,
+    /// `lastTransitionTime` of the last one.
+    since: Timestamp,
+    is_repeated: bool,
+}
+
+impl Tries {
+    /// What is known after a condition `DisruptionReason` with this `lastTransitionTime` was seen. Tries within one
+    /// second look like one.
+    #[must_use]
+    pub fn seen(before: Option<Self>, since: Timestamp, now: Moment) -> Self {
+        match before {
+            Some(before) if before.since == since => before,
+            Some(before) => Self {
+                last: now,
+                since,
+                is_repeated: true,
+                ..before
+            },
+            None => Self {
+                first: now,
+                last: now,
+                since,
+                is_repeated: false,
+            },
+        }
+    }
+
+    /// Whether there was more than one, so that at least one has failed.
+    pub const fn have_failed(self) -> bool {
+        self.is_repeated
+    }
+}
+
+/// A node to write to, or a claim to delete.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// The name of the object; neither kind has a namespace.
+    pub name: Arc<str>,
+    /// Its UID, for the precondition.
+    pub uid: Arc<str>,
+}
+
+impl ObjectRef {
+    /// A reference to this node.
+    pub fn to_node(node: &Node) -> Self {
+        Self {
+            name: Arc::clone(&node.name),
+            uid: Arc::clone(&node.uid),
+        }
+    }
+
+    pub(crate) fn to_claim(claim: &Claim) -> Self {
+        Self {
+            name: Arc::clone(&claim.name),
+            uid: Arc::clone(&claim.uid),
+        }
+    }
+}
