@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use poolgate_core::api::lacks_mode;
 use poolgate_core::api::{AtLimit, ClaimCounts, HELD_LABEL, NodeLimit, NodeLimitMode, OverLimit};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, DISRUPTED_TAINT, NODEPOOL_LABEL, NodePool};
-use poolgate_core::nodelimit::lacks_mode;
 use poolgate_core::policy::{FeatureGate, GateState, Policy};
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::api::NodeLimitMode;
-use poolgate_core::nodelimit::unwritten_modes;
+use poolgate_core::api::unwritten_modes;
 use poolgate_core::policy::Policy;
 
 use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};

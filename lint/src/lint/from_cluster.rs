@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use poolgate_core::api::{lacks_mode, unwritten_modes};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
     ApiVersion, Installed, NODEPOOL_DEFINITION, NodePool, ReleaseSource, TargetKarpenter,
 };
-use poolgate_core::nodelimit::{lacks_mode, unwritten_modes};
 use poolgate_core::policy::Policy;
 use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;

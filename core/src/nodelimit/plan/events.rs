@@ -6,9 +6,9 @@ use super::holds::Holds;
 use super::replacement::{Ended, Obstacle, ReplacementOutcome, Replacements};
 use super::situation::{Memory, Situation, Topic};
 use super::state::ClaimState;
+use crate::api::NodeLimitMode;
 use crate::budget::Reason;
 use crate::diagnostic::counted;
-use crate::api::NodeLimitMode;
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
 
 /// Why nothing is terminated, and what to do about it.

@@ -8,10 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::situation::Situation;
 use super::state::{Claim, ClaimState, DeletionCost, DoNotDisrupt, ObjectRef, Pod};
-use crate::api::NodeLimitMode;
 use crate::api::NodeLimit;
-use crate::nodelimit::ledger::Moment;
+use crate::api::NodeLimitMode;
 use crate::api::OverLimit;
+use crate::nodelimit::ledger::Moment;
 
 /// The most claims that are chosen at a time; the next are chosen when these are gone. Bounds the list in the ledger.
 pub(crate) const MOST_VICTIMS: usize = 100;

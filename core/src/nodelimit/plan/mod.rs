@@ -27,11 +27,10 @@ pub use replacement::{
 };
 pub use situation::{Memory, Numbers};
 pub use state::{
-    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION,
-    DeletionCost, Disruption, DoNotDisrupt, Effect,
-    HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node,
-    NodeTemplate, Now, ObjectRef, PODS, Pod, Pool, PoolState, Requirement, Resources, Rights, SETTLE,
-    Settings, Taint, Toleration, Tries,
+    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DeletionCost, Disruption,
+    DoNotDisrupt, Effect, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node, NodeTemplate,
+    Now, ObjectRef, PODS, Pod, Pool, PoolState, Requirement, Resources, Rights, SETTLE, Settings, Taint,
+    Toleration, Tries,
 };
 
 /// Decides what to do for a pool now.

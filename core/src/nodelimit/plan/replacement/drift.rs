@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use super::Replacements;
+use crate::api::AtLimit;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::ReplacedFor;
 use crate::nodelimit::plan::situation::{Memory, Situation};
 use crate::nodelimit::plan::state::ClaimState;
-use crate::api::AtLimit;
 
 /// How long no pod that the pool could serve may have been pending: before that, some pods of the last node may not run
 /// again yet.

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::api::AtLimit;
 use crate::api::NodeLimitMode;
 use crate::nodelimit::ledger::{Moment, Stopped};
 use crate::nodelimit::plan::situation::Situation;
 use crate::nodelimit::plan::state::{ClaimState, Rights};
-use crate::api::AtLimit;
 
 /// The period in which terminations are counted.
 const PACE: Duration = Duration::from_mins(1);

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::Situation;
-use crate::budget::{Allowance, Reason};
 use crate::api::NodeLimitMode;
+use crate::api::{ClaimCounts, NodeLimit};
+use crate::budget::{Allowance, Reason};
 use crate::nodelimit::ledger::ReplacedFor;
 use crate::nodelimit::plan::state::{ClaimState, Pool, PoolState};
-use crate::api::{ClaimCounts, NodeLimit};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]

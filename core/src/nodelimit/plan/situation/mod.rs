@@ -9,10 +9,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::state::{ClaimState, Now, Pool, PoolState, Settings, Tries};
-use crate::api::NodeLimitMode;
 use crate::api::NodeLimit;
-use crate::nodelimit::ledger::Moment;
+use crate::api::NodeLimitMode;
 use crate::api::OverLimit;
+use crate::nodelimit::ledger::Moment;
 
 pub use counts::{Counts, Numbers, asks_for_replacement, number};
 pub use memory::{Memory, RETRY_LASTS, Retry, Topic};

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::pod::{Effect, Needs, Taint, tolerated};
+use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::budget::Budgets;
 use crate::json::Json;
 use crate::karpenter::{
-    ApiVersion, HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, NodePool, Operator,
-    Provider, Template, canonical_label, selection_of,
+    ApiVersion, HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, NodePool, Operator, Provider, Template,
+    canonical_label, selection_of,
 };
-use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::policy::Policy;
 use crate::sha256::sha256_prefix;
 

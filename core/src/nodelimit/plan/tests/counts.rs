@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::super::*;
 use super::any::any_world;
 use super::world::*;
-use crate::budget::Reason;
 use crate::api::NodeLimitMode;
+use crate::budget::Reason;
 
 fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
     numbers.allowed.iter().find(|(own, _)| *own == reason).unwrap().1

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::super::*;
 use super::any::{any_world, seconds};
 use super::world::*;
-use crate::karpenter::DISRUPTED_TAINT;
 use crate::api::NodeLimitMode;
 use crate::budget::Reason;
+use crate::karpenter::DISRUPTED_TAINT;
 
 proptest! {
     #[test]

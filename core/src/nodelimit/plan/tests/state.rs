@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::super::*;
 use super::world::*;
-use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
 use crate::api::NodeLimitMode;
+use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
 
 #[test]
 fn a_pool_is_read_from_what_is_stored() {
