@@ -56,13 +56,13 @@ words!(FeatureGate {
 
 const FEATURE_GATE: Text<FeatureGate> = Text {
     pattern: None,
-    parse: |text| match FeatureGate::parse(text) {
-        Some(gate) => Ok(gate),
-        None => {
-            let known = || format!("known are {}", FeatureGate::VALUES.join(", "));
+    parse: |text| {
+        let unknown = || {
             let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());
+            let known = || format!("known are {}", FeatureGate::VALUES.join(", "));
             wrong("unknown feature gate", Some(likely.unwrap_or_else(known)))
-        }
+        };
+        FeatureGate::parse(text).map_or_else(unknown, Ok)
     },
 };
 

@@ -62,12 +62,12 @@ pub struct Expected {
 
 /// Reads a file of cases: exactly one document, with no field that poolgate does not know.
 pub fn parse_policy_test(text: &str) -> Result<PolicyTest, Mistakes> {
-    let (mut test, file) = File::read::<PolicyTest>(text, "PolicyTest", "test of a policy")?;
+    let (mut read, file) = File::read::<PolicyTest>(text, "PolicyTest", "test of a policy")?;
     file.none_wrong(Found::default())?;
-    for (number, case) in test.cases.iter_mut().enumerate() {
+    for (number, case) in read.cases.iter_mut().enumerate() {
         case.position = file.position(&FieldPath::of(&["cases"]).index(number), At::Value);
     }
-    Ok(test)
+    Ok(read)
 }
 
 impl Record for PolicyTest {
