@@ -79,10 +79,7 @@ pub enum Command {
 impl Command {
     /// Parses the arguments, the first of which is the name of the program.
     pub fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        match poolgate_lint::cli::plugin(arguments) {
-            Some(plugin) => plugin.map(|args| Self::Lint(Box::new(args))),
-            None => Cli::try_parse_from(arguments).map(|cli| cli.command),
-        }
+        Cli::try_parse_from(arguments).map(|cli| cli.command)
     }
 
     /// Runs the command. An error means that the command failed; a verdict is an exit code.

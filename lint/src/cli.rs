@@ -101,35 +101,6 @@ enum OtherCommand {
     Man(ManArgs),
 }
 
-/// Check NodePool manifests: mistakes at their line and column, as poolgate's webhook would report them for a new
-/// object
-///
-/// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
-/// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
-#[derive(Debug, Parser)]
-#[command(
-    name = "kubectl nodepool-lint",
-    bin_name = "kubectl nodepool-lint",
-    version,
-    max_term_width = 110,
-    after_help = examples::PLUGIN
-)]
-struct Plugin {
-    #[command(flatten)]
-    lint: LintArgs,
-}
-
-/// The file name of the kubectl plugin for `kubectl nodepool-lint`.
-const PLUGIN: &str = "kubectl-nodepool_lint";
-
-/// Parses the arguments of a program, the first of which is its name, if it was started as a kubectl plugin: under that
-/// name it is `poolgate lint`.
-pub fn plugin(arguments: &[OsString]) -> Option<Result<LintArgs, clap::Error>> {
-    let name = arguments.first().map(Path::new)?;
-    let is_plugin = name.file_stem().is_some_and(|stem| stem == PLUGIN);
-    is_plugin.then(|| Plugin::try_parse_from(arguments).map(|plugin| plugin.lint))
-}
-
 /// Runs what was parsed and returns the exit code of the process.
 pub fn run<C>(
     parsed: Result<C, clap::Error>,
@@ -151,9 +122,6 @@ pub fn run<C>(
 
 /// Runs `poolgate-lint` with these arguments, the first of which is the name of the program.
 pub(crate) fn run_alone(arguments: &[OsString]) -> ExitCode {
-    if let Some(plugin) = plugin(arguments) {
-        return run(plugin, |args| lint(&args, files_only));
-    }
     run(parse(arguments), |cli| match &cli.command {
         None => lint(&cli.lint, files_only),
         Some(OtherCommand::Files(command)) => command.run(files_only),
@@ -203,6 +171,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         program().debug_assert();
-        Plugin::command().debug_assert();
     }
 }

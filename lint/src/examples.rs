@@ -12,11 +12,6 @@ Examples:
   kustomize build overlays/prod | poolgate lint --together -      all objects are there
   poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
 
-pub const PLUGIN: &str = "\
-Examples:
-  kubectl nodepool-lint pools/
-  kubectl get nodepools -o yaml | kubectl nodepool-lint -";
-
 pub const DEFAULT: &str = "\
 Examples:
   poolgate default pools/general.yaml

@@ -17,12 +17,6 @@ pub enum Language {
     /// A template that Terraform's `templatefile` renders.
     #[error("a template of Terraform that was not rendered: lint what templatefile makes of it")]
     TerraformTemplate,
-    /// A shell script with a manifest in a here-document.
-    #[error(
-        "a shell script, and only YAML and JSON are read: keep the manifest in a file of its own, and name that file \
-         here"
-    )]
-    Shell,
     /// Jsonnet, as Tanka uses it.
     #[error(
         "jsonnet, and only YAML and JSON are read: pass what it prints, `jsonnet FILE | poolgate lint -`"
@@ -30,20 +24,8 @@ pub enum Language {
     Jsonnet,
 }
 
-/// How a file of Terraform begins.
-const BLOCKS: [&str; 8] = [
-    "resource",
-    "data",
-    "module",
-    "variable",
-    "provider",
-    "terraform",
-    "locals",
-    "output",
-];
-
 impl Language {
-    /// The language of a text about Karpenter, by its name, or by its first line that is not a comment.
+    /// The language of a text about Karpenter: by the name of its file, or by the marks of a template.
     pub fn detect(name: &str, text: &str) -> Option<Self> {
         if !text.contains(GROUP) {
             return None;
@@ -55,26 +37,10 @@ impl Language {
         }
         // Looking for the marks in the whole text first spares nearly every look at its lines.
         let has_line = |mark: &str, is_it: fn(&str) -> bool| text.contains(mark) && text.lines().any(is_it);
-        if has_line("%{", is_directive) || has_line("${", calls_terraform) {
-            return Some(Self::TerraformTemplate);
-        }
-        if text.starts_with("#!") || has_line("<<", begins_here_document) {
-            return Some(Self::Shell);
-        }
-        let mut lines = text.lines().map(str::trim);
-        let is_code = |line: &&str| !(line.is_empty() || line.starts_with('#') || line.starts_with("//"));
-        let first = lines.find(is_code)?;
-        let word = first.split_whitespace().next()?;
-        if BLOCKS.contains(&word) && first.ends_with('{') {
-            Some(Self::Hcl)
-        } else {
-            let is_jsonnet = word == "local" && (first.contains('=') || first.contains('('));
-            is_jsonnet.then_some(Self::Jsonnet)
-        }
+        let is_template = has_line("%{", is_directive) || has_line("${", calls_terraform);
+        is_template.then_some(Self::TerraformTemplate)
     }
-}
 
-impl Language {
     /// Whether files of this name are in a language that generates manifests.
     pub fn has_extension_of(path: &Path) -> bool {
         const EXTENSIONS: [&str; 7] = ["tf", "tofu", "hcl", "tpl", "tftpl", "jsonnet", "libsonnet"];
@@ -108,39 +74,24 @@ fn calls_terraform(line: &str) -> bool {
         })
 }
 
-/// Whether a line at the left margin feeds a here-document to a program, as `cat <<EOF | kubectl apply -f -` does.
-fn begins_here_document(line: &str) -> bool {
-    let Some((before, after)) = line.split_once("<<") else {
-        return false;
-    };
-    let marker = after.trim_start_matches(['-', ' ', '\'', '"', '\\']);
-    let programs = ["cat", "kubectl", "oc", "tee", "sudo", "envsubst", "helm"];
-    let program = before.split_whitespace().next().unwrap_or_default();
-    !line.starts_with(' ')
-        && programs.contains(&program)
-        && marker.starts_with(|letter: char| letter.is_ascii_uppercase())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_language_is_known_by_its_files_or_its_first_line_and_yaml_is_not_one() {
+    fn language_is_known_by_the_name_of_the_file_or_the_marks_of_a_template() {
         let pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\n";
         let resource = "# nodes\nresource \"kubernetes_manifest\" \"a\" {\n  manifest = { apiVersion = \"karpenter.sh/v1\" }\n}\n";
-        let jsonnet = "// nodes\nlocal k = import 'k.libsonnet';\n{ apiVersion: 'karpenter.sh/v1' }\n";
         for (name, text, language) in [
             ("a.yaml", pool, None),
             ("<stdin>", pool, None),
             ("a.tf", resource, Some(Language::Hcl)),
-            ("<stdin>", resource, Some(Language::Hcl)),
+            ("<stdin>", resource, None),
             (
                 "a.libsonnet",
                 "{ apiVersion: 'karpenter.sh/v1' }",
                 Some(Language::Jsonnet),
             ),
-            ("<stdin>", jsonnet, Some(Language::Jsonnet)),
             ("a.tf", "resource \"aws_vpc\" \"a\" {\n}\n", None),
             ("a.yaml", "data:\n  a: karpenter.sh\n", None),
             (
@@ -164,18 +115,6 @@ mod tests {
                 None,
             ),
             ("a.yaml", &format!("# ${{jsonencode(x)}}\n{pool}"), None),
-            (
-                "a.sh",
-                &format!("#!/bin/sh\ncat a.yaml\n# {pool}"),
-                Some(Language::Shell),
-            ),
-            (
-                "<stdin>",
-                &format!("set -e\ncat <<-'EOF' | kubectl apply -f -\n{pool}EOF\n"),
-                Some(Language::Shell),
-            ),
-            ("a.yaml", &format!("{pool}data: |\n  cat <<EOF\n  EOF\n"), None),
-            ("a.yaml", "local: karpenter.sh\n", None),
         ] {
             assert_eq!(Language::detect(name, text), language, "{name}: {text}");
         }

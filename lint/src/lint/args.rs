@@ -25,8 +25,8 @@ pub struct LintArgs {
     #[command(flatten)]
     pub(crate) stored: StoredArgs,
 
-    /// How to print findings: human, concise, json, github, gitlab, junit, sarif or rdjson. Repeat it with =FILE to
-    /// write files as well [default: human]
+    /// How to print findings: human, concise, json, github, gitlab, junit or sarif. Repeat it with =FILE to write
+    /// files as well [default: human]
     #[arg(long, value_name = "NAME[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
     format: Vec<Wanted>,
 
@@ -79,7 +79,7 @@ pub struct LintArgs {
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     pub(crate) color: Colour,
 
-    /// The URL where docs/rules.md is published; findings link to it in human, sarif and rdjson
+    /// The URL where docs/rules.md is published; findings link to it in human and sarif
     #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL")]
     pub(crate) rules_url: Option<String>,
 

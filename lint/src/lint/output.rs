@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(wanted("json").map(|wanted| wanted.file), Ok(None));
         assert_eq!(
             wanted("xml").unwrap_err(),
-            "the formats are human, concise, json, github, gitlab, junit, sarif, rdjson"
+            "the formats are human, concise, json, github, gitlab, junit, sarif"
         );
         assert!(wanted("json=").is_err());
     }

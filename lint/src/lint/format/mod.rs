@@ -10,7 +10,6 @@ mod gitlab;
 mod human;
 mod json;
 mod junit;
-mod rdjson;
 mod sarif;
 mod statistics;
 
@@ -40,8 +39,6 @@ pub enum Format {
     Junit,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Reviewdog Diagnostic Format, for reviewdog
-    Rdjson,
     /// What fixes would change
     #[value(skip)]
     Diff,
@@ -100,7 +97,6 @@ impl Printer<'_> {
             Format::Gitlab => gitlab::OPENING,
             Format::Junit => junit::OPENING,
             Format::Sarif => sarif::OPENING,
-            Format::Rdjson => rdjson::OPENING,
             _ => "",
         }
     }
@@ -108,7 +104,7 @@ impl Printer<'_> {
     /// The text between two files that are printed.
     pub fn separator(self) -> &'static str {
         match self.format {
-            Format::Json | Format::Gitlab | Format::Sarif | Format::Rdjson => ",\n",
+            Format::Json | Format::Gitlab | Format::Sarif => ",\n",
             _ => "",
         }
     }
@@ -123,7 +119,6 @@ impl Printer<'_> {
             Format::Gitlab => gitlab::file(file),
             Format::Junit => junit::file(file),
             Format::Sarif => sarif::file(file),
-            Format::Rdjson => rdjson::file(file, self.pages),
             Format::Diff => {
                 let diff = |fixed| files::diff(file.name, "fixes", file.text, fixed);
                 file.fixed.map(diff).unwrap_or_default()
@@ -139,7 +134,6 @@ impl Printer<'_> {
             Format::Gitlab => gitlab::CLOSING.into(),
             Format::Junit => junit::CLOSING.into(),
             Format::Sarif => sarif::closing(tally, self.pages),
-            Format::Rdjson => rdjson::CLOSING.into(),
             Format::Statistics => statistics::closing(tally),
             Format::Human | Format::Concise | Format::Github | Format::Diff => String::new(),
         }
