@@ -1,6 +1,6 @@
 //! Values as YAML, in block or in flow style. Texts are quoted unless they are plain words.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use poolgate_core::manifest;
 
@@ -11,10 +11,23 @@ pub fn entry(key: &str, value: &Value) -> String {
     lines.join("\n")
 }
 
-/// An object, one field a line.
-pub fn object(fields: &Map<String, Value>) -> String {
-    let entries = fields.iter().map(|(key, value)| entry(key, value) + "\n");
-    entries.collect()
+/// A whole document in block style.
+pub fn document(value: &Value) -> String {
+    let mut lines = Vec::new();
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                push_entry(&mut lines, "", key, value);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                push_item(&mut lines, "", item);
+            }
+        }
+        scalar => lines.push(shown(scalar)),
+    }
+    lines.join("\n") + "\n"
 }
 
 /// The elements of a list, as lines.
@@ -49,7 +62,7 @@ pub fn in_quotes_of(old: &str, value: &Value) -> String {
         (Some(b'\''), Some(text)) if !text.contains(|c: char| c == '\'' || c.is_control()) => {
             format!("'{text}'")
         }
-        (Some(b'"' | b'\''), Some(text)) => json!(text).to_string(),
+        (Some(b'"' | b'\''), Some(text)) => quoted(text),
         _ => flow(value),
     }
 }
@@ -70,8 +83,32 @@ fn push_entry(lines: &mut Vec<String>, indent: &str, key: &str, value: &Value) {
                 push_item(lines, indent, item);
             }
         }
+        Value::String(text) if is_literal(text) => {
+            lines.push(format!("{indent}{key}: |-"));
+            let deeper = |line: &str| {
+                if line.is_empty() {
+                    String::new()
+                } else {
+                    format!("{indent}  {line}")
+                }
+            };
+            lines.extend(text.split('\n').map(deeper));
+        }
         scalar => lines.push(format!("{indent}{key}: {}", shown(scalar))),
     }
+}
+
+/// Characters that end a line to some readers of YAML, or that are no text to them.
+const BREAKS: [char; 4] = ['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
+
+/// Whether a text of several lines may be written as it is, as kubectl writes it.
+fn is_literal(text: &str) -> bool {
+    let is_plain =
+        |line: &str| !line.contains(char::is_control) && !line.contains(BREAKS) && line.trim_end() == line;
+    text.contains('\n')
+        && !text.starts_with([' ', '\n'])
+        && !text.ends_with('\n')
+        && text.split('\n').all(is_plain)
 }
 
 fn push_item(lines: &mut Vec<String>, indent: &str, item: &Value) {
@@ -100,11 +137,16 @@ fn text(text: &str) -> String {
     let is_word = text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(is_plain)
         && manifest::is_text(text);
-    if is_word {
-        text.to_owned()
-    } else {
-        json!(text).to_string()
+    if is_word { text.to_owned() } else { quoted(text) }
+}
+
+/// A text in double quotes, which JSON reads as YAML does.
+fn quoted(text: &str) -> String {
+    let mut quoted = json!(text).to_string();
+    for character in BREAKS {
+        quoted = quoted.replace(character, &format!("\\u{:04x}", u32::from(character)));
     }
+    quoted
 }
 
 #[cfg(test)]
@@ -135,13 +177,14 @@ mod tests {
                 "a #b",
                 "é\u{85}\n"
             ]),
+            json!({"text": "- two: [lines\n  # of\n\n\ttext", "more": ["a\nb", " a\nb", "a\nb\n", "a \nb"]}),
+            json!({"a": " a\nb", "b": "a\nb\n", "c": "a \nb", "d": "a\u{2028}\nb", "e": "a\nb"}),
             json!({"on": 1, "a: b": {"": [[1, [2]], {}]}, "karpenter.sh/x": "1_000", "7": null}),
         ] {
             let object = json!({"key": value, "and": 7});
-            let fields = object.as_object().expect("an object");
             for (text, read) in [
                 (entry("key", &value), json!({"key": value})),
-                (super::object(fields), object.clone()),
+                (document(&object), object.clone()),
                 (flow(&object), object.clone()),
                 (
                     items(&[object.clone(), value.clone()]).join("\n"),

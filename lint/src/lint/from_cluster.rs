@@ -143,6 +143,6 @@ fn input(mut pool: Value) -> Input {
     let name = pool.pointer("/metadata/name").and_then(Value::as_str);
     Input {
         name: files::clean(&format!("nodepools/{}", name.unwrap_or_default())),
-        source: Source::Text(pool.as_object().map(yaml::object).unwrap_or_default()),
+        source: Source::Text(yaml::document(&pool)),
     }
 }
