@@ -67,7 +67,7 @@ pub(crate) struct StoredArgs {
 
 impl StoredArgs {
     /// Connects to the cluster; none if files are read.
-    pub(crate) fn connect(&self, connect: Connect) -> Result<Option<Box<dyn Cluster>>, ClusterReadError> {
+    pub(crate) fn connect(&self, connect: Connect) -> Result<Option<Cluster>, ClusterReadError> {
         if self.cluster {
             return connect(&self.kube).map(Some);
         }
@@ -86,62 +86,84 @@ impl StoredArgs {
 pub struct ClusterReadError(pub String);
 
 /// How a program finds the cluster that the flags name.
-pub type Connect = fn(&KubeArgs) -> Result<Box<dyn Cluster>, ClusterReadError>;
+pub type Connect = fn(&KubeArgs) -> Result<Cluster, ClusterReadError>;
 
 /// The answer of a program that reads no cluster.
-pub(crate) fn files_only(_: &KubeArgs) -> Result<Box<dyn Cluster>, ClusterReadError> {
+pub(crate) fn files_only(_: &KubeArgs) -> Result<Cluster, ClusterReadError> {
     Err(ClusterReadError(
         "--cluster: this program reads files only; `poolgate` reads clusters".into(),
     ))
 }
 
-/// The path of definitions.
-pub const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
-/// The path of NodePools. Static ones exist only in v1.
-pub const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
-
-/// The path of NodeClaims.
-pub const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
-
-/// The path of nodes.
-pub const NODES: &str = "/api/v1/nodes";
-
-/// The path of events.
-pub const EVENTS: &str = "/api/v1/events";
-
-/// A cluster that answers one question after the other.
-pub trait Cluster {
-    /// Where the API server is.
-    fn server(&self) -> &str;
-
-    /// The object of this name at a path such as `/api/v1/nodes`, if there is one.
-    fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError>;
-
-    /// Hands over each object at a path, while they are read page by page.
-    fn list(
-        &self,
-        path: &str,
-        fields: Option<&str>,
-        take: &mut TakeObject<'_>,
-    ) -> Result<(), ClusterReadError>;
-
-    /// Applies an object on the server, as this field manager, whoever else has written its fields.
-    fn apply(&self, path: &str, name: &str, manager: &str, object: &Value) -> Result<(), ClusterReadError>;
+/// What is asked of a cluster.
+#[derive(Debug, Clone, Copy)]
+pub enum Request<'a> {
+    /// The definition of NodePools; nothing if there is none.
+    Definition,
+    /// All NodePools.
+    NodePools,
+    /// All NodeClaims.
+    NodeClaims,
+    /// All nodes.
+    Nodes,
+    /// The events with this reason about objects of this kind.
+    Events {
+        /// The reason of the events.
+        reason: &'a str,
+        /// The kind of the objects that they are about.
+        about: &'a str,
+    },
+    /// All node classes of a kind.
+    NodeClasses {
+        /// Their group.
+        group: &'a str,
+        /// Their kind.
+        kind: &'a str,
+    },
+    /// The group of an API with its versions; nothing if it is not served.
+    Group(&'a str),
+    /// Writes this object, whoever else has written its fields; hands over nothing.
+    Apply {
+        /// The resource of its kind, such as `nodepools`.
+        resource: &'a str,
+        /// Who writes it.
+        manager: &'a str,
+        /// The object, with its `apiVersion` and name.
+        object: &'a Value,
+    },
 }
 
-/// Takes an object of a list, as the API server sent it.
+/// Answers a request: hands over one object after the other.
+pub type Answer = dyn Fn(Request<'_>, &mut TakeObject<'_>) -> Result<(), ClusterReadError>;
+
+/// Takes an object as the API server sent it.
 pub type TakeObject<'a> = dyn FnMut(&RawValue) -> serde_json::Result<()> + 'a;
 
-/// Hands over each object at a path as a `K`, while they are read page by page.
-pub fn each<K: DeserializeOwned>(
-    cluster: &dyn Cluster,
-    path: &str,
-    fields: Option<&str>,
-    mut take: impl FnMut(K),
-) -> Result<(), ClusterReadError> {
-    cluster.list(path, fields, &mut |object| {
-        take(serde_json::from_str(object.get())?);
-        Ok(())
-    })
+/// A cluster that answers one request after the other.
+pub struct Cluster {
+    /// Where the API server is.
+    pub server: String,
+    /// How it answers.
+    pub answer: Box<Answer>,
+}
+
+impl Cluster {
+    /// Hands over each object of the answer as a `K`, while they are read page by page.
+    pub(crate) fn each<K: DeserializeOwned>(
+        &self,
+        request: Request<'_>,
+        mut take: impl FnMut(K),
+    ) -> Result<(), ClusterReadError> {
+        (self.answer)(request, &mut |object| {
+            take(serde_json::from_str(object.get())?);
+            Ok(())
+        })
+    }
+
+    /// The object of an answer that has one at most.
+    pub(crate) fn one(&self, request: Request<'_>) -> Result<Option<Value>, ClusterReadError> {
+        let mut one = None;
+        self.each(request, |object| one = Some(object))?;
+        Ok(one)
+    }
 }

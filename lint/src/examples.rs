@@ -1,6 +1,10 @@
 //! The examples at the end of each `--help`. A test runs every line.
 
-/// The examples that `lint --help` ends with.
+pub const POOLGATE_LINT: &str = "\
+Examples:
+  poolgate-lint lint pools/
+  poolgate-lint budgets --week pools/";
+
 pub const LINT: &str = "\
 Examples:
   poolgate lint pools/
@@ -42,3 +46,12 @@ Examples:
 pub const CRD: &str = "\
 Examples:
   kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  poolgate completions bash >poolgate.bash && . ./poolgate.bash
+  poolgate completions fish >poolgate.fish";
+
+pub const MAN: &str = "\
+Examples:
+  poolgate man lint >poolgate-lint.1";

@@ -22,13 +22,3 @@ pub mod review_args;
 mod rules;
 mod text_rules;
 mod written;
-
-use std::env;
-use std::ffi::OsString;
-use std::process::ExitCode;
-
-/// Runs the command line of the program `poolgate-lint` and returns its exit code.
-pub fn run() -> ExitCode {
-    let arguments: Vec<OsString> = env::args_os().collect();
-    cli::run_alone(&arguments)
-}

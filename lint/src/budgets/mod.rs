@@ -31,7 +31,7 @@ use poolgate_core::policy::Policy;
 use serde_json::{Map, Value, json};
 
 use crate::cluster::{Connect, StoredArgs};
-use crate::files::{self, Excluded, FileIdentity, Patches, Whole};
+use crate::files::{self, Excluded, Patches, Whole};
 use crate::nodepools::{self, Found};
 use crate::review_args::ReviewArgs;
 use clock::{Clock, Moment};
@@ -123,7 +123,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut live = args
         .stored
         .connect(connect)?
-        .as_deref()
+        .as_ref()
         .map(Live::fetch)
         .transpose()?;
     let mut code = 0;
@@ -202,8 +202,8 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
 
 /// Writes the picture, unless it would replace one of the files that are read.
 fn draw(path: &Path, inputs: &[PathBuf], picture: impl FnOnce() -> String) -> anyhow::Result<()> {
-    let file = FileIdentity::of(path);
-    let is_overwritten = |input: &&PathBuf| file.is_some() && FileIdentity::of(input) == file;
+    let file = files::handle(path);
+    let is_overwritten = |input: &&PathBuf| file.is_some() && files::handle(input) == file;
     if let Some(input) = inputs.iter().find(is_overwritten) {
         bail!(
             "{} is both read and overwritten with the picture: give that another file",

@@ -52,7 +52,7 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
     for (subject, grid) in &grids {
         text(&mut body, MARGIN, top + 16, "t", heading(subject).trim_end());
         let days = format!(
-            "seven days from {} on, how many nodes may be disrupted at once",
+            "Nodes that may be disrupted at once, from {}",
             clock.write(grid.from)
         );
         text(&mut body, MARGIN, top + 34, "n", &days);

@@ -1,10 +1,11 @@
-//! Reads text from a file or a pipe.
+//! Reads text from a file or a pipe, and says which names mean the same file.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use poolgate_core::manifest::Limits;
+use same_file::Handle;
 
 use super::language::Language;
 
@@ -67,6 +68,21 @@ fn read_up_to(input: impl Read, limit: usize) -> Result<String, ReadError> {
     String::from_utf8(bytes).map_err(|error| ReadError::NotUtf8 {
         offset: error.utf8_error().valid_up_to(),
     })
+}
+
+/// The regular file of this name, which equals that of every other name of it. Nothing else is opened: a pipe would wait.
+pub fn handle(path: &Path) -> Option<Handle> {
+    path.is_file().then(|| Handle::from_path(path).ok()).flatten()
+}
+
+/// The regular file that standard output was redirected to.
+pub fn stdout_handle() -> Option<Handle> {
+    let stdout = Handle::stdout().ok()?;
+    let is_file = stdout
+        .as_file()
+        .metadata()
+        .is_ok_and(|metadata| metadata.is_file());
+    is_file.then_some(stdout)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Writes a file whole, or not at all.
 
-use std::fs::{self, File, Permissions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tempfile::Builder;
 
 /// The permissions of a file that did not exist, as far as the process's umask allows them.
 #[cfg(unix)]
-fn of_a_new_file() -> Permissions {
+fn of_a_new_file() -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
 
@@ -36,8 +36,10 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     }
     file.as_file().sync_all()?;
     file.persist(&target)?;
-    // Until this is done, a crash of the machine may bring back the old text.
-    File::open(folder)?.sync_all()
+    // Until this is done, a crash of the machine may bring back the old text. Windows opens no folder.
+    #[cfg(unix)]
+    fs::File::open(folder)?.sync_all()?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -68,7 +70,7 @@ mod tests {
         let (path, link, new) = ("a.yaml", "link.yaml", "new.yaml");
         let [path, link, new] = [path, link, new].map(|name| directory.path().join(name));
         fs::write(&path, "old").expect("written");
-        fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("set");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
         std::os::unix::fs::symlink(&path, &link).expect("linked");
         replace(&link, "new").expect("replaced");
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink());

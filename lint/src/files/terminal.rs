@@ -1,9 +1,8 @@
 //! How wide the terminal is, and text that fits into it.
 
 use std::io::{self, IsTerminal};
-use std::os::fd::AsFd;
 
-use terminal_size::terminal_size_of;
+use terminal_size::terminal_size;
 use textwrap::{Options, WordSplitter, fill};
 
 /// The least number of columns into which a text is wrapped.
@@ -28,8 +27,8 @@ pub fn error_width() -> Option<usize> {
     width_of(io::stderr())
 }
 
-fn width_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
-    let (width, _) = stream.is_terminal().then(|| terminal_size_of(stream)).flatten()?;
+fn width_of(stream: impl IsTerminal) -> Option<usize> {
+    let (width, _) = stream.is_terminal().then(terminal_size).flatten()?;
     Some(usize::from(width.0))
 }
 

@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::{Args, ColorChoice, ValueEnum};
 use jiff::Timestamp;
 
-use super::colour::Colour;
 use super::format::Format;
 use super::output::{self, Wanted};
 use super::selection::Selection;
@@ -42,7 +41,7 @@ pub struct LintArgs {
     #[arg(long)]
     pub(crate) together: bool,
 
-    /// Write a ClusterPolicyReport (wgpolicyk8s.io/v1alpha2) on each NodePool into the cluster
+    /// Write a report on each NodePool into the cluster (openreports.io/v1alpha1, or wgpolicyk8s.io/v1alpha2)
     #[arg(long, requires = "cluster")]
     pub(crate) report: bool,
 
@@ -77,7 +76,7 @@ pub struct LintArgs {
 
     /// When to colour the human format
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
-    pub(crate) color: Colour,
+    pub(crate) color: ColorChoice,
 
     /// The URL where docs/rules.md is published; findings link to it in human and sarif
     #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL")]

@@ -6,7 +6,6 @@
 mod args;
 mod baseline;
 mod check;
-mod colour;
 mod comments;
 mod diagnosed;
 mod finding;
@@ -55,7 +54,7 @@ use finding::Finding;
 use fix::TextEdit;
 use format::{FileReport, Printer, RulePages};
 use output::Outputs;
-use policy_report::StoredPool;
+use policy_report::{ReportApi, StoredPool};
 use settings::Settings;
 use source_range::SourceRange;
 use tally::Tally;
@@ -112,8 +111,10 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let cluster = args.stored.connect(connect)?;
     let mut karpenter = args.review_args.karpenter();
-    if let Some(cluster) = cluster.as_deref() {
+    let mut report_api = None;
+    if let Some(cluster) = &cluster {
         karpenter = from_cluster::karpenter(cluster, &karpenter)?;
+        report_api = args.report.then(|| ReportApi::of(cluster)).transpose()?;
     }
     let Inputs {
         mut files,
@@ -135,7 +136,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         Patches::among(&files),
     );
     let (mut together, mut stored) = (Together::default(), HashMap::new());
-    if let Some(cluster) = cluster.as_deref() {
+    if let Some(cluster) = &cluster {
         let pools = from_cluster::all(cluster);
         (files, stored) = (pools.inputs, pools.stored);
         let found = policies.for_folder(files.first().map_or(Path::new("."), Input::folder));
@@ -168,7 +169,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         files: files.len(),
         template_folders,
         foreign,
-        cluster: cluster.as_ref().map(|cluster| cluster.server().to_owned()),
+        cluster: cluster.as_ref().map(|cluster| cluster.server.clone()),
         ..Tally::default()
     };
     let mut new_baseline = NewBaseline::default();
@@ -176,8 +177,9 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut take = |outcome: LintOutcome| {
         tally += &outcome.tally;
         outcome.remarks.iter().for_each(|line| files::remark(line));
-        if let (Some((pool, results)), Some(cluster)) = (&outcome.reported, cluster.as_deref()) {
-            tally.unreadable += policy_report::write(cluster, pool, results);
+        if let (Some((pool, results)), Some(cluster), Some(api)) = (&outcome.reported, &cluster, &report_api)
+        {
+            tally.unreadable += policy_report::write(cluster, api, pool, results);
         }
         new_baseline.add(outcome.entries);
         outputs.file(&outcome.printed)?;

@@ -1,19 +1,19 @@
 //! Where the results are written: one format to standard output, any number of them to files.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use anstream::AutoStream;
 use anyhow::{Context as _, bail};
-use clap::ValueEnum as _;
 use clap::builder::PossibleValue;
+use clap::{ColorChoice, ValueEnum as _};
+use same_file::Handle;
 
-use super::colour::{self, Colour};
 use super::format::{FileReport, Format, Look, Printer, RulePages};
 use super::tally::Tally;
-use crate::files::{self, FileIdentity, Input, Source};
+use crate::files::{self, Input, Source};
 use crate::listed::Listed;
 
 /// A format and its file; `None` for standard output. Written `NAME` or `NAME=FILE`.
@@ -75,7 +75,7 @@ struct Output<'a> {
 
 impl<'a> Outputs<'a> {
     /// Chooses the outputs. Standard output gets the human format unless another one is named.
-    pub fn new(wanted: &[Wanted], colour: Colour, pages: RulePages<'a>) -> anyhow::Result<Self> {
+    pub fn new(wanted: &[Wanted], colour: ColorChoice, pages: RulePages<'a>) -> anyhow::Result<Self> {
         let mut outputs = Vec::new();
         let mut to_stdout = wanted.iter().filter(|wanted| wanted.file.is_none());
         let format = to_stdout.next().map_or(Format::Human, |wanted| wanted.format);
@@ -85,7 +85,7 @@ impl<'a> Outputs<'a> {
             );
         }
         let look = Look {
-            coloured: colour::is_wanted(colour),
+            coloured: is_coloured(colour),
             width: files::width(),
         };
         let printer = Printer { format, pages, look };
@@ -122,12 +122,12 @@ impl<'a> Outputs<'a> {
     /// Leaves the outputs out of the inputs that were found in folders: the report of an earlier run would be read while
     /// it is written. Fails if an input is named that would be overwritten.
     pub fn leave_out(&self, inputs: &mut Vec<Input>, named: &[PathBuf]) -> anyhow::Result<()> {
-        let files = self.outputs.iter().map(|output| match &output.file {
-            Some(path) => FileIdentity::of(path),
-            None => FileIdentity::of_stdout(),
+        let files = self.outputs.iter().filter_map(|output| match &output.file {
+            Some(path) => files::handle(path),
+            None => files::stdout_handle(),
         });
-        let outputs: HashSet<FileIdentity> = files.flatten().collect();
-        let is_output = |path: &Path| FileIdentity::of(path).is_some_and(|file| outputs.contains(&file));
+        let outputs: Vec<Handle> = files.collect();
+        let is_output = |path: &Path| files::handle(path).is_some_and(|file| outputs.contains(&file));
         if outputs.is_empty() {
             return Ok(());
         }
@@ -172,6 +172,15 @@ impl<'a> Outputs<'a> {
             output.with(|writer| writer.flush())?;
         }
         Ok(())
+    }
+}
+
+/// Whether standard output is coloured. Where the flag says nothing, the environment decides, then the stream.
+fn is_coloured(flag: ColorChoice) -> bool {
+    match flag {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
     }
 }
 
