@@ -18,7 +18,8 @@ use poolgate_core::manifest::{self, Limits, Lines};
 use poolgate_core::policy::DefaultValues;
 use serde_json::Value;
 
-use crate::files::{self, read_text, yaml};
+use crate::edit::yaml;
+use crate::files::{self, read_text};
 use crate::policy_file;
 
 /// The name of the input in messages.

@@ -4,7 +4,7 @@ use poolgate_core::policy::DefaultValues;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::written;
+use crate::edit;
 use definition::property;
 
 const V1: &str = include_str!("../../../tests/data/crds/karpenter-1.15.0-nodepools.yaml");
@@ -17,7 +17,7 @@ fn patched(text: &str) -> anyhow::Result<String> {
 }
 
 fn value(text: &str) -> Value {
-    written::values(text).next().unwrap()
+    edit::values(text).next().unwrap()
 }
 
 /// The definition with the property in all versions.
@@ -93,7 +93,7 @@ fn definition_gets_the_property_in_every_served_version_and_keeps_its_notation()
 fn other_documents_keep_their_values_and_lists_are_searched() {
     let list = json!({"kind": "List", "items": [{"kind": "ConfigMap"}, small()]}).to_string();
     let after = patched(&format!("a:   b   # spaced\n---\n{V1}---\n{list}\n---\n")).unwrap();
-    let values: Vec<Value> = written::values(&after).collect();
+    let values: Vec<Value> = edit::values(&after).collect();
     assert_eq!(values[0], json!({"a": "b"}));
     assert_eq!(values[1], extended(&value(V1)));
     assert_eq!(

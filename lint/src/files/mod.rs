@@ -1,6 +1,5 @@
 //! The user's files: which are read, how they are named in output, which are patches; how a file is read, compared
-//! and replaced, and how an object is written as YAML, or rows in columns; the standard streams, and
-//! text that fits into the terminal.
+//! and replaced; rows in columns, the standard streams, and text that fits into the terminal.
 //!
 //! Of NodePools only the name of their group is known here.
 
@@ -15,12 +14,11 @@ mod read;
 mod replace;
 mod streams;
 mod terminal;
-pub(crate) mod yaml;
 
 pub use columns::columns;
 pub(crate) use diff::diff;
 pub(crate) use excluded::Excluded;
-pub(crate) use inputs::{Input, Inputs, Source, find, folders};
+pub(crate) use inputs::{Input, Source, find, folders};
 pub(crate) use patches::{Patches, Whole};
 pub use printable::clean;
 pub(crate) use printable::{name, xml};

@@ -2,46 +2,60 @@
 
 use std::fmt::{self, Write as _};
 
-use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
+use poolgate_core::diagnostic::{FieldPath, Severity};
 use serde::Serialize;
 
-use super::fix::TextEdit;
-use super::source_range::SourceRange;
+use crate::edit::{SourceRange, TextEdit};
 use crate::files;
 
 /// What is wrong, and where.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// The range of the text to show.
-    pub place: SourceRange,
-    /// How serious it is, after policy, ratchet and comments.
-    pub severity: Severity,
-    /// Who else would notice.
-    pub origin: Origin,
-    /// Whether it was an error before a policy or a comment lowered it, and Karpenter rejects the object for it.
-    pub is_lowered: bool,
     /// The name of the rule.
     pub rule: &'static str,
+    /// How serious it is, after policy, ratchet and comments.
+    pub severity: Severity,
+    /// Whether Karpenter rejects the object for it, whatever its severity is.
+    pub is_rejected: bool,
     /// The object that it is about; `None` for a document that cannot be read.
     pub object: Option<Object>,
     /// The file that the object was rendered from, if the renderer says so.
     pub source: Option<String>,
     /// The field, from the root of the document.
     pub field: Option<FieldPath>,
+    /// The range of the text to show.
+    pub place: SourceRange,
+    /// The kind of mistake with the value, in the API server's words.
+    pub error_type: Option<String>,
     /// What is wrong: one line without the field.
-    pub message: String,
+    pub title: String,
     /// What to write instead.
     pub suggestion: Option<String>,
-    /// The suggestion as a change to the text, if it is certain.
-    pub edit: Option<TextEdit>,
-    /// Why a certain suggestion is left to the author.
-    pub left: Option<String>,
-    /// Other places of the same object that it depends on.
-    pub related: Vec<SourceRange>,
-    /// The fields at those places, from the root of the document.
-    pub related_fields: Vec<FieldPath>,
+    /// The suggestion as a change to the text.
+    pub fix: Fix,
+    /// Other fields of the same object that it depends on.
+    pub related: Vec<Related>,
     /// Other objects that it depends on.
     pub elsewhere: Vec<Elsewhere>,
+}
+
+/// What `--fix` does about a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fix {
+    /// Nothing is certain.
+    None,
+    /// This is written.
+    Write(TextEdit),
+    /// It is certain, and left to the author for this reason.
+    Left(String),
+}
+
+/// A field and where it is.
+#[derive(Debug, Clone)]
+pub struct Related {
+    /// From the root of the document.
+    pub field: FieldPath,
+    pub place: SourceRange,
 }
 
 /// Where another object is.
@@ -83,24 +97,30 @@ impl fmt::Display for Object {
 }
 
 impl Finding {
-    /// A finding of lint itself on a manifest that no API server would store; with only its place.
-    pub const fn of_manifest(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
+    /// A finding of lint itself, with only its place.
+    pub const fn at(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
         Self {
-            place,
-            severity,
-            origin: Origin::Schema,
-            is_lowered: false,
             rule,
+            severity,
+            is_rejected: false,
             object: None,
             source: None,
             field: None,
-            message: String::new(),
+            place,
+            error_type: None,
+            title: String::new(),
             suggestion: None,
-            edit: None,
-            left: None,
+            fix: Fix::None,
             related: Vec::new(),
-            related_fields: Vec::new(),
             elsewhere: Vec::new(),
+        }
+    }
+
+    /// What is wrong: one line without the field.
+    pub fn message(&self) -> String {
+        match &self.error_type {
+            Some(error_type) => format!("{error_type}: {}", self.title),
+            None => self.title.clone(),
         }
     }
 
@@ -108,17 +128,32 @@ impl Finding {
     pub fn field_or_message(&self) -> String {
         self.field
             .as_ref()
-            .map_or_else(|| self.message.clone(), ToString::to_string)
+            .map_or_else(|| self.message(), ToString::to_string)
     }
 
-    /// Whether Karpenter rejects the object for it, whatever its severity is.
-    pub fn is_rejected(&self) -> bool {
-        self.is_lowered || (self.severity == Severity::Error && self.origin.is_karpenters())
+    /// Whether a policy or a comment has lowered it, although Karpenter rejects the object.
+    pub fn is_lowered(&self) -> bool {
+        self.is_rejected && self.severity < Severity::Error
     }
 
     /// Whether it counts as an error for the exit code.
     pub fn is_failure(&self) -> bool {
-        self.is_lowered || self.severity == Severity::Error
+        self.is_rejected || self.severity == Severity::Error
+    }
+
+    /// What `--fix` writes.
+    pub fn edit(&self) -> Option<&TextEdit> {
+        match &self.fix {
+            Fix::Write(edit) => Some(edit),
+            Fix::None | Fix::Left(_) => None,
+        }
+    }
+
+    /// Leaves what could be fixed to the author.
+    pub fn leave(&mut self, why: &str) {
+        if self.edit().is_some() {
+            self.fix = Fix::Left(why.to_owned());
+        }
     }
 
     /// The other objects that it depends on; `None` if there are none.
@@ -141,20 +176,15 @@ impl Finding {
         if let Some(field) = &self.field {
             let _ = write!(sentence, "{field}: ");
         }
-        sentence + &self.message
+        sentence + &self.message()
     }
 }
 
-/// Why an offered fix was not written.
-const UNWRITTEN: &str =
-    "the fixes of this file together would cause an error or change something else: change it by hand";
-
 /// Lines that say where a certain suggestion was not written, and why.
 pub fn left(name: &str, findings: &[Finding]) -> Vec<String> {
-    let of = |finding: &Finding| {
-        let unwritten = finding.edit.as_ref().map(|_| UNWRITTEN);
-        let why = finding.left.as_deref().or(unwritten)?;
-        Some(format!("{name}:{}: not fixed: {why}", finding.place.start))
+    let of = |finding: &Finding| match &finding.fix {
+        Fix::Left(why) => Some(format!("{name}:{}: not fixed: {why}", finding.place.start)),
+        Fix::None | Fix::Write(_) => None,
     };
     findings.iter().filter_map(of).collect()
 }

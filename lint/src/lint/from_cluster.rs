@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::policy_report::StoredPool;
 use crate::cluster::{Cluster, Request};
-use crate::files::{self, Input, Source, yaml};
+use crate::edit::yaml;
+use crate::files::{self, Input, Source};
 
 /// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
 pub fn karpenter(cluster: &Cluster, named: &TargetKarpenter) -> anyhow::Result<TargetKarpenter> {

@@ -4,18 +4,18 @@ use poolgate_core::diagnostic::Severity;
 use serde::de::IgnoredAny;
 
 use super::finding::Finding;
-use super::source_range::SourceRange;
+use crate::edit::SourceRange;
 use crate::files::clean;
 use crate::text_rules;
 
 /// The finding on a text that is not JSON.
 pub fn finding(why: &str, place: SourceRange) -> Finding {
     Finding {
-        message: format!("kubectl reads this as YAML, but it is not JSON: {}", clean(why)),
+        title: format!("kubectl reads this as YAML, but it is not JSON: {}", clean(why)),
         suggestion: Some(
             "write JSON: tools that go by the name of the file, such as Argo CD, cannot read this".into(),
         ),
-        ..Finding::of_manifest(text_rules::JSON, Severity::Warning, place)
+        ..Finding::at(text_rules::JSON, Severity::Warning, place)
     }
 }
 

@@ -12,7 +12,7 @@ use clap::{ColorChoice, ValueEnum as _};
 use same_file::Handle;
 
 use super::format::{FileReport, Format, Look, Printer, RulePages};
-use super::tally::Tally;
+use super::summary::Summary;
 use crate::files::{self, Input, Source};
 use crate::listed::Listed;
 
@@ -166,9 +166,9 @@ impl<'a> Outputs<'a> {
     }
 
     /// Writes what comes after the last file, such as the totals, to every output.
-    pub fn end(&mut self, tally: &Tally) -> anyhow::Result<()> {
+    pub fn end(&mut self, summary: Summary<'_>) -> anyhow::Result<()> {
         for output in &mut self.outputs {
-            output.write(&output.printer.closing(tally))?;
+            output.write(&output.printer.closing(summary))?;
             output.with(|writer| writer.flush())?;
         }
         Ok(())

@@ -91,8 +91,8 @@ fn result(finding: &Finding) -> Option<Value> {
         Severity::Info => return None,
     };
     let message = match &finding.suggestion {
-        Some(suggestion) => format!("{}; {suggestion}", finding.message),
-        None => finding.message.clone(),
+        Some(suggestion) => format!("{}; {suggestion}", finding.message()),
+        None => finding.message(),
     };
     let field = finding
         .field
@@ -147,7 +147,7 @@ fn name(pool: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lint::source_range::SourceRange;
+    use crate::edit::SourceRange;
 
     fn pool(name: &str) -> StoredPool {
         StoredPool {
@@ -159,9 +159,9 @@ mod tests {
     #[test]
     fn errors_fail_warnings_warn_infos_are_left_out_and_a_sound_pool_passes() {
         let finding = |rule, severity, message: &str| Finding {
-            message: message.into(),
+            title: message.into(),
             suggestion: Some("remove it".into()),
-            ..Finding::of_manifest(rule, severity, SourceRange::beginning())
+            ..Finding::at(rule, severity, SourceRange::beginning())
         };
         let findings = [
             finding("weight", Severity::Error, "too large"),

@@ -124,7 +124,7 @@ impl<'t> Suppressions<'t> {
                 fate = Fate::Silent;
             }
         }
-        if fate == Fate::Silent && finding.is_rejected() {
+        if fate == Fate::Silent && finding.is_rejected {
             return Fate::Weakened;
         }
         fate
@@ -209,11 +209,11 @@ fn line_end(text: &str, from: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::diagnostic::{Origin, Severity};
+    use poolgate_core::diagnostic::Severity;
     use poolgate_core::manifest::{self, Limits, Position};
 
-    use super::super::source_range::SourceRange;
     use super::*;
+    use crate::edit::SourceRange;
 
     const TEXT: &str = "\
 # poolgate: ignore weight -- above all
@@ -229,7 +229,7 @@ spec:
 ";
 
     /// An error of this rule at one byte.
-    fn finding(rule: &'static str, origin: Origin, at: usize) -> Finding {
+    fn finding(rule: &'static str, is_rejected: bool, at: usize) -> Finding {
         let position = Position { line: 1, column: 1 };
         let place = SourceRange {
             span: Span::new(at, at + 1),
@@ -237,8 +237,8 @@ spec:
             end: position,
         };
         Finding {
-            origin,
-            ..Finding::of_manifest(rule, Severity::Error, place)
+            is_rejected,
+            ..Finding::at(rule, Severity::Error, place)
         }
     }
 
@@ -247,7 +247,7 @@ spec:
         let document = documents.next().expect("a document");
         let suppressions = Suppressions::parse(&document, TEXT);
         let at = TEXT.find(marker).expect(marker);
-        suppressions.fate(&finding(rule, Origin::Silent, at)) == Fate::Silent
+        suppressions.fate(&finding(rule, false, at)) == Fate::Silent
     }
 
     #[test]
@@ -310,15 +310,14 @@ spec:
         let mut documents = manifest::parse(text, &Limits::default());
         let document = documents.next().expect("a document");
         let suppressions = Suppressions::parse(&document, text);
-        let fate = |rule, origin| suppressions.fate(&finding(rule, origin, 3));
-        assert_eq!(fate("weight", Origin::Schema), Fate::Weakened);
-        assert_eq!(fate("expire-after", Origin::Schema), Fate::Weakened);
-        assert_eq!(fate("expire-after", Origin::Silent), Fate::Silent);
-        assert_eq!(fate("budget-nodes", Origin::Silent), Fate::Reported);
+        let fate = |rule, is_rejected| suppressions.fate(&finding(rule, is_rejected, 3));
+        assert_eq!(fate("weight", true), Fate::Weakened);
+        assert_eq!(fate("expire-after", true), Fate::Weakened);
+        assert_eq!(fate("expire-after", false), Fate::Silent);
+        assert_eq!(fate("budget-nodes", false), Fate::Reported);
         let lowered = Finding {
             severity: Severity::Warning,
-            is_lowered: true,
-            ..finding("weight", Origin::Schema, 3)
+            ..finding("weight", true, 3)
         };
         assert_eq!(suppressions.fate(&lowered), Fate::Weakened);
     }

@@ -8,8 +8,8 @@ use anyhow::{Context as _, anyhow, ensure};
 use serde_json::Value;
 
 use crate::crd::definition::{self, Overruled};
+use crate::edit;
 use crate::files::read_text;
-use crate::written;
 use poolgate_core::policy_file::ReadPolicy;
 
 /// The installed definition. Its file may contain other objects.
@@ -22,7 +22,7 @@ impl Definition {
         let file = File::open(path).context("it cannot be opened")?;
         let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
         let mut found = Vec::new();
-        for mut document in written::values(&text) {
+        for mut document in edit::values(&text) {
             found.extend(
                 definition::among(&mut document)
                     .into_iter()

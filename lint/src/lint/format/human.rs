@@ -7,10 +7,10 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Patch, Renderer, Snippet}
 use poolgate_core::diagnostic::Severity;
 
 use super::super::finding::Finding;
-use super::super::fix::TextEdit;
-use super::super::source_range::SourceRange;
 use super::{FileReport, Look, RulePages};
 use poolgate_core::manifest::Span;
+
+use crate::edit::{SourceRange, TextEdit};
 
 /// Longest line that is shown, in bytes. For a longer one only the place is shown.
 const LONGEST_LINE: usize = 1000;
@@ -86,7 +86,7 @@ impl Shown<'_> {
         let Some(suggestion) = &finding.suggestion else {
             return renderer.render(&[group]);
         };
-        if let Some(patch) = finding.edit.as_ref().and_then(|edit| patch(name, text, edit)) {
+        if let Some(patch) = finding.edit().and_then(|edit| patch(name, text, edit)) {
             let help = Level::HELP.secondary_title(self.wrapped(suggestion, "help: ".len()));
             renderer.render(&[group, help.element(patch)])
         } else {
@@ -131,6 +131,7 @@ fn excerpt<'t>(
     let related: Vec<(SourceRange, Range<usize>)> = finding
         .related
         .iter()
+        .map(|related| &related.place)
         .chain(beside.map(|other| &other.place))
         .filter(is_near)
         .filter_map(|place| Some((*place, line_around(text, place.span)?)))
@@ -191,9 +192,9 @@ mod tests {
             end: position(8),
         };
         let finding = Finding {
-            message: "a word ".repeat(30),
+            title: "a word ".repeat(30),
             suggestion: Some("another word ".repeat(30)),
-            ..Finding::of_manifest("manifest-kind", Severity::Error, place)
+            ..Finding::at("manifest-kind", Severity::Error, place)
         };
         let shown = |width| {
             let look = Look {

@@ -4,10 +4,10 @@ use poolgate_core::diagnostic::FieldPath;
 use serde_json::{Value, json};
 
 use super::super::finding::{Elsewhere, Finding};
-use super::super::fix::TextEdit;
-use super::super::source_range::SourceRange;
-use super::super::tally::Tally;
+use super::super::summary::Summary;
+use super::super::tally::Count;
 use super::{FileReport, listed, without_empty};
+use crate::edit::{SourceRange, TextEdit};
 
 /// Before the first result.
 pub const OPENING: &str = "{\"apiVersion\":\"poolgate.dev/v1alpha1\",\"kind\":\"LintReport\",\"results\":[\n";
@@ -17,7 +17,7 @@ pub fn file(file: &FileReport<'_>) -> String {
 }
 
 fn result(file: &str, finding: &Finding) -> Value {
-    let own = finding.related.iter().map(|place| related(*place, None));
+    let own = finding.related.iter().map(|own| related(own.place, None));
     let others = finding.elsewhere.iter();
     let others = others.map(|other| related(other.place, Some(other)));
     without_empty(json!({
@@ -28,14 +28,14 @@ fn result(file: &str, finding: &Finding) -> Value {
         "endColumn": finding.place.end.column,
         "severity": finding.severity.as_str(),
         "rule": finding.rule,
-        "rejected": finding.is_lowered.then_some(true),
+        "rejected": finding.is_lowered().then_some(true),
         "object": finding.object,
         "source": finding.source,
         "field": finding.field.as_ref().map(ToString::to_string),
         "pointer": finding.field.as_ref().map(FieldPath::to_pointer),
-        "message": finding.message,
+        "message": finding.message(),
         "suggestion": finding.suggestion,
-        "edit": finding.edit.as_ref().map(edit),
+        "edit": finding.edit().map(edit),
         "related": own.chain(others).collect::<Value>(),
     }))
 }
@@ -60,21 +60,21 @@ fn related(place: SourceRange, other: Option<&Elsewhere>) -> Value {
     }))
 }
 
-pub fn closing(tally: &Tally) -> String {
+pub fn closing(Summary { tally, scope }: Summary<'_>) -> String {
     let summary = json!({
-        "files": tally.files,
-        "objects": tally.objects,
-        "errors": tally.errors,
-        "warnings": tally.warnings,
-        "infos": tally.infos,
-        "omitted": tally.omitted,
-        "skippedObjects": tally.others,
-        "skippedTemplateFolders": tally.template_folders,
-        "unreadable": tally.unreadable + tally.limits,
-        "patches": tally.parts,
-        "encrypted": tally.encrypted,
-        "ignored": tally.ignored,
-        "inBaseline": tally.known,
+        "files": scope.len(),
+        "objects": tally.of(Count::Objects),
+        "errors": tally.of(Count::Errors),
+        "warnings": tally.of(Count::Warnings),
+        "infos": tally.of(Count::Infos),
+        "omitted": tally.of(Count::Omitted),
+        "skippedObjects": tally.of(Count::Others),
+        "skippedTemplateFolders": tally.of(Count::TemplateFolders),
+        "unreadable": tally.of(Count::Unreadable) + tally.of(Count::Limits),
+        "patches": tally.of(Count::Parts),
+        "encrypted": tally.of(Count::Encrypted),
+        "ignored": tally.of(Count::Ignored),
+        "inBaseline": tally.of(Count::Known),
         "karpenterVersions": tally.releases(),
         "policies": tally.policies(),
     });

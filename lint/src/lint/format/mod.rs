@@ -19,7 +19,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::finding::Finding;
-use super::tally::Tally;
+use super::summary::Summary;
 use crate::files;
 
 /// The formats that findings are printed in.
@@ -128,13 +128,13 @@ impl Printer<'_> {
     }
 
     /// The text after everything else.
-    pub fn closing(self, tally: &Tally) -> String {
+    pub fn closing(self, summary: Summary<'_>) -> String {
         match self.format {
-            Format::Json => json::closing(tally),
+            Format::Json => json::closing(summary),
             Format::Gitlab => gitlab::CLOSING.into(),
             Format::Junit => junit::CLOSING.into(),
-            Format::Sarif => sarif::closing(tally, self.pages),
-            Format::Statistics => statistics::closing(tally),
+            Format::Sarif => sarif::closing(summary.tally, self.pages),
+            Format::Statistics => statistics::closing(summary.tally),
             Format::Human | Format::Concise | Format::Github | Format::Diff => String::new(),
         }
     }

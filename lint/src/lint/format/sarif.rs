@@ -5,11 +5,10 @@ use poolgate_core::rules::rule::Page;
 use serde_json::{Value, json};
 
 use super::super::finding::Finding;
-use super::super::fix::TextEdit;
-use super::super::source_range::SourceRange;
 use super::super::tally::Tally;
 use super::fingerprint::Fingerprints;
 use super::{FileReport, RulePages, listed, uri, whole_sentence, without_empty};
+use crate::edit::{SourceRange, TextEdit};
 use crate::text_rules;
 
 pub const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\
@@ -32,10 +31,13 @@ fn result(own: &str, fingerprint: &str, finding: &Finding) -> Value {
             "logicalLocations": field.map(name).into_iter().collect::<Value>(),
         }))
     };
-    let related = finding.related.iter().map(|place| location(own, *place, None));
+    let related = finding
+        .related
+        .iter()
+        .map(|related| location(own, related.place, None));
     let elsewhere = finding.elsewhere.iter();
     let elsewhere = elsewhere.map(|other| location(&uri(&other.file), other.place, None));
-    let fixes = finding.edit.iter().map(|edit| fix(own, edit));
+    let fixes = finding.edit().into_iter().map(|edit| fix(own, edit));
     without_empty(json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),

@@ -1,21 +1,14 @@
-//! Fixes as changes to the text: only those that are certain; comments and layout stay.
-//!
-//! A changed text is parsed again before it is used: it must have the intended change, and everything else as
-//! before.
+//! A change of one field, in the value and in the text.
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use poolgate_core::json::Json;
 use serde_json::Value;
 
-use super::source_range;
-use super::source_range::SourceRange;
-use crate::files::yaml;
-use crate::written;
 use poolgate_core::manifest::{self, Document, Form, Lines, Span};
 
-mod entry;
+use super::{SourceRange, entry, located, yaml};
 
-/// What a fix does to one field of an object.
+/// What is done to one field of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// The field gets a new name, a new value, or both.
@@ -89,25 +82,18 @@ impl Change {
     }
 }
 
-/// A piece of the text and what to write in its place.
+/// A change of a field with what makes it in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEdit {
+    /// The text that is replaced.
     pub place: SourceRange,
+    /// What takes its place.
     pub text: String,
     /// Which document of the text.
-    document: usize,
+    pub document: usize,
     /// The field that it changes, from the root of the document.
-    field: FieldPath,
-    change: Change,
-}
-
-/// Whether a finding at a field, which depends on these others, rests on a field that was changed. An error that does not
-/// was hidden by the mistake before, and no fix causes it: while the operator of a requirement cannot be read, its values
-/// are not checked.
-pub fn rests_on(field: &FieldPath, others: &[FieldPath], changed: &[FieldPath]) -> bool {
-    let is_below = |path: &FieldPath, above: &FieldPath| path.segments().starts_with(above.segments());
-    let mut fields = others.iter().chain([field]);
-    fields.any(|field| changed.iter().any(|changed| is_below(field, changed)))
+    pub field: FieldPath,
+    pub change: Change,
 }
 
 impl TextEdit {
@@ -164,7 +150,7 @@ impl TextEdit {
             return Err("other fields use this value through aliases: change it by hand");
         }
         Ok(Self {
-            place: source_range::located(span, lines),
+            place: located(span, lines),
             text: new,
             document: number,
             field,
@@ -199,44 +185,4 @@ fn rewritten(
         }
         (None, None) => None,
     }
-}
-
-/// The text with these edits, and their number; `None` if there is nothing to change. An edit is left out if the
-/// text would not have the intended change with it.
-pub fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e TextEdit>) -> Option<(String, usize)> {
-    let mut edits: Vec<&TextEdit> = edits.collect();
-    edits.sort_by_key(|edit| edit.place.span);
-    edits.dedup_by(|next, edit| next.place.span.start() < edit.place.span.end());
-    let all =
-        |edits: &[&TextEdit]| with(text, edits).filter(|changed| says_what_is_meant(text, changed, edits));
-    let mut changed = all(&edits);
-    if changed.is_none() {
-        edits.truncate(MOST_TRIED);
-        edits.retain(|edit| all(&[edit]).is_some());
-        changed = all(&edits);
-    }
-    (!edits.is_empty()).then_some((changed?, edits.len()))
-}
-
-/// Most edits that are tried one by one, if the text with all of them would not have the intended changes.
-const MOST_TRIED: usize = 100;
-
-fn with(text: &str, edits: &[&TextEdit]) -> Option<String> {
-    let mut changed = String::with_capacity(text.len() + edits.len() * 8);
-    let mut at = 0;
-    for edit in edits {
-        changed.push_str(text.get(at..edit.place.span.start())?);
-        changed.push_str(&edit.text);
-        at = edit.place.span.end();
-    }
-    changed.push_str(text.get(at..)?);
-    Some(changed)
-}
-
-fn says_what_is_meant(text: &str, changed: &str, edits: &[&TextEdit]) -> bool {
-    written::is_as_meant(text, changed, |number, before, after| {
-        let mut meant = before.clone();
-        let mut here = edits.iter().filter(|edit| edit.document == number);
-        here.all(|edit| edit.change.make(&mut meant, &edit.field).is_some()) && *after == meant
-    })
 }
