@@ -1,18 +1,18 @@
 //! The commands on files, which `poolgate` and `poolgate-lint` share, and how a program runs what it has parsed.
 
+use crate::terminal;
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::budgets::{self, BudgetsArgs};
-use crate::cluster::{Connect, files_only};
-use crate::completions::{self, CompletionsArgs, ManArgs};
 use crate::crd::{self, CrdArgs};
 use crate::default::{self, DefaultArgs};
 use crate::lint::{self, LintArgs};
 use crate::policy::{self, PolicyArgs};
 use crate::rules::{self, RulesArgs};
-use crate::{examples, files};
+use crate::sources::cluster::{Connect, files_only};
 
 /// The exit code of a run that could not do its work: a wrong flag, a file that cannot be read, a port in use.
 const UNUSABLE: u8 = 2;
@@ -65,8 +65,8 @@ impl FileCommand {
             Self::Rules(args) => rules::run(args),
             Self::Policy(args) => policy::run(args),
             Self::Crd(args) => crd::run(args),
-            Self::Completions(args) => completions::completions(args, program),
-            Self::Man(args) => completions::man(args, program),
+            Self::Completions(args) => completions(args, program),
+            Self::Man(args) => man(args, program),
         }
     }
 }
@@ -79,7 +79,7 @@ pub fn run<C>(
     match parsed.map(command) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            files::remark(&format!("error: {}", files::with_causes(&error)));
+            terminal::remark(&format!("error: {}", terminal::with_causes(&error)));
             UNUSABLE.into()
         }
         Err(error) => {
@@ -109,6 +109,109 @@ pub fn run_alone() -> ExitCode {
     run(Cli::try_parse(), |cli| {
         cli.command.run(Cli::command(), files_only)
     })
+}
+
+/// The flags of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell to print the script for
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// The flags of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The command to describe; without it, the whole program
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+}
+
+/// Prints a script that a shell reads at its start.
+fn completions(args: &CompletionsArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    let program = cli.get_name().to_owned();
+    clap_complete::generate(args.shell, &mut cli, program, &mut script);
+    terminal::print(&script)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a page of the manual, as `man` reads it.
+fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
+    cli.build();
+    let subject = match &args.command {
+        None => cli,
+        Some(name) => {
+            let commands: Vec<&str> = cli.get_subcommands().map(Command::get_name).collect();
+            let known = commands.join(", ");
+            cli.find_subcommand(name)
+                .cloned()
+                .ok_or_else(|| anyhow::anyhow!("there is no command {}: {known}", name.escape_debug()))?
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(subject).render(&mut page)?;
+    terminal::print(&page)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The examples at the end of each `--help`. A test runs every line.
+mod examples {
+    pub const POOLGATE_LINT: &str = "\
+Examples:
+  poolgate-lint lint pools/
+  poolgate-lint budgets --week pools/";
+
+    pub const LINT: &str = "\
+Examples:
+  poolgate lint pools/
+  kustomize build overlays/prod | poolgate lint -
+  poolgate lint --karpenter-version 1.8 --policy policy.yaml pools/
+  poolgate lint --format sarif=lint.sarif --fail-on warning pools/
+  poolgate lint --fix --diff pools/
+  poolgate lint --statistics --exclude legacy/ .
+  kustomize build overlays/prod | poolgate lint --together -      all objects are there
+  poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
+
+    pub const DEFAULT: &str = "\
+Examples:
+  poolgate default pools/general.yaml
+  poolgate default --diff pools/
+  poolgate default --write pools/
+  kustomize build overlays/prod | poolgate default -";
+
+    pub const BUDGETS: &str = "\
+Examples:
+  kubectl get nodepools -o yaml | poolgate budgets
+  poolgate budgets --pool general --nodes 25 pools/
+  poolgate budgets --week --tz Europe/Berlin pools/
+  poolgate budgets --at 2026-12-24T18:00 --tz Europe/Berlin pools/
+  poolgate budgets --svg week.svg pools/
+  poolgate budgets plan --allow 'sat 02:00-06:00 Europe/Berlin'";
+
+    pub const RULES: &str = "\
+Examples:
+  poolgate rules
+  poolgate rules never
+  poolgate rules schedule-syntax";
+
+    pub const POLICY: &str = "\
+Examples:
+  poolgate policy check policy.yaml
+  poolgate policy schema >policy.schema.json";
+
+    pub const CRD: &str = "\
+Examples:
+  kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -";
+
+    pub const COMPLETIONS: &str = "\
+Examples:
+  poolgate completions bash >poolgate.bash && . ./poolgate.bash
+  poolgate completions fish >poolgate.fish";
+
+    pub const MAN: &str = "\
+Examples:
+  poolgate man lint >poolgate-lint.1";
 }
 
 #[cfg(test)]

@@ -1,23 +1,20 @@
 //! What poolgate does with files: `lint`, `default`, `budgets`, `rules`, `policy` and `crd`. The program `poolgate-lint`
-//! is these commands alone, for hooks and pipelines; `poolgate` has them too, and reads clusters with them.
+//! is these commands alone, for hooks and pipelines; `poolgate` has them too, and hands over clusters to read.
 //!
-//! The verdicts are those of `poolgate-core`. There is no network here: what asks a cluster goes through [`cluster`],
-//! which `poolgate` implements.
+//! The verdicts are those of `poolgate-core`. There is no network here.
 
 mod budgets;
 pub mod cli;
-pub mod cluster;
-mod completions;
 mod crd;
 mod default;
-mod edit;
-mod examples;
-pub mod files;
+pub mod edit;
+mod format;
 mod lint;
 mod listed;
-mod nodepools;
 mod policy;
 pub mod policy_file;
 pub mod review_args;
 mod rules;
+pub mod sources;
+pub mod terminal;
 mod text_rules;

@@ -7,7 +7,7 @@ use clap::Args;
 use poolgate_core::diagnostic::{Origin, Severity};
 use poolgate_core::rules::rule::Rule;
 
-use crate::files;
+use crate::terminal;
 use crate::text_rules;
 
 /// Longest run of lines that is shown whole, if they differ only in digits. The middle of a longer one is left out.
@@ -31,11 +31,11 @@ type Rules = Vec<&'static Rule>;
 pub fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
     let mut output = Vec::new();
     match args.rules.as_deref() {
-        Some([rule]) => explain(rule, files::line_width(), &mut output)?,
+        Some([rule]) => explain(rule, terminal::line_width(), &mut output)?,
         Some(rules) => list(rules, &mut output)?,
         None => list(&text_rules::all().collect::<Vec<_>>(), &mut output)?,
     }
-    files::print(output)?;
+    terminal::print(output)?;
     Ok(ExitCode::SUCCESS)
 }
 

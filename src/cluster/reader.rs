@@ -7,7 +7,9 @@ use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::config::KubeconfigError;
 use poolgate_core::karpenter::NODEPOOL_DEFINITION;
-use poolgate_lint::cluster::{Cluster, ClusterFlags, ClusterReadError, KubeArgs, Request, TakeObject};
+use poolgate_lint::sources::cluster::{
+    Cluster, ClusterFlags, ClusterReadError, KubeArgs, Request, TakeObject,
+};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};

@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::blocked::{self, Blocked, Scope};
-use crate::cluster::{Cluster, ClusterReadError, Request};
+use crate::sources::cluster::{Cluster, ClusterReadError, Request};
 
 /// The label by which Karpenter shows that pods may be scheduled to a node.
 const INITIALIZED: &str = "karpenter.sh/initialized";

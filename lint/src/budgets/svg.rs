@@ -10,7 +10,7 @@ use super::grid::{Amount, Cell, Grid, HOURS_A_DAY, Row};
 use super::moment::heading;
 use super::subject::Subject;
 use super::week::label;
-use crate::files;
+use crate::terminal;
 
 /// Sizes of the parts of the picture, in pixels.
 const CELL: usize = 24;
@@ -145,7 +145,7 @@ fn legend(body: &mut String, mut top: usize) {
 }
 
 fn text(body: &mut String, x: usize, y: usize, class: &str, content: &str) {
-    let content = files::xml(content);
+    let content = terminal::xml(content);
     let _ = writeln!(
         body,
         "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{content}</text>"

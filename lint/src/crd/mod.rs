@@ -19,8 +19,9 @@ use poolgate_core::policy::DefaultValues;
 use serde_json::Value;
 
 use crate::edit::yaml;
-use crate::files::{self, read_text};
 use crate::policy_file;
+use crate::sources::read_text;
+use crate::terminal;
 
 /// The name of the input in messages.
 const INPUT: &str = "the NodePool definition (kubectl get crd nodepools.karpenter.sh -o yaml)";
@@ -58,9 +59,9 @@ pub fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let CrdCommand::Patch { policy } = &args.command;
     let read = policy.as_deref().map(policy_file::load).transpose()?;
     let defaults = read.map(|read| read.policy.defaults);
-    let text = read_text(files::stdin(INPUT)).map_err(|error| anyhow!("the input {error}"))?;
+    let text = read_text(terminal::stdin(INPUT)).map_err(|error| anyhow!("the input {error}"))?;
     let patched = patched(&text, defaults.as_ref())?;
-    files::print(patched).context("the patched definition cannot be written")?;
+    terminal::print(patched).context("the patched definition cannot be written")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::Defaults;
 use super::complete::{Addition, additions, completed, lacking};
 use crate::edit::{self, Replacement};
-use crate::files::Whole;
-use crate::nodepools::objects;
+use crate::sources::Whole;
+use crate::sources::nodepools::objects;
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 
 /// A text with defaults.

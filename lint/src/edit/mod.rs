@@ -6,26 +6,29 @@
 mod change;
 mod entry;
 mod mapping;
+mod replace;
 mod source_range;
-pub mod yaml;
+pub(crate) mod yaml;
 
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, Limits, Span};
 use serde_json::Value;
 
-pub use change::{Change, TextEdit};
-pub use mapping::{behind_key, in_place_of, into_mapping, node_at};
-pub use source_range::{SourceRange, located, span_at, within};
+pub(crate) use change::{Change, TextEdit};
+pub(crate) use mapping::{behind_key, in_place_of, into_mapping, node_at};
+pub(crate) use replace::diff;
+pub use replace::replace;
+pub(crate) use source_range::{SourceRange, located, span_at, within};
 
 /// A piece of a text, and what takes its place. An empty piece is where something is inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replacement {
-    pub span: Span,
-    pub text: String,
+pub(crate) struct Replacement {
+    pub(crate) span: Span,
+    pub(crate) text: String,
 }
 
 /// The text with all of these made, which follow each other and do not overlap.
-pub fn apply<'r>(text: &str, replacements: impl IntoIterator<Item = (Span, &'r str)>) -> String {
+pub(crate) fn apply<'r>(text: &str, replacements: impl IntoIterator<Item = (Span, &'r str)>) -> String {
     let mut changed = String::with_capacity(text.len());
     let mut copied = 0;
     for (span, new) in replacements {
@@ -37,13 +40,17 @@ pub fn apply<'r>(text: &str, replacements: impl IntoIterator<Item = (Span, &'r s
 }
 
 /// The values of the documents of a text.
-pub fn values(text: &str) -> impl Iterator<Item = Value> {
+pub(crate) fn values(text: &str) -> impl Iterator<Item = Value> {
     manifest::parse(text, &Limits::default()).map(Document::into_value)
 }
 
 /// Whether a changed text has as many documents as before, none with more problems, and each with the value that is
 /// meant: `is_meant` gets its value before and after.
-pub fn is_as_meant(before: &str, after: &str, is_meant: impl Fn(&Json<'_>, &Json<'_>) -> bool) -> bool {
+pub(crate) fn is_as_meant(
+    before: &str,
+    after: &str,
+    is_meant: impl Fn(&Json<'_>, &Json<'_>) -> bool,
+) -> bool {
     let limits = Limits::default();
     let mut after = manifest::parse(after, &limits);
     let is_right = |before: &Document<'_>, after: &Document<'_>| {

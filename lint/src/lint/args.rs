@@ -1,4 +1,4 @@
-//! The flags of `lint`.
+//! The flags of `lint`, and which findings they select.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use anyhow::Context as _;
 use clap::{Args, ColorChoice, ValueEnum};
 use jiff::Timestamp;
 
-use super::format::Format;
-use super::output::{self, Wanted};
-use super::selection::Selection;
-use crate::cluster::StoredArgs;
+use crate::format::Format;
+use crate::format::output::{self, Wanted};
 use crate::review_args::{NearestReviewArgs, instant};
+use crate::sources::cluster::StoredArgs;
+use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 use poolgate_core::manifest::Variables;
 
 /// The flags of `lint`.
@@ -150,4 +150,63 @@ pub enum FailOn {
     Error,
     /// What it warns about, too.
     Warning,
+}
+
+/// These names mean that something was not checked, so they cannot be turned off.
+const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
+
+/// The flags that select rules.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// Report these rules only: names, or the beginning of names, such as budget for budget-nodes and the like
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
+        hide_possible_values = true)]
+    select: Vec<String>,
+
+    /// Do not report these rules, written as for --select. If both match, the longer name wins
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
+        hide_possible_values = true)]
+    ignore: Vec<String>,
+}
+
+impl Selection {
+    /// Whether findings of a rule are reported.
+    pub fn has(&self, rule: &str) -> bool {
+        let longest = |names: &[String]| {
+            let named = names.iter().filter(|name| text_rules::begins(rule, name));
+            named.map(String::len).max()
+        };
+        let selected = match longest(&self.select) {
+            None if self.select.is_empty() => Some(0),
+            longest => longest,
+        };
+        // `None` is less than any length.
+        ALWAYS.contains(&rule) || selected > longest(&self.ignore)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_name_wins_and_what_was_not_checked_is_always_reported() {
+        let has = |select: &[&str], ignore: &[&str], rule: &str| {
+            let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+            let (select, ignore) = (names(select), names(ignore));
+            Selection { select, ignore }.has(rule)
+        };
+        assert!(has(&[], &[], "limit-zero"));
+        assert!(has(&["limit"], &[], "limit-zero"));
+        assert!(!has(&["limit"], &[], "weight"));
+        assert!(!has(&[], &["limit"], "limit-zero"));
+        assert!(has(&[], &["limi"], "limit-zero"), "a word is whole");
+        assert!(has(&["limit-zero"], &["limit"], "limit-zero"));
+        assert!(!has(&["limit-zero"], &["limit"], "limit-unit"));
+        assert!(!has(&["limit"], &["limit-zero"], "limit-zero"));
+        assert!(!has(&["weight"], &["weight"], "weight"));
+        for rule in ALWAYS {
+            assert!(has(&["weight"], &["manifest", "file"], rule), "{rule}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 use poolgate_core::diagnostic::Severity;
 use serde::{Deserialize, Serialize};
 
-use super::finding::Finding;
+use crate::format::finding::Finding;
 
 const API_VERSION: &str = "poolgate.dev/v1alpha1";
 const KIND: &str = "LintBaseline";

@@ -8,18 +8,22 @@ use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 use poolgate_core::rules::across::apply_policy;
 
-use super::diagnosed::{as_written, change, is_about_the_whole, is_rejected, suggestion};
-use super::finding::{Finding, Fix, Object, Related};
+use super::diagnosed::{
+    as_written, change, is_about_the_whole, is_rejected, problem_rule, problem_title, suggestion,
+};
 use super::fixes::{Reviewed, Tried};
+use super::misnamed::CheckedPools;
 use super::note::{Note, Place};
 use super::settings::Settings;
 use super::subjects::{Checked, Subjects};
-use super::suppress::{Fate, Suppressions};
-use super::tally::{Count, Tally};
+use super::suppress::{Fate, Suppressions, limits};
 use super::together::OfInput;
-use super::{comments, json, notes, problem_rules, rendered, variables};
+use super::{notes, rendered};
 use crate::edit::{self, SourceRange, TextEdit};
-use crate::files::{Whole, clean};
+use crate::format::finding::{Finding, Fix, Object, Related};
+use crate::format::tally::{Count, Tally};
+use crate::sources::Whole;
+use crate::terminal::clean;
 use crate::text_rules;
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, LeftAlone, Lines, ManifestProblem, ProblemKind, Span};
@@ -51,16 +55,14 @@ pub struct Manifest<'t> {
     pub across: Option<&'t OfInput>,
 }
 
-/// Checks everything in a text, in its order. The caller counts the findings that are kept, `tally` the others.
-pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> Vec<Finding> {
+/// Checks everything in a text, in its order. Also returns its NodePools. The caller counts the findings that are kept, `tally` the others.
+pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> (Vec<Finding>, CheckedPools) {
     let (text, is_marked) = (manifest.text, manifest.text.contains(MARK));
     if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
-        return Vec::new();
+        return Default::default();
     }
     let mut file = FileCheck::new(manifest, settings, tally);
-    for (number, document) in
-        manifest::parse_with(text, &comments::limits(text), &settings.variables).enumerate()
-    {
+    for (number, document) in manifest::parse_with(text, &limits(text), &settings.variables).enumerate() {
         file.is_template |= LeftAlone::is_template(&document);
         let first = file.findings.len();
         file.document(number, &document);
@@ -74,7 +76,7 @@ pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> 
     }
     let mut findings = file.findings;
     findings.sort_by_key(|finding| (finding.place.span.start(), finding.rule));
-    findings
+    (findings, file.pools)
 }
 
 /// Leaves each fix of these findings to its author that is not right.
@@ -83,7 +85,7 @@ pub fn settle(manifest: Manifest<'_>, settings: &Settings, findings: &mut [Findi
         return;
     }
     let (text, lines) = (manifest.text, Lines::new(manifest.text));
-    let documents = manifest::parse_with(text, &comments::limits(text), &settings.variables);
+    let documents = manifest::parse_with(text, &limits(text), &settings.variables);
     let mut documents = documents.enumerate().peekable();
     let mut start = 0;
     while let Some((number, document)) = documents.next() {
@@ -130,7 +132,7 @@ fn reviewed(
 ) -> Option<Reviewed> {
     let mut tally = Tally::default();
     let mut file = FileCheck::new(manifest, settings, &mut tally);
-    let limits = comments::limits(manifest.text);
+    let limits = limits(manifest.text);
     let mut documents = manifest::parse_with(manifest.text, &limits, &settings.variables);
     let document = documents.next()?;
     let is_meant = document.value() == meant && document.problems().len() <= before.problems().len();
@@ -155,6 +157,7 @@ struct FileCheck<'a, 't> {
     /// Whether it has lines of a template.
     is_template: bool,
     findings: Vec<Finding>,
+    pools: CheckedPools,
     tally: &'a mut Tally,
 }
 
@@ -167,6 +170,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             is_marked: manifest.text.contains(MARK),
             is_template: false,
             findings: Vec::new(),
+            pools: CheckedPools::default(),
             tally,
         }
     }
@@ -207,7 +211,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             self.object(number, document, checked);
             self.across(number, document, checked);
         }
-        if let Some(note) = variables::note(document, self.manifest.text) {
+        if let Some(note) = notes::variables(document, self.manifest.text) {
             self.note(document, note, object.as_ref());
         }
         self.ignore(first, document, object.as_ref());
@@ -219,11 +223,11 @@ impl<'a, 't> FileCheck<'a, 't> {
         if self.tally.of(Count::Objects) == 0 || self.findings.iter().any(is_broken) {
             return;
         }
-        let Some((offset, why)) = json::mistake(self.manifest.text) else {
+        let Some((offset, why)) = notes::json_mistake(self.manifest.text) else {
             return;
         };
         let place = self.located(edit::within(self.manifest.text, Span::new(offset, offset + 1)));
-        self.keep(Severity::Warning, || json::finding(&why, place));
+        self.keep(Severity::Warning, || notes::not_json(&why, place));
     }
 
     /// Adds a note of lint itself; the note on a guessed release only once in a file.
@@ -311,10 +315,10 @@ impl<'a, 't> FileCheck<'a, 't> {
             field: FieldPath::root(),
             place: self.located(span),
         });
-        let (rule, severity) = (problem_rules::name(&problem.kind), problem.kind.severity());
+        let (rule, severity) = (problem_rule(&problem.kind), problem.kind.severity());
         // kubectl keeps the last of the values.
         let is_taken = matches!(problem.kind, ProblemKind::DuplicateKey { .. });
-        let title = clean(&problem_rules::described(problem, self.manifest.text));
+        let title = clean(&problem_title(problem, self.manifest.text));
         self.keep(severity, || Finding {
             is_rejected: severity == Severity::Error && !is_taken,
             object: object.cloned(),
@@ -350,7 +354,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             at: self.settings.at,
         };
         let report = review(&request, self.manifest.policy, karpenter).report;
-        self.tally.pools.add(self.manifest.policy_file, checked, &report);
+        self.pools.add(self.manifest.policy_file, checked, &report);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
             self.omit(severity, report.omitted(severity));
         }
@@ -358,7 +362,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         let first = self.findings.len();
         for diagnostic in report.diagnostics() {
             let is_elsewhere = self.manifest.whole == Whole::Part && is_about_the_whole(diagnostic);
-            let is_open = !document.variables().is_empty() && variables::decide(diagnostic, checked.value);
+            let is_open = !document.variables().is_empty() && notes::is_open(diagnostic, checked.value);
             if is_elsewhere || is_open || self.is_of_template(document, checked, diagnostic) {
                 continue;
             }

@@ -12,8 +12,8 @@ use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, Lines, Span};
 use serde_json::Value;
 
-use super::finding::{Finding, Fix, Object};
 use crate::edit::{self, Change, TextEdit};
+use crate::format::finding::{Finding, Fix, Object};
 use crate::text_rules;
 
 /// Most reviews of one document in which all its fixes are tried together.

@@ -11,15 +11,16 @@ use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
 
 use super::policy_report::StoredPool;
-use crate::cluster::{Cluster, Request};
 use crate::edit::yaml;
-use crate::files::{self, Input, Source};
+use crate::sources::cluster::{Cluster, Request};
+use crate::sources::{Input, Source};
+use crate::terminal;
 
 /// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
 pub fn karpenter(cluster: &Cluster, named: &TargetKarpenter) -> anyhow::Result<TargetKarpenter> {
     let definition = cluster.one(Request::Definition).unwrap_or_else(|error| {
         if named.source() != ReleaseSource::User {
-            files::remark(&format!(
+            terminal::remark(&format!(
                 "the release that the cluster runs is not known, name it with --karpenter-version: {error}"
             ));
         }
@@ -62,7 +63,7 @@ pub fn all(cluster: &Cluster) -> StoredPools {
     if let Err(error) = read {
         pools.inputs.push(Input {
             name: "nodepools".into(),
-            source: Source::Nowhere(files::clean(&error.to_string())),
+            source: Source::Nowhere(terminal::clean(&error.to_string())),
         });
     }
     pools
@@ -72,7 +73,7 @@ pub fn all(cluster: &Cluster) -> StoredPools {
 pub fn tell_of_modes(without_mode: &[String], policy: &Policy) {
     let names: Vec<&str> = without_mode.iter().map(String::as_str).collect();
     if let Some(note) = unwritten_modes(&names, policy.defaults.node_limit_mode) {
-        files::remark(&files::clean(&note));
+        terminal::remark(&terminal::clean(&note));
     }
 }
 
@@ -88,7 +89,7 @@ pub fn classes(cluster: &Cluster, kinds: &BTreeSet<(String, String)>) -> NodeCla
         });
         match listed {
             Ok(()) => classes.add(group, kind, names),
-            Err(error) => files::remark(&files::clean(&format!(
+            Err(error) => terminal::remark(&terminal::clean(&format!(
                 "whether node classes of kind {kind} exist is not known: {error}"
             ))),
         }
@@ -106,7 +107,7 @@ fn input(mut pool: Value) -> Input {
     }
     let name = pool.pointer("/metadata/name").and_then(Value::as_str);
     Input {
-        name: files::clean(&format!("nodepools/{}", name.unwrap_or_default())),
+        name: terminal::clean(&format!("nodepools/{}", name.unwrap_or_default())),
         source: Source::Text(yaml::document(&pool)),
     }
 }

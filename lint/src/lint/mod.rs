@@ -6,31 +6,21 @@
 mod args;
 mod baseline;
 mod check;
-mod comments;
 mod diagnosed;
-mod finding;
 mod fixes;
-mod format;
 mod from_cluster;
-mod json;
 mod misnamed;
 mod note;
 mod notes;
-mod output;
 mod parallel;
 mod policy_report;
-mod problem_rules;
 mod reading;
 mod rendered;
-mod selection;
 mod settings;
 mod subjects;
-mod summary;
 mod suppress;
-mod tally;
 mod together;
 mod unserved;
-mod variables;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -43,18 +33,21 @@ use serde_json::Value;
 
 pub use args::LintArgs;
 
-use crate::cluster::{Cluster, Connect};
-use crate::files::{self, Excluded, Input, Patches};
+use crate::format::finding::Finding;
+use crate::format::output::{self, Outputs};
+use crate::format::summary::{Scope, Summary, rejected_by_older};
+use crate::format::tally::{Count, Tally};
+use crate::format::{FileReport, Printer, RulePages};
+use crate::sources::cluster::{Cluster, Connect};
+use crate::sources::{self, Excluded, Input, Patches};
+use crate::terminal;
 use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
-use finding::Finding;
-use format::{FileReport, Printer, RulePages};
-use output::Outputs;
+use diagnosed::is_reported_once;
+use misnamed::CheckedPools;
 use policy_report::{ReportApi, StoredPool};
 use reading::{Reader, Reading};
 use settings::Settings;
-use summary::{Scope, Summary, rejected_by_older};
-use tally::{Count, Tally};
 use together::{Objects, Together};
 
 /// Exit code if there are findings that make the run fail.
@@ -79,10 +72,12 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         .transpose()?;
     let printers = outputs.printers();
     let mut new_baseline = NewBaseline::default();
+    let mut pools = CheckedPools::default();
     outputs.begin()?;
     let mut take = |outcome: Outcome| {
         tally += &outcome.tally;
-        outcome.remarks.iter().for_each(|line| files::remark(line));
+        pools.extend(&outcome.pools);
+        outcome.remarks.iter().for_each(|line| terminal::remark(line));
         if let (Some((cluster, api)), Some(pool), Some(results)) =
             (&reports, stored.get(&outcome.name), &outcome.results)
         {
@@ -120,11 +115,11 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         new_baseline.write(path)?;
     }
     if outputs.has_summary() {
-        sum_up(summary, &reader);
+        sum_up(summary, &pools, &reader);
     }
     let gone = expected(&reader.baseline, &inputs).saturating_sub(tally.of(Count::Known));
     if gone > 0 && args.write_baseline.is_none() {
-        files::remark(&format!(
+        terminal::remark(&format!(
             "{gone} of the baseline were not found any more: write it again with --write-baseline"
         ));
     }
@@ -134,7 +129,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
 /// The files to check, without those that are written. What was skipped is counted.
 fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::Result<Vec<Input>> {
     let excluded = Excluded::matching(&args.exclude).context("--exclude")?;
-    let found = files::find(&args.paths, args.stdin_filename.as_deref(), &excluded);
+    let found = sources::find(&args.paths, args.stdin_filename.as_deref(), &excluded);
     tally.add(Count::TemplateFolders, found.template_folders);
     tally.add(Count::Foreign, found.foreign);
     let mut inputs = found.files;
@@ -151,7 +146,7 @@ fn reader<'a>(args: &'a LintArgs, cluster: Option<&Cluster>, inputs: &[Input]) -
     let at = args.at.unwrap_or_else(Timestamp::now);
     Ok(Reader {
         settings: Settings::new(karpenter.unwrap_or(named), args.variables()?, at),
-        policies: args.review_args.policies(files::folders(inputs))?,
+        policies: args.review_args.policies(sources::folders(inputs))?,
         baseline: args
             .baseline
             .as_deref()
@@ -192,12 +187,12 @@ fn together(
 }
 
 /// Says what was found in all, and what to know of release and policies.
-fn sum_up(summary: Summary<'_>, reader: &Reader<'_>) {
-    files::remark(&summary.to_string());
+fn sum_up(summary: Summary<'_>, pools: &CheckedPools, reader: &Reader<'_>) {
+    terminal::remark(&summary.to_string());
     let cautions = reader.policies.cautions(&reader.settings.karpenter).into_iter();
-    let misnamed = summary.tally.pools.misnamed(&reader.policies, reader.settings.at);
+    let misnamed = pools.misnamed(&reader.policies, reader.settings.at);
     let lines = cautions.chain(rejected_by_older(summary.tally)).chain(misnamed);
-    lines.for_each(|line| files::remark(&line));
+    lines.for_each(|line| terminal::remark(&line));
 }
 
 /// How many findings of the baseline should be found in these files, or in files that are gone.
@@ -234,6 +229,7 @@ struct Outcome {
     /// Findings that are reported once in a run, with their rule.
     once: Vec<(&'static str, Vec<String>)>,
     tally: Tally,
+    pools: CheckedPools,
     /// Messages besides the findings, one line each.
     remarks: Vec<String>,
     /// The entries for a new baseline.
@@ -248,6 +244,7 @@ impl Outcome {
             text,
             mut findings,
             mut tally,
+            pools,
             shown,
             mut remarks,
         } = reading;
@@ -259,7 +256,7 @@ impl Outcome {
         };
         tally.add(Count::Known, entries.len());
         let (mut once, findings): (Vec<Finding>, Vec<Finding>) =
-            findings.into_iter().partition(problem_rules::is_reported_once);
+            findings.into_iter().partition(is_reported_once);
         once.sort_by_key(|finding| finding.rule);
         once.dedup_by_key(|finding| finding.rule);
         tally.add_all(&findings);
@@ -284,6 +281,7 @@ impl Outcome {
             once: once.collect(),
             results: (args.report && is_read).then(|| policy_report::results(&findings)),
             tally,
+            pools,
             remarks,
             entries,
         }

@@ -5,9 +5,9 @@ use poolgate_core::diagnostic::Severity;
 use poolgate_core::sha256::sha256;
 use serde_json::{Value, json};
 
-use super::finding::Finding;
-use crate::cluster::{Cluster, ClusterReadError, Request};
-use crate::files;
+use crate::format::finding::Finding;
+use crate::sources::cluster::{Cluster, ClusterReadError, Request};
+use crate::terminal;
 
 /// An API of reports. Both have the same fields.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub fn write(cluster: &Cluster, api: &ReportApi, pool: &StoredPool, results: &[V
     };
     let written = (cluster.answer)(request, &mut |_| Ok(()));
     if let Err(error) = &written {
-        files::remark(&files::clean(&format!(
+        terminal::remark(&terminal::clean(&format!(
             "error: no report on {}: {error}",
             pool.name
         )));

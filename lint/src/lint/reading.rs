@@ -7,13 +7,15 @@ use poolgate_core::diagnostic::Severity;
 use super::args::LintArgs;
 use super::baseline::Baseline;
 use super::check::{Manifest, check, settle};
-use super::finding::Finding;
+use super::misnamed::CheckedPools;
 use super::settings::Settings;
-use super::tally::{Count, Tally};
 use super::together::Together;
 use crate::edit::{self, SourceRange, TextEdit};
-use crate::files::{self, Input, Patches, Source};
+use crate::format::finding::{self, Finding};
+use crate::format::tally::{Count, Tally};
 use crate::review_args::Policies;
+use crate::sources::{Input, Patches, Source};
+use crate::terminal;
 use crate::text_rules;
 
 /// How often a fixed text is checked again for more to fix.
@@ -35,6 +37,7 @@ pub struct Reading {
     pub text: String,
     pub findings: Vec<Finding>,
     pub tally: Tally,
+    pub pools: CheckedPools,
     /// The text with its fixes, if they are only shown.
     pub shown: Option<String>,
     /// Messages besides the findings, one line each.
@@ -60,14 +63,14 @@ impl Reader<'_> {
                 reading.tally.add(Count::Fixable, fixed.tally.of(Count::Fixed));
                 reading.shown = Some(fixed.text);
             }
-            (Some(fixed), Source::File(path)) => match files::replace(path, &fixed.text) {
+            (Some(fixed), Source::File(path)) => match edit::replace(path, &fixed.text) {
                 Ok(()) => reading = fixed,
                 Err(error) => reading.fail(input, &format!("cannot be changed: {error}")),
             },
             _ => {}
         }
         if self.args.writes_fixes() && reading.tally.is_reliable() {
-            let left = super::finding::left(&input.name, &reading.findings);
+            let left = finding::left(&input.name, &reading.findings);
             reading.remarks.extend(left);
         }
         reading
@@ -112,9 +115,9 @@ impl Reader<'_> {
                     .extension()
                     .is_some_and(|end| end == "json"),
         };
-        let mut findings = check(manifest, &self.settings, &mut tally);
+        let (mut findings, pools) = check(manifest, &self.settings, &mut tally);
         if tally.of(Count::Objects) > 0 {
-            tally.policies.insert(found.file.as_deref().map(files::clean));
+            tally.policies.insert(found.file.as_deref().map(terminal::clean));
         }
         tally.add(Count::Known, self.baseline.subtract(&input.name, &mut findings));
         findings.retain(|finding| self.args.selection.has(finding.rule));
@@ -123,6 +126,7 @@ impl Reader<'_> {
             text,
             findings,
             tally,
+            pools,
             ..Reading::default()
         }
     }
@@ -133,7 +137,7 @@ impl Reading {
     fn fail(&mut self, input: &Input, message: &str) {
         self.tally.add(Count::Unreadable, 1);
         let finding = Finding {
-            title: files::clean(message),
+            title: terminal::clean(message),
             ..Finding::at(text_rules::UNREADABLE, Severity::Error, SourceRange::beginning())
         };
         self.findings.insert(0, finding);

@@ -12,14 +12,14 @@ use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
 use poolgate_core::rules::rule::Rule;
 
-use super::finding::Elsewhere;
 use super::parallel;
 use super::settings::Settings;
 use super::subjects::{Checked, Subjects};
 use super::unserved::Claimed;
 use crate::edit;
-use crate::files::{Input, Patches, Whole};
+use crate::format::finding::Elsewhere;
 use crate::review_args::Policies;
+use crate::sources::{Input, Patches, Whole};
 
 /// The findings, by the names of the inputs.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::crd::definition::{self, Overruled};
 use crate::edit;
-use crate::files::read_text;
+use crate::sources::read_text;
 use poolgate_core::policy_file::ReadPolicy;
 
 /// The installed definition. Its file may contain other objects.

@@ -6,7 +6,7 @@ use poolgate_core::diagnostic::{FieldPath, Severity};
 use serde::Serialize;
 
 use crate::edit::{SourceRange, TextEdit};
-use crate::files;
+use crate::terminal;
 
 /// What is wrong, and where.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ pub struct Object {
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
-            Some(name) => write!(f, "{} {}", self.kind, files::name(name)),
+            Some(name) => write!(f, "{} {}", self.kind, terminal::name(name)),
             None => f.write_str(self.kind),
         }
     }

@@ -7,7 +7,6 @@ use poolgate_core::diagnostic::Severity;
 use poolgate_core::karpenter::KarpenterVersion;
 
 use super::finding::Finding;
-use super::misnamed::CheckedPools;
 use crate::text_rules;
 
 /// What is counted.
@@ -58,8 +57,6 @@ pub struct Tally {
     pub rules: BTreeMap<&'static str, usize>,
     /// The releases that objects were checked for.
     pub releases: BTreeSet<KarpenterVersion>,
-    /// The NodePools that were checked.
-    pub pools: CheckedPools,
     /// The files of the policies that objects were checked against; `None` is the built-in one.
     pub policies: BTreeSet<Option<String>>,
 }
@@ -119,7 +116,6 @@ impl AddAssign<&Self> for Tally {
             counts,
             rules,
             releases,
-            pools,
             policies,
         } = other;
         for (what, count) in counts {
@@ -129,7 +125,6 @@ impl AddAssign<&Self> for Tally {
             *self.rules.entry(rule).or_default() += count;
         }
         self.releases.extend(releases);
-        self.pools.extend(pools);
         self.policies.extend(policies.iter().cloned());
     }
 }

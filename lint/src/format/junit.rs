@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use poolgate_core::diagnostic::counted;
 
-use super::super::finding::Finding;
+use super::finding::Finding;
 use super::{FileReport, whole_sentence};
-use crate::files;
+use crate::terminal;
 
 pub const OPENING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"poolgate lint\">\n";
 pub const CLOSING: &str = "</testsuites>\n";
@@ -71,7 +71,7 @@ fn test(output: &mut String, file: &str, finding: &Finding) {
 
 /// A text for the value of an attribute.
 fn escaped(text: &str) -> String {
-    files::xml(text).replace('"', "&quot;").replace('\'', "&apos;")
+    terminal::xml(text).replace('"', "&quot;").replace('\'', "&apos;")
 }
 
 #[cfg(test)]

@@ -1,9 +1,16 @@
-//! How wide the terminal is, and text that fits into it.
+//! The standard streams, and what is printed to people: how wide the terminal is, text that fits into it, rows in columns,
+//! errors with their causes, and the user's text made safe.
 
-use std::io::{self, IsTerminal};
+mod printable;
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, StdinLock, Write as _};
 
 use terminal_size::terminal_size;
 use textwrap::{Options, WordSplitter, fill};
+
+pub use printable::clean;
+pub(crate) use printable::{name, xml};
 
 /// The least number of columns into which a text is wrapped.
 const LEAST: usize = 40;
@@ -63,6 +70,71 @@ fn with_whole_commands(text: &str) -> String {
     glued
 }
 
+/// Rows with their cells aligned in columns, each on a line that begins with an indent.
+pub fn columns<R: AsRef<[String]>>(indent: &str, rows: &[R]) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows.iter().map(AsRef::as_ref) {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.as_ref().iter().zip(&widths);
+        let line = cells.fold(indent.to_owned(), |line, (cell, width)| {
+            format!("{line}{cell:width$}  ")
+        });
+        text += line.trim_end();
+        text += "\n";
+    }
+    text
+}
+
+/// Standard input. It may be a terminal whose user does not know that the program waits: a hint says for what.
+pub fn stdin(what: &str) -> StdinLock<'static> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        remark(&format!(
+            "waiting for {what} on standard input: type or paste, then Ctrl-D; --help shows the other ways"
+        ));
+    }
+    stdin.lock()
+}
+
+/// Prints to standard output. A closed pipe is not a failure.
+pub fn print(output: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let printed = stdout.write_all(output.as_ref());
+    match printed.and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Prints a line to standard error, on a terminal as wide as that. If that fails, it is ignored.
+pub fn remark(line: &str) {
+    let line = match error_width() {
+        Some(width) => Cow::Owned(wrapped(line, "", "  ", width)),
+        None => Cow::Borrowed(line),
+    };
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// An error with its causes. Many messages contain their cause: it is not repeated.
+pub fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +162,17 @@ mod tests {
         assert_eq!(
             wrapped(text, "", "  ", 40),
             "to give it room:\n  kubectl annotate nodepool general --overwrite poolgate.dev/node-limit=3.\n  Then wait until it is there"
+        );
+    }
+
+    use anyhow::anyhow;
+
+    #[test]
+    fn a_cause_is_added_unless_the_message_contains_it() {
+        let error = anyhow!("no such file").context("a cannot be read: no such file; name another");
+        assert_eq!(
+            with_causes(&error.context("--policy")),
+            "--policy: a cannot be read: no such file; name another"
         );
     }
 }

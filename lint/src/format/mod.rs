@@ -1,26 +1,27 @@
-//! How findings are printed.
+//! Findings, and how they are printed.
 //!
 //! Each file is printed separately, so that files can be checked in parallel and a run of any length keeps only a
 //! few of them in memory.
 
-mod concise;
-mod fingerprint;
-mod github;
+pub mod finding;
 mod gitlab;
 mod human;
 mod json;
 mod junit;
+mod lines;
+pub mod output;
 mod sarif;
-mod statistics;
+pub mod summary;
+pub mod tally;
 
 use std::fmt::Write as _;
 
 use clap::ValueEnum;
 use serde_json::Value;
 
-use super::finding::Finding;
-use super::summary::Summary;
-use crate::files;
+use crate::edit;
+use finding::Finding;
+use summary::Summary;
 
 /// The formats that findings are printed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -113,14 +114,14 @@ impl Printer<'_> {
     pub fn file(self, file: &FileReport<'_>) -> String {
         match self.format {
             Format::Human => human::file(file, self.look, self.pages),
-            Format::Concise => concise::file(file),
+            Format::Concise => lines::concise(file),
             Format::Json => json::file(file),
-            Format::Github => github::file(file),
+            Format::Github => lines::github(file),
             Format::Gitlab => gitlab::file(file),
             Format::Junit => junit::file(file),
             Format::Sarif => sarif::file(file),
             Format::Diff => {
-                let diff = |fixed| files::diff(file.name, "fixes", file.text, fixed);
+                let diff = |fixed| edit::diff(file.name, "fixes", file.text, fixed);
                 file.fixed.map(diff).unwrap_or_default()
             }
             Format::Statistics => String::new(),
@@ -134,7 +135,7 @@ impl Printer<'_> {
             Format::Gitlab => gitlab::CLOSING.into(),
             Format::Junit => junit::CLOSING.into(),
             Format::Sarif => sarif::closing(summary.tally, self.pages),
-            Format::Statistics => statistics::closing(summary.tally),
+            Format::Statistics => lines::statistics(summary.tally),
             Format::Human | Format::Concise | Format::Github | Format::Diff => String::new(),
         }
     }

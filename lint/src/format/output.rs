@@ -11,10 +11,11 @@ use clap::builder::PossibleValue;
 use clap::{ColorChoice, ValueEnum as _};
 use same_file::Handle;
 
-use super::format::{FileReport, Format, Look, Printer, RulePages};
 use super::summary::Summary;
-use crate::files::{self, Input, Source};
+use super::{FileReport, Format, Look, Printer, RulePages};
 use crate::listed::Listed;
+use crate::sources::{self, Input, Source};
+use crate::terminal;
 
 /// A format and its file; `None` for standard output. Written `NAME` or `NAME=FILE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl<'a> Outputs<'a> {
         }
         let look = Look {
             coloured: is_coloured(colour),
-            width: files::width(),
+            width: terminal::width(),
         };
         let printer = Printer { format, pages, look };
         outputs.push(Output::new(printer, None));
@@ -123,11 +124,11 @@ impl<'a> Outputs<'a> {
     /// it is written. Fails if an input is named that would be overwritten.
     pub fn leave_out(&self, inputs: &mut Vec<Input>, named: &[PathBuf]) -> anyhow::Result<()> {
         let files = self.outputs.iter().filter_map(|output| match &output.file {
-            Some(path) => files::handle(path),
-            None => files::stdout_handle(),
+            Some(path) => sources::handle(path),
+            None => sources::stdout_handle(),
         });
         let outputs: Vec<Handle> = files.collect();
-        let is_output = |path: &Path| files::handle(path).is_some_and(|file| outputs.contains(&file));
+        let is_output = |path: &Path| sources::handle(path).is_some_and(|file| outputs.contains(&file));
         if outputs.is_empty() {
             return Ok(());
         }

@@ -1,12 +1,29 @@
-//! Workflow commands of GitHub Actions, `::error file=…::message`.
+//! Formats of one line for each finding or rule: as compilers print them, as workflow commands of GitHub Actions, and how
+//! many findings each rule has.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use poolgate_core::diagnostic::Severity;
 
+use super::tally::Tally;
 use super::{FileReport, whole_sentence};
+use crate::text_rules;
 
-pub fn file(file: &FileReport<'_>) -> String {
+/// `FILE:LINE:COLUMN: severity[rule] sentence`.
+pub fn concise(file: &FileReport<'_>) -> String {
+    let mut output = String::new();
+    for finding in file.findings {
+        let (name, start) = (file.name, finding.place.start);
+        let (severity, rule) = (finding.severity, finding.rule);
+        let sentence = whole_sentence(finding);
+        let _ = writeln!(output, "{name}:{start}: {severity}[{rule}] {sentence}");
+    }
+    output
+}
+
+/// `::error file=…::message`.
+pub fn github(file: &FileReport<'_>) -> String {
     let mut output = String::new();
     for finding in file.findings {
         let command = match finding.severity {
@@ -41,6 +58,21 @@ fn data(text: &str) -> String {
 /// Escaped so that it does not end the property either.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// One line for each rule, the one with the most findings first.
+pub fn statistics(tally: &Tally) -> String {
+    let mut rows: Vec<_> = tally.rules.iter().collect();
+    rows.sort_by_key(|(_, count)| Reverse(**count));
+    let digits = rows.first().map_or(0, |(_, count)| count.to_string().len());
+    let width = rows.iter().map(|(rule, _)| rule.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (rule, count) in rows {
+        let title = text_rules::find_any(rule).map(|rule| rule.page().title);
+        let title = title.unwrap_or_default().replace('`', "");
+        let _ = writeln!(text, "{count:digits$}  {rule:width$}  {title}");
+    }
+    text
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Which files are read: those given, and those below directories that are given.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -7,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
-use super::clean;
-use super::excluded::Excluded;
 use super::language::Language;
 use super::read::{ReadError, read_text};
-use super::streams::stdin;
+use crate::terminal::{clean, stdin};
 
 /// Most files and directories that one run visits.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -92,6 +92,37 @@ pub struct Inputs {
     pub template_folders: usize,
     /// How many files below directories were left out because they are in a language that generates manifests.
     pub foreign: usize,
+}
+
+/// Patterns like those of a `.gitignore` in the current folder.
+#[derive(Debug, Clone)]
+pub struct Excluded(Gitignore);
+
+impl Excluded {
+    /// No patterns: every file is read.
+    pub fn nothing() -> Self {
+        Self(Gitignore::empty())
+    }
+
+    /// Skips what any of the patterns matches, with everything below it.
+    pub fn matching(patterns: &[String]) -> Result<Self, ignore::Error> {
+        let mut builder = GitignoreBuilder::new(env::current_dir().unwrap_or_default());
+        for pattern in patterns {
+            builder.add_line(None, pattern)?;
+        }
+        builder.build().map(Self)
+    }
+
+    /// Whether an entry of a walk is skipped.
+    pub fn entry(&self, path: &Path, is_folder: bool) -> bool {
+        self.0.matched(path, is_folder).is_ignore()
+    }
+
+    /// Whether a given path is skipped, or a folder that it is in.
+    pub fn named(&self, path: &Path, is_folder: bool) -> bool {
+        let mut above = path.ancestors().skip(1);
+        self.entry(path, is_folder) || above.any(|folder| self.entry(folder, true))
+    }
 }
 
 /// Finds the inputs. A given file is read whatever its extension; below a directory those that end in `.yaml`,

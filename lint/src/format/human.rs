@@ -6,7 +6,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Origin, Patch, Renderer, Snippet};
 use poolgate_core::diagnostic::Severity;
 
-use super::super::finding::Finding;
+use super::finding::Finding;
 use super::{FileReport, Look, RulePages};
 use poolgate_core::manifest::Span;
 

@@ -4,9 +4,9 @@ use poolgate_core::diagnostic::{FieldPath, Severity};
 use poolgate_core::rules::rule::Page;
 use serde_json::{Value, json};
 
-use super::super::finding::Finding;
-use super::super::tally::Tally;
-use super::fingerprint::Fingerprints;
+use super::finding::Finding;
+use super::gitlab::Fingerprints;
+use super::tally::Tally;
 use super::{FileReport, RulePages, listed, uri, whole_sentence, without_empty};
 use crate::edit::{SourceRange, TextEdit};
 use crate::text_rules;

@@ -3,9 +3,9 @@
 use poolgate_core::diagnostic::FieldPath;
 use serde_json::{Value, json};
 
-use super::super::finding::{Elsewhere, Finding};
-use super::super::summary::Summary;
-use super::super::tally::Count;
+use super::finding::{Elsewhere, Finding};
+use super::summary::Summary;
+use super::tally::Count;
 use super::{FileReport, listed, without_empty};
 use crate::edit::{SourceRange, TextEdit};
 

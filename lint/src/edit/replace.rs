@@ -1,9 +1,10 @@
-//! Writes a file whole, or not at all.
+//! A changed text in the place of the old one: a file is written whole or not at all, or the difference is shown.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use diffy::DiffOptions;
 use tempfile::Builder;
 
 /// The permissions of a file that did not exist, as far as the process's umask allows them.
@@ -40,6 +41,15 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     fs::File::open(folder)?.sync_all()?;
     Ok(())
+}
+
+/// The difference between an old and a new text, in the format of `patch -p0`.
+pub fn diff(name: &str, with: &str, before: &str, after: &str) -> String {
+    DiffOptions::new()
+        .set_original_filename(name.to_owned())
+        .set_modified_filename(format!("{name} with {with}"))
+        .create_patch(before, after)
+        .to_string()
 }
 
 #[cfg(test)]
