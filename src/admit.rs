@@ -9,8 +9,8 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use crate::admission::{ClusterView, Endpoint, MutateVerdict, Reviewer, Verdict};
-use poolgate_lint::files;
 use poolgate_lint::review_args::ReviewArgs;
+use poolgate_lint::terminal;
 
 /// Longest review that is read, in bytes: the API server sends at most two objects of 3 MiB, and the envelope.
 const MAX_BYTES: u64 = 7 << 20;
@@ -43,16 +43,16 @@ pub fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     let policy = args.review_args.policy()?;
     let karpenter = args.review_args.karpenter_for(&policy);
     if let Some(caution) = karpenter.caution() {
-        files::remark(&caution);
+        terminal::remark(&caution);
     }
     let view = Arc::new(ClusterView::new(karpenter));
     let reviewer = Reviewer::new(policy, view, MutateVerdict::On);
-    let body = read_bounded(files::stdin("an AdmissionReview"))?;
+    let body = read_bounded(terminal::stdin("an AdmissionReview"))?;
     let mut answer = reviewer
         .respond(endpoint, &body)
         .context("standard input cannot be answered")?;
     answer.body.push(b'\n');
-    files::print(&answer.body)?;
+    terminal::print(&answer.body)?;
     Ok(match answer.summary.verdict {
         Verdict::Allowed => ExitCode::SUCCESS,
         Verdict::Denied => DENIED.into(),

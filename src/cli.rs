@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
-use poolgate_lint::cli::{CompletionsArgs, FileCommand, LintArgs, ManArgs, completions, lint, man};
+use poolgate_lint::cli::FileCommand;
 
 use crate::admit::{self, AdmitArgs};
 use crate::certificates::{self, CertificatesArgs};
@@ -55,34 +55,19 @@ pub enum Command {
     /// Exits with 0 if all is well, 1 if something is wrong, 2 if something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Check manifests: what the webhook would report for a new object, with line and column
-    ///
-    /// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
-    /// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
-    #[command(after_help = poolgate_lint::cli::LINT_EXAMPLES)]
-    Lint(Box<LintArgs>),
-    #[command(flatten)]
-    Files(FileCommand),
     /// Answer one AdmissionReview from standard input, as the webhook would
     ///
     /// Exits with 0 if the object is admitted, 1 if it is denied, 2 if there is no answer.
     #[command(after_help = examples::ADMIT)]
     Admit(AdmitArgs),
-    /// Print a script for shell completion of commands and flags
-    #[command(after_help = examples::COMPLETIONS)]
-    Completions(CompletionsArgs),
-    /// Print a manual page, for `man -l -`
-    #[command(after_help = examples::MAN)]
-    Man(ManArgs),
+    #[command(flatten)]
+    Files(FileCommand),
 }
 
 impl Command {
     /// Parses the arguments, the first of which is the name of the program.
     pub fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        match poolgate_lint::cli::plugin(arguments) {
-            Some(plugin) => plugin.map(|args| Self::Lint(Box::new(args))),
-            None => Cli::try_parse_from(arguments).map(|cli| cli.command),
-        }
+        Cli::try_parse_from(arguments).map(|cli| cli.command)
     }
 
     /// Runs the command. An error means that the command failed; a verdict is an exit code.
@@ -93,11 +78,8 @@ impl Command {
             Self::Reconcile(args) => reconciler::reconcile(*args),
             Self::Certificates(args) => certificates::certificates(&args),
             Self::Status(args) => status::run(&args),
-            Self::Lint(args) => lint(&args, ClusterReader::boxed),
-            Self::Files(command) => command.run(ClusterReader::boxed),
             Self::Admit(args) => admit::run(&args),
-            Self::Completions(args) => completions(&args, Cli::command()),
-            Self::Man(args) => man(&args, Cli::command()),
+            Self::Files(command) => command.run(Cli::command(), ClusterReader::lend),
         }
     }
 }

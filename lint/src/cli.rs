@@ -1,30 +1,31 @@
-//! The command line of `poolgate-lint`, and the commands that it shares with `poolgate`.
+//! The commands on files, which `poolgate` and `poolgate-lint` share, and how a program runs what it has parsed.
 
-use std::ffi::OsString;
-use std::path::Path;
+use crate::terminal;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::budgets::{self, BudgetsArgs};
-use crate::cluster::{Connect, files_only};
-pub use crate::completions::{CompletionsArgs, ManArgs, completions, man};
 use crate::crd::{self, CrdArgs};
 use crate::default::{self, DefaultArgs};
-pub use crate::lint::{LintArgs, run as lint};
+use crate::lint::{self, LintArgs};
 use crate::policy::{self, PolicyArgs};
 use crate::rules::{self, RulesArgs};
-use crate::{examples, files};
-
-pub use crate::examples::LINT as LINT_EXAMPLES;
+use crate::sources::cluster::{Connect, files_only};
 
 /// The exit code of a run that could not do its work: a wrong flag, a file that cannot be read, a port in use.
 const UNUSABLE: u8 = 2;
 
-/// The commands on files besides `lint`.
+/// The commands on files.
 #[derive(Debug, Subcommand)]
 pub enum FileCommand {
+    /// Check manifests: what the webhook would report for a new object, with line and column
+    ///
+    /// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
+    /// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
+    #[command(after_help = examples::LINT)]
+    Lint(Box<LintArgs>),
     /// Print manifests as the cluster would store them: with the defaults of Karpenter and of poolgate
     ///
     /// Exits with 2 if something could not be read or completed, else with 0; with --diff as kubectl diff does: with 1 if
@@ -45,89 +46,29 @@ pub enum FileCommand {
     /// Add nodeLimitMode, or defaults, to the NodePool definition
     #[command(after_help = examples::CRD)]
     Crd(CrdArgs),
+    /// Print a script for shell completion of commands and flags
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print a manual page, for `man -l -`
+    #[command(after_help = examples::MAN)]
+    Man(ManArgs),
 }
 
 impl FileCommand {
-    /// Runs the command. An error means that the command failed; a verdict is an exit code.
-    pub fn run(&self, connect: Connect) -> anyhow::Result<ExitCode> {
+    /// Runs the command of a program that connects to clusters like this. An error means that the command failed; a
+    /// verdict is an exit code.
+    pub fn run(&self, program: Command, connect: Connect) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Lint(args) => lint::run(args, connect),
             Self::Default(args) => default::run(args),
             Self::Budgets(args) => budgets::run(args, connect),
             Self::Rules(args) => rules::run(args),
             Self::Policy(args) => policy::run(args),
             Self::Crd(args) => crd::run(args),
+            Self::Completions(args) => completions(args, program),
+            Self::Man(args) => man(args, program),
         }
     }
-}
-
-/// Check Karpenter NodePools in files: mistakes at their line and column, as poolgate's webhook would report them for a
-/// new object
-///
-/// This is `poolgate lint`, and the commands of `poolgate` that work on files: where a text names `poolgate COMMAND`,
-/// `poolgate-lint COMMAND` is the same.
-///
-/// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
-/// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
-#[derive(Debug, Parser)]
-#[command(
-    name = PROGRAM,
-    version,
-    propagate_version = true,
-    max_term_width = 110,
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    disable_help_subcommand = true,
-    after_help = examples::LINT
-)]
-struct Cli {
-    #[command(subcommand)]
-    command: Option<OtherCommand>,
-
-    #[command(flatten)]
-    lint: LintArgs,
-}
-
-/// The program of this package.
-const PROGRAM: &str = "poolgate-lint";
-
-/// What `poolgate-lint` does besides checking files.
-#[derive(Debug, Subcommand)]
-enum OtherCommand {
-    #[command(flatten)]
-    Files(FileCommand),
-    /// Print a script for shell completion of commands and flags
-    Completions(CompletionsArgs),
-    /// Print a manual page, for `man -l -`
-    Man(ManArgs),
-}
-
-/// Check NodePool manifests: mistakes at their line and column, as poolgate's webhook would report them for a new
-/// object
-///
-/// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
-/// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
-#[derive(Debug, Parser)]
-#[command(
-    name = "kubectl nodepool-lint",
-    bin_name = "kubectl nodepool-lint",
-    version,
-    max_term_width = 110,
-    after_help = examples::PLUGIN
-)]
-struct Plugin {
-    #[command(flatten)]
-    lint: LintArgs,
-}
-
-/// The file name of the kubectl plugin for `kubectl nodepool-lint`.
-const PLUGIN: &str = "kubectl-nodepool_lint";
-
-/// Parses the arguments of a program, the first of which is its name, if it was started as a kubectl plugin: under that
-/// name it is `poolgate lint`.
-pub fn plugin(arguments: &[OsString]) -> Option<Result<LintArgs, clap::Error>> {
-    let name = arguments.first().map(Path::new)?;
-    let is_plugin = name.file_stem().is_some_and(|stem| stem == PLUGIN);
-    is_plugin.then(|| Plugin::try_parse_from(arguments).map(|plugin| plugin.lint))
 }
 
 /// Runs what was parsed and returns the exit code of the process.
@@ -138,7 +79,7 @@ pub fn run<C>(
     match parsed.map(command) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            files::remark(&format!("error: {}", files::with_causes(&error)));
+            terminal::remark(&format!("error: {}", terminal::with_causes(&error)));
             UNUSABLE.into()
         }
         Err(error) => {
@@ -149,51 +90,128 @@ pub fn run<C>(
     }
 }
 
-/// Runs `poolgate-lint` with these arguments, the first of which is the name of the program.
-pub(crate) fn run_alone(arguments: &[OsString]) -> ExitCode {
-    if let Some(plugin) = plugin(arguments) {
-        return run(plugin, |args| lint(&args, files_only));
-    }
-    run(parse(arguments), |cli| match &cli.command {
-        None => lint(&cli.lint, files_only),
-        Some(OtherCommand::Files(command)) => command.run(files_only),
-        Some(OtherCommand::Completions(args)) => completions(args, program()),
-        Some(OtherCommand::Man(args)) => man(args, program()),
+/// The commands of `poolgate` that work on files, without a network: poolgate-lint COMMAND does what poolgate COMMAND does.
+#[derive(Debug, Parser)]
+#[command(
+    name = "poolgate-lint",
+    version,
+    propagate_version = true,
+    max_term_width = 110,
+    after_help = examples::POOLGATE_LINT
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: FileCommand,
+}
+
+/// Runs the command line of the program `poolgate-lint` and returns its exit code.
+pub fn run_alone() -> ExitCode {
+    run(Cli::try_parse(), |cli| {
+        cli.command.run(Cli::command(), files_only)
     })
 }
 
-fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let mut program = program();
-    let mut matches = program.try_get_matches_from_mut(arguments)?;
-    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))?;
-    // In a hook, a folder that is named like a command must not be taken for it: nothing would be checked.
-    match arguments.get(1).map(Path::new) {
-        Some(word) if cli.command.is_some() && word.exists() => {
-            let word = word.display();
-            let why = format!(
-                "`{word}` is a command, and there is a file or folder of this name here: write ./{word} to check it, or \
-                 run the command elsewhere"
-            );
-            Err(program.error(ErrorKind::InvalidSubcommand, why))
-        }
-        _ => Ok(cli),
-    }
+/// The flags of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell to print the script for
+    #[arg(value_enum)]
+    shell: Shell,
 }
 
-/// The command line, with examples as they are typed for this program.
-fn program() -> Command {
-    typed(Cli::command())
+/// The flags of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The command to describe; without it, the whole program
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
 }
 
-fn typed(command: Command) -> Command {
-    let command = match command.get_after_help().map(ToString::to_string) {
-        Some(examples) => {
-            let examples = examples.replace("poolgate lint", PROGRAM);
-            command.after_help(examples.replace("poolgate ", "poolgate-lint "))
+/// Prints a script that a shell reads at its start.
+fn completions(args: &CompletionsArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    let program = cli.get_name().to_owned();
+    clap_complete::generate(args.shell, &mut cli, program, &mut script);
+    terminal::print(&script)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a page of the manual, as `man` reads it.
+fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
+    cli.build();
+    let subject = match &args.command {
+        None => cli,
+        Some(name) => {
+            let commands: Vec<&str> = cli.get_subcommands().map(Command::get_name).collect();
+            let known = commands.join(", ");
+            cli.find_subcommand(name)
+                .cloned()
+                .ok_or_else(|| anyhow::anyhow!("there is no command {}: {known}", name.escape_debug()))?
         }
-        None => command,
     };
-    command.mut_subcommands(typed)
+    let mut page = Vec::new();
+    clap_mangen::Man::new(subject).render(&mut page)?;
+    terminal::print(&page)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The examples at the end of each `--help`. A test runs every line.
+mod examples {
+    pub const POOLGATE_LINT: &str = "\
+Examples:
+  poolgate-lint lint pools/
+  poolgate-lint budgets --week pools/";
+
+    pub const LINT: &str = "\
+Examples:
+  poolgate lint pools/
+  kustomize build overlays/prod | poolgate lint -
+  poolgate lint --karpenter-version 1.8 --policy policy.yaml pools/
+  poolgate lint --format sarif=lint.sarif --fail-on warning pools/
+  poolgate lint --fix --diff pools/
+  poolgate lint --statistics --exclude legacy/ .
+  kustomize build overlays/prod | poolgate lint --together -      all objects are there
+  poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
+
+    pub const DEFAULT: &str = "\
+Examples:
+  poolgate default pools/general.yaml
+  poolgate default --diff pools/
+  poolgate default --write pools/
+  kustomize build overlays/prod | poolgate default -";
+
+    pub const BUDGETS: &str = "\
+Examples:
+  kubectl get nodepools -o yaml | poolgate budgets
+  poolgate budgets --pool general --nodes 25 pools/
+  poolgate budgets --week --tz Europe/Berlin pools/
+  poolgate budgets --at 2026-12-24T18:00 --tz Europe/Berlin pools/
+  poolgate budgets --svg week.svg pools/
+  poolgate budgets plan --allow 'sat 02:00-06:00 Europe/Berlin'";
+
+    pub const RULES: &str = "\
+Examples:
+  poolgate rules
+  poolgate rules never
+  poolgate rules schedule-syntax";
+
+    pub const POLICY: &str = "\
+Examples:
+  poolgate policy check policy.yaml
+  poolgate policy schema >policy.schema.json";
+
+    pub const CRD: &str = "\
+Examples:
+  kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -";
+
+    pub const COMPLETIONS: &str = "\
+Examples:
+  poolgate completions bash >poolgate.bash && . ./poolgate.bash
+  poolgate completions fish >poolgate.fish";
+
+    pub const MAN: &str = "\
+Examples:
+  poolgate man lint >poolgate-lint.1";
 }
 
 #[cfg(test)]
@@ -201,8 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
-        program().debug_assert();
-        Plugin::command().debug_assert();
+    fn command_line_is_consistent() {
+        Cli::command().debug_assert();
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use poolgate_core::policy_file::{self, MAX_BYTES, Mistake, Mistakes, ReadPolicy};
 
-use crate::files::read_bytes;
+use crate::sources::read_bytes;
 
 /// Why a file gives no policy.
 #[derive(Debug, thiserror::Error)]

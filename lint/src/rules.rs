@@ -1,13 +1,13 @@
-//! `poolgate rules`: the catalogue, for people and for the documentation.
+//! `poolgate rules`: the catalogue. docs/rules.md is the same for the documentation: [`page`] compares and writes it.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use poolgate_core::diagnostic::{Origin, Severity};
 use poolgate_core::rules::rule::Rule;
 
-use crate::files;
+use crate::terminal;
 use crate::text_rules;
 
 /// Longest run of lines that is shown whole, if they differ only in digits. The middle of a longer one is left out.
@@ -22,36 +22,20 @@ pub struct RulesArgs {
     /// The rule to explain, or a word: the rules with it in name or title are listed. Without it, all are
     #[arg(value_name = "RULE", value_parser = text_rules::searched_on_command_line(), hide_possible_values = true)]
     rules: Option<Rules>,
-
-    /// How to print the list
-    #[arg(long, value_enum, default_value = "text", conflicts_with = "rules")]
-    format: Format,
 }
 
 /// The rules that are asked for. Of an `Option<Vec<_>>` clap would take several values.
 type Rules = Vec<&'static Rule>;
 
-/// How the catalogue is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One line per rule
-    Text,
-    /// All pages in one document, which is docs/rules.md
-    Markdown,
-}
-
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
     let mut output = Vec::new();
     match args.rules.as_deref() {
-        Some([rule]) => explain(rule, files::line_width(), &mut output)?,
+        Some([rule]) => explain(rule, terminal::line_width(), &mut output)?,
         Some(rules) => list(rules, &mut output)?,
-        None => match args.format {
-            Format::Text => list(&text_rules::all().collect::<Vec<_>>(), &mut output)?,
-            Format::Markdown => page(&mut output)?,
-        },
+        None => list(&text_rules::all().collect::<Vec<_>>(), &mut output)?,
     }
-    files::print(output)?;
+    terminal::print(output)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,68 +81,12 @@ fn severity(rule: &Rule) -> &'static str {
     rule.severity.map_or("off", Severity::as_str)
 }
 
-/// The page before the first rule.
-const INTRODUCTION: &str = "\
-# Rules
-
-Generated from the catalogue by `poolgate rules --format markdown`; not edited by hand.
-
-An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
-and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
-does not touch becomes a warning; a list counts as one field. A policy can give each rule another severity; see
-[policy.md](policy.md).
-
-First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
-(`policy-…`), then what shows only across objects, then what only `poolgate lint` sees: the text, and comments in it.
-Examples show only the fields that matter. Where an example has two documents, the first is the stored object and the second
-its update; of a rule across objects, both are there at once.
-
-| rule | severity | what it requires |
-| --- | --- | --- |";
-
 /// What reports findings that show only across objects.
 const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` report this: each object by itself is fine, \
                       and Karpenter's CRD and the webhook see one at a time.";
 
 /// What reports findings of a rule that is not in the catalogue.
 const OWN: &str = "Only poolgate lint reports this: no API server and no webhook sees the text.";
-
-fn page(output: &mut impl Write) -> io::Result<()> {
-    writeln!(output, "{INTRODUCTION}")?;
-    for (id, severity, title) in text_rules::all().map(line) {
-        writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |")?;
-    }
-    for rule in text_rules::all() {
-        section(rule, output)?;
-    }
-    Ok(())
-}
-
-fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
-    let (id, page) = (rule.id, rule.page());
-    writeln!(output, "\n## {id}\n\n**{}.** ({})\n", page.title, severity(rule))?;
-    writeln!(output, "{}\n\n{}", page.why, origins(rule))?;
-    if !page.seen_in.is_empty() {
-        let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
-        writeln!(output, "\nSeen in {}.", links.join(", "))?;
-    }
-    if page.bad.is_empty() {
-        return Ok(());
-    }
-    let word = match rule.severity {
-        _ if rule.is_across => "Found",
-        Some(Severity::Error) => "Denied",
-        Some(Severity::Warning) => "Warned of",
-        Some(Severity::Info) => "Noted",
-        None => "Noted, once a policy gives the rule a level",
-    };
-    writeln!(
-        output,
-        "\n{word}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
-        shortened(page.bad),
-        shortened(page.good)
-    )
-}
 
 /// What else rejects objects that break the rule, as a sentence.
 fn origins(rule: &Rule) -> String {
@@ -237,12 +165,8 @@ fn plain(markdown: &str) -> String {
     markdown.replace(['`', '*'], "")
 }
 
-fn link(issue: &str) -> String {
-    issue.split_once('#').map_or_else(
-        || issue.to_owned(),
-        |(repository, number)| format!("[{issue}](https://github.com/{repository}/issues/{number})"),
-    )
-}
+#[cfg(test)]
+mod page;
 
 #[cfg(test)]
 mod tests {
@@ -255,15 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_has_a_line_a_section_and_an_explanation() {
+    fn every_rule_has_a_line_and_an_explanation() {
         let all: Vec<&Rule> = text_rules::all().collect();
         let text = printed(|output| list(&all, output).unwrap());
-        let page = printed(|output| super::page(output).unwrap());
         assert_eq!(text.lines().count(), text_rules::ids().count());
         for rule in all {
             let id = rule.id.as_str();
             assert!(text.lines().any(|line| line.starts_with(id)));
-            assert!(page.contains(&format!("\n## {id}\n")));
             let explained = printed(|output| explain(rule, 80, output).unwrap());
             assert!(explained.starts_with(&format!("{id} (")));
             let (text, _) = explained

@@ -38,12 +38,3 @@ pub const ADMIT: &str = "\
 Examples:
   poolgate admit <review.json
   poolgate admit --mutate --policy policy.yaml <review.json";
-
-pub const COMPLETIONS: &str = "\
-Examples:
-  poolgate completions bash >poolgate.bash && . ./poolgate.bash
-  poolgate completions fish >poolgate.fish";
-
-pub const MAN: &str = "\
-Examples:
-  poolgate man lint >poolgate-lint.1";

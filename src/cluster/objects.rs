@@ -9,7 +9,20 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use poolgate_lint::cluster::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES};
+/// The path of definitions.
+pub const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// The path of NodePools. Static ones exist only in v1.
+pub const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+
+/// The path of NodeClaims.
+pub const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+
+/// The path of nodes.
+pub const NODES: &str = "/api/v1/nodes";
+
+/// The path of events.
+pub const EVENTS: &str = "/api/v1/events";
 
 /// The path of pods.
 pub const PODS: &str = "/api/v1/pods";

@@ -6,8 +6,11 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::config::KubeconfigError;
-use poolgate_lint::cluster::{Cluster, ClusterFlags, ClusterReadError, KubeArgs, TakeObject};
-use serde::de::IgnoredAny;
+use poolgate_core::karpenter::NODEPOOL_DEFINITION;
+use poolgate_lint::sources::cluster::{
+    Cluster, ClusterFlags, ClusterReadError, KubeArgs, Request, TakeObject,
+};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
@@ -16,6 +19,7 @@ use super::collection::{Collection, RawObject};
 use super::config::{Found, UnusableConfig, find_at, kubeconfig_of};
 use super::connect;
 use super::kubeconfig::UnusableKubeconfig;
+use super::objects::{DEFINITIONS, EVENTS, NODE_CLAIMS, NODE_POOLS, NODES};
 
 /// How long the API server may take for a page or an object.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -31,9 +35,13 @@ pub struct ClusterReader {
 }
 
 impl ClusterReader {
-    /// The same for commands that do not know how a cluster is asked.
-    pub fn boxed(args: &KubeArgs) -> Result<Box<dyn Cluster>, ClusterReadError> {
-        Ok(Box::new(Self::connect(args)?))
+    /// The cluster for the commands on files, which do not know how it is asked.
+    pub fn lend(args: &KubeArgs) -> Result<Cluster, ClusterReadError> {
+        let reader = Self::connect(args)?;
+        Ok(Cluster {
+            server: reader.server.clone(),
+            answer: Box::new(move |request, take| reader.answer(request, take)),
+        })
     }
 
     /// Finds the cluster and makes a client. No request is sent yet.
@@ -95,14 +103,49 @@ impl ClusterReader {
     }
 }
 
-impl Cluster for ClusterReader {
-    fn server(&self) -> &str {
-        &self.server
+impl ClusterReader {
+    fn answer(&self, request: Request<'_>, take: &mut TakeObject<'_>) -> Result<(), ClusterReadError> {
+        match request {
+            Request::Definition => self.one(DEFINITIONS, NODEPOOL_DEFINITION, take),
+            Request::NodePools => self.list(NODE_POOLS, None, take),
+            Request::NodeClaims => self.list(NODE_CLAIMS, None, take),
+            Request::Nodes => self.list(NODES, None, take),
+            Request::Events { reason, about } => {
+                let fields = format!("reason={reason},involvedObject.kind={about}");
+                self.list(EVENTS, Some(&fields), take)
+            }
+            Request::NodeClasses { group, kind } => match self.path_of(group, kind)? {
+                Some(path) => self.list(&path, None, take),
+                None => Err(ClusterReadError(format!(
+                    "{} does not serve this kind of {group}; install its CRD",
+                    self.server
+                ))),
+            },
+            Request::Group(group) => self.one("/apis", group, take),
+            Request::Apply {
+                resource,
+                manager,
+                object,
+            } => self.apply(resource, manager, object),
+        }
     }
 
-    fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError> {
-        let objects = Collection::<Value>::new(self.client.clone(), path);
+    fn get<K: DeserializeOwned + 'static>(
+        &self,
+        path: &str,
+        name: &str,
+    ) -> Result<Option<K>, ClusterReadError> {
+        let objects = Collection::<K>::new(self.client.clone(), path);
         self.ask(objects.get_opt(name).within(ANSWER))
+    }
+
+    fn one(&self, path: &str, name: &str, take: &mut TakeObject<'_>) -> Result<(), ClusterReadError> {
+        match self.get::<RawObject>(path, name)? {
+            Some(object) => take(&object).map_err(|error| {
+                ClusterReadError(format!("{}: get {}: {error}", self.server, resource(path)))
+            }),
+            None => Ok(()),
+        }
     }
 
     fn list(
@@ -125,12 +168,42 @@ impl Cluster for ClusterReader {
         Ok(())
     }
 
-    fn apply(&self, path: &str, name: &str, manager: &str, object: &Value) -> Result<(), ClusterReadError> {
-        let objects = Collection::<IgnoredAny>::new(self.client.clone(), path);
+    /// Where the objects of a kind are; `None` if it is not served.
+    fn path_of(&self, group: &str, kind: &str) -> Result<Option<String>, ClusterReadError> {
+        let is_plain = |character: char| character.is_ascii_alphanumeric() || "-.".contains(character);
+        if !group.chars().all(is_plain) {
+            return Ok(None);
+        }
+        let served = self.get::<Value>("/apis", group)?.unwrap_or_default();
+        for version in listed(&served, "versions").filter_map(|version| version.get("version")?.as_str()) {
+            let resources = self
+                .get::<Value>(&format!("/apis/{group}"), version)?
+                .unwrap_or_default();
+            let mut plurals = listed(&resources, "resources")
+                .filter(|resource| resource.get("kind").and_then(Value::as_str) == Some(kind))
+                .filter_map(|resource| resource.get("name")?.as_str())
+                .filter(|plural| !plural.contains('/'));
+            if let Some(plural) = plurals.next() {
+                return Ok(Some(format!("/apis/{group}/{version}/{plural}")));
+            }
+        }
+        Ok(None)
+    }
+
+    fn apply(&self, resource: &str, manager: &str, object: &Value) -> Result<(), ClusterReadError> {
+        let text = |field: &str| object.pointer(field).and_then(Value::as_str).unwrap_or_default();
+        let path = format!("/apis/{}/{resource}", text("/apiVersion"));
+        let objects = Collection::<IgnoredAny>::new(self.client.clone(), &path);
         let params = PatchParams::apply(manager).force();
-        let applied = objects.patch(name, &params, &Patch::Apply(object));
+        let applied = objects.patch(text("/metadata/name"), &params, &Patch::Apply(object));
         self.ask(applied.within(ANSWER)).map(drop)
     }
+}
+
+/// The elements of a list in an answer.
+fn listed<'v>(answer: &'v Value, field: &str) -> impl Iterator<Item = &'v Value> {
+    let list = answer.get(field).and_then(Value::as_array);
+    list.into_iter().flatten()
 }
 
 /// No cluster is configured, or the kubeconfig has contexts and no current one.

@@ -22,8 +22,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use poolgate_lint::cluster::KubeArgs;
-use poolgate_lint::files;
+use poolgate_lint::sources::cluster::KubeArgs;
+use poolgate_lint::terminal;
 
 use crate::cluster::ClusterReader;
 use crate::flags;
@@ -105,9 +105,9 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     };
     if args.write_facts {
         let facts = runtime.block_on(DeclaredFacts::read(&look));
-        files::print(facts.yaml())?;
+        terminal::print(facts.yaml())?;
         for line in facts.unread() {
-            files::remark(&files::clean(&format!("error: not read: {line}")));
+            terminal::remark(&terminal::clean(&format!("error: not read: {line}")));
         }
         return Ok(exit_code(&[], &facts.unread()));
     }
@@ -157,7 +157,7 @@ fn show(
     if args.watch.is_some() && out.is_terminal() {
         write!(out, "{CLEAR}")?;
     }
-    let width = files::width().unwrap_or(WITHOUT_TERMINAL);
+    let width = terminal::width().unwrap_or(WITHOUT_TERMINAL);
     write!(out, "{}", text(width))?;
     out.flush()
 }

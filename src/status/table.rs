@@ -6,7 +6,7 @@ use super::deployments::DeploymentReport;
 use super::pools::PoolReport;
 use super::reconciler::Reconciler;
 use super::report::{Answers, PolicyReport, Report, StoredPolicy, WebhookReport};
-use poolgate_lint::files;
+use poolgate_lint::terminal;
 
 /// The cell of what is not there, or could not be read.
 const NOTHING: &str = "-";
@@ -116,15 +116,15 @@ impl Page {
     }
 
     fn wrapped(&mut self, line: &str, first: &str, others: &str) {
-        self.text += &files::wrapped(&files::clean(line), first, others, self.width);
+        self.text += &terminal::wrapped(&terminal::clean(line), first, others, self.width);
         self.text += "\n";
     }
 
     fn table(&mut self, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
         let head: Vec<String> = head.iter().map(|&title| title.to_owned()).collect();
-        let rows = rows.map(|row| row.iter().map(|cell| files::clean(cell)).collect());
+        let rows = rows.map(|row| row.iter().map(|cell| terminal::clean(cell)).collect());
         let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-        self.text += &files::columns("", &rows);
+        self.text += &terminal::columns("", &rows);
     }
 
     /// An indented line.

@@ -145,11 +145,10 @@ fn defaults_in_flow_style_are_written_without_the_quotes_of_json() {
         (" {}", format!(" {all}")),
         (" ~", format!(" {all}")),
         ("", format!(" {all}")),
-        // Where the keys are in quotes, so are the new ones.
+        // Also beside keys in quotes: only a whole document of JSON stays JSON.
         (
             " {\"consolidateAfter\": \"5m\", \"consolidationPolicy\": \"WhenEmpty\"}",
-            " {\"consolidateAfter\": \"5m\", \"consolidationPolicy\": \"WhenEmpty\", \"budgets\": \
-             [{\"nodes\":\"10%\"}]}"
+            " {\"consolidateAfter\": \"5m\", \"consolidationPolicy\": \"WhenEmpty\", budgets: [{nodes: \"10%\"}]}"
                 .to_owned(),
         ),
     ] {

@@ -26,12 +26,13 @@ const PACKAGES: [(&str, &[&[&str]]); 3] = [
     (
         "lint/src",
         &[
-            &["files", "cluster", "listed"],
+            &["terminal", "listed"],
+            &["sources", "edit"],
             &["policy_file", "text_rules"],
-            &["review_args", "nodepools", "insertion", "written"],
+            &["review_args", "format"],
             &["crd"],
             &["lint", "default", "budgets", "rules", "policy"],
-            &["completions", "examples", "cli"],
+            &["cli"],
         ],
     ),
     (

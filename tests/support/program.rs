@@ -17,7 +17,7 @@ pub(crate) fn poolgate(arguments: &[&str]) -> Command {
     command.args(arguments);
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("POOLGATE_") || text == "FORCE_COLOR" || text == "CLICOLOR_FORCE" {
+        if text.starts_with("POOLGATE_") || text == "CLICOLOR_FORCE" {
             command.env_remove(name);
         }
     }

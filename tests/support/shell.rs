@@ -22,7 +22,7 @@ pub(crate) fn shell(directory: &Path, cluster: Option<&Path>, lines: &str) -> Ou
             ("kubectl", program("kubectl").as_path()),
             ("helm", &program("helm")),
             ("poolgate", poolgate),
-            ("kubectl-nodepool_lint", poolgate),
+            ("kubectl-poolgate", poolgate),
         ] {
             std::os::unix::fs::symlink(program, programs.join(name)).expect("a link");
         }

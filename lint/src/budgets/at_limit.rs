@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
     use crate::budgets::subject::Author;
-    use crate::nodepools::find;
+    use crate::sources::nodepools::find;
 
     /// The note on a pool with a limit of 5 nodes, or what stands after its beginning.
     fn said(annotations: &Value, spec: &Value, policy: Option<AtLimit>) -> Option<String> {

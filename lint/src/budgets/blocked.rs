@@ -7,7 +7,7 @@ use poolgate_core::diagnostic::counted;
 use serde_json::{Value, json};
 
 use super::clock::Clock;
-use crate::files;
+use crate::terminal;
 
 /// Karpenter could not begin to disrupt a node, or nodes of a pool.
 pub const DISRUPTION: &str = "DisruptionBlocked";
@@ -130,7 +130,7 @@ impl Blocked {
             "{}{about}{}: {}\n",
             self.kind,
             when.unwrap_or_default(),
-            files::clean(&self.message)
+            terminal::clean(&self.message)
         );
         if let Some(meaning) = self.meaning {
             let _ = writeln!(text, "  {meaning}");

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::blocked::{self, Blocked, Scope};
-use crate::cluster::{Cluster, ClusterReadError, EVENTS, NODE_CLAIMS, NODE_POOLS, NODES, each};
+use crate::sources::cluster::{Cluster, ClusterReadError, Request};
 
 /// The label by which Karpenter shows that pods may be scheduled to a node.
 const INITIALIZED: &str = "karpenter.sh/initialized";
@@ -79,12 +79,12 @@ impl Live {
     }
 
     /// Reads everything, page by page. Of nodes and NodeClaims only the numbers are kept.
-    pub fn fetch(cluster: &dyn Cluster) -> Result<Self, ClusterReadError> {
+    pub fn fetch(cluster: &Cluster) -> Result<Self, ClusterReadError> {
         let mut live = Self::default();
-        each(cluster, NODE_POOLS, None, |pool| live.pools.push(pool))?;
+        cluster.each(Request::NodePools, |pool| live.pools.push(pool))?;
         let mut claims = Claims::default();
-        each(cluster, NODE_CLAIMS, None, |claim| claims.add(claim))?;
-        each(cluster, NODES, None, |node| live.node(&node, &claims))?;
+        cluster.each(Request::NodeClaims, |claim| claims.add(claim))?;
+        cluster.each(Request::Nodes, |node| live.node(&node, &claims))?;
         if let Err(error) = live.events(cluster, &claims) {
             live.complaints
                 .push(format!("Karpenter's events could not be read: {error}"));
@@ -112,16 +112,15 @@ impl Live {
         }
     }
 
-    fn events(&mut self, cluster: &dyn Cluster, claims: &Claims) -> Result<(), ClusterReadError> {
+    fn events(&mut self, cluster: &Cluster, claims: &Claims) -> Result<(), ClusterReadError> {
         let mut reported: BTreeMap<(String, Scope, String), Blocked> = BTreeMap::new();
         // Of each NodeClaim that is not repaired, Karpenter says no more than of the pool.
-        for (reason, kind, scope) in [
+        for (reason, about, scope) in [
             (blocked::DISRUPTION, "NodePool", Scope::Pool),
             (blocked::DISRUPTION, "NodeClaim", Scope::Node),
             (blocked::REPAIR, "NodePool", Scope::Pool),
         ] {
-            let fields = format!("reason={reason},involvedObject.kind={kind}");
-            each(cluster, EVENTS, Some(&fields), |event: Event| {
+            cluster.each(Request::Events { reason, about }, |event: Event| {
                 let about = event.involved_object.name.as_str();
                 let pool = match scope {
                     Scope::Pool => Some(about),

@@ -11,7 +11,6 @@ mod moment;
 mod notes;
 mod plan;
 mod pool_status;
-mod reason;
 mod subject;
 mod svg;
 mod unlimited;
@@ -30,10 +29,11 @@ use poolgate_core::json::Json;
 use poolgate_core::policy::Policy;
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Connect, StoredArgs};
-use crate::files::{self, Excluded, FileIdentity, Patches, Whole};
-use crate::nodepools::{self, Found};
 use crate::review_args::ReviewArgs;
+use crate::sources::cluster::{Connect, StoredArgs};
+use crate::sources::nodepools::{self, Found};
+use crate::sources::{self, Excluded, Patches, Whole};
+use crate::terminal;
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
@@ -72,7 +72,7 @@ pub struct BudgetsArgs {
     nodes: Option<u32>,
 
     /// Only this reason for disruption
-    #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
+    #[arg(long, value_parser = subject::reason_on_command_line(), ignore_case = true)]
     reason: Option<Reason>,
 
     /// Show every hour of seven days, from the day of --at on
@@ -106,7 +106,7 @@ enum BudgetsCommand {
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if let Some(BudgetsCommand::Plan(args)) = &args.command {
-        files::print(plan::plan(args)?)?;
+        terminal::print(plan::plan(args)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let clock = Clock::new(args.tz.as_deref())?;
@@ -118,12 +118,12 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let policy = args.review_args.named_policy()?;
     let karpenter = args.review_args.karpenter();
     if let Some(caution) = karpenter.caution() {
-        files::remark(&caution);
+        terminal::remark(&caution);
     }
     let mut live = args
         .stored
         .connect(connect)?
-        .as_deref()
+        .as_ref()
         .map(Live::fetch)
         .transpose()?;
     let mut code = 0;
@@ -137,13 +137,13 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
             pools.extend(stored.map(|found| Pool::new("nodepools", found, policy.as_ref())));
         }
-        None => inputs = files::find(&args.paths, None, &Excluded::nothing()).files,
+        None => inputs = sources::find(&args.paths, None, &Excluded::nothing()).files,
     }
     let patches = Patches::among(&inputs);
     for input in &inputs {
         let name = input.name.as_str();
         if patches.whole(input) == Whole::Part {
-            files::remark(&format!("{name}: left out: a kustomization names it as a patch"));
+            terminal::remark(&format!("{name}: left out: a kustomization names it as a patch"));
             continue;
         }
         match input.read() {
@@ -164,13 +164,17 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         }
     }
     if pools.is_empty() && complaints.is_empty() {
-        files::remark(&format!("no NodePool among {others} objects"));
+        terminal::remark(&format!("no NodePool among {others} objects"));
     }
     let names: Vec<&str> = pools.iter().map(Pool::name).collect();
     let unknown = args.pool.iter().filter(|name| !names.contains(&name.as_str()));
-    complaints.extend(
-        unknown.map(|name| format!("no NodePool is called {}: {}", files::name(name), listed(&names))),
-    );
+    complaints.extend(unknown.map(|name| {
+        format!(
+            "no NodePool is called {}: {}",
+            terminal::name(name),
+            listed(&names)
+        )
+    }));
     pools.retain(|pool| args.pool.is_empty() || args.pool.iter().any(|name| name == pool.name()));
     let objects: Vec<Json<'_>> = pools.iter().map(|pool| Json::from(&pool.found.object)).collect();
     let mut subjects = Vec::new();
@@ -193,17 +197,17 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         draw(path, &args.paths, || svg::picture(&subjects, at, &clock))?;
     }
     for complaint in &complaints {
-        files::remark(complaint);
+        terminal::remark(complaint);
         code = code.max(FOUND);
     }
-    files::print(output)?;
+    terminal::print(output)?;
     Ok(code.into())
 }
 
 /// Writes the picture, unless it would replace one of the files that are read.
 fn draw(path: &Path, inputs: &[PathBuf], picture: impl FnOnce() -> String) -> anyhow::Result<()> {
-    let file = FileIdentity::of(path);
-    let is_overwritten = |input: &&PathBuf| file.is_some() && FileIdentity::of(input) == file;
+    let file = sources::handle(path);
+    let is_overwritten = |input: &&PathBuf| file.is_some() && sources::handle(input) == file;
     if let Some(input) = inputs.iter().find(is_overwritten) {
         bail!(
             "{} is both read and overwritten with the picture: give that another file",
@@ -278,6 +282,6 @@ fn listed(names: &[&str]) -> String {
     if names.is_empty() {
         return "there is none".into();
     }
-    let names: Vec<String> = names.iter().map(|name| files::name(name)).collect();
+    let names: Vec<String> = names.iter().map(|name| terminal::name(name)).collect();
     format!("there are {}", names.join(", "))
 }

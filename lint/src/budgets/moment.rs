@@ -9,7 +9,7 @@ use poolgate_core::diagnostic::counted;
 use super::clock::Clock;
 use super::notes;
 use super::subject::{Subject, nodes_text};
-use crate::files;
+use crate::terminal;
 
 /// Explains the budgets at a moment.
 pub fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
@@ -53,7 +53,7 @@ pub fn heading(subject: &Subject<'_>) -> String {
 fn list(subject: &Subject<'_>, at: Timestamp) -> String {
     let entries = subject.budgets.entries().iter();
     let rows: Vec<[String; 5]> = entries.map(|entry| row(subject, entry, at)).collect();
-    let mut text = files::columns("  ", &rows);
+    let mut text = terminal::columns("  ", &rows);
     if !rows.is_empty() {
         text.push('\n');
     }

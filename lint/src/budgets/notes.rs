@@ -8,7 +8,7 @@ use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
 
-use crate::files;
+use crate::terminal;
 
 use super::at_limit;
 use super::clock::Clock;
@@ -38,7 +38,7 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
         concurrency(subject),
         zone(clock),
     ];
-    let options = textwrap::Options::new(files::line_width())
+    let options = textwrap::Options::new(terminal::line_width())
         .initial_indent("note: ")
         .subsequent_indent("      ");
     let mut text = String::new();

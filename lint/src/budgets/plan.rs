@@ -13,8 +13,7 @@ use poolgate_core::karpenter::KarpenterVersion;
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::{self, Clock, Moment};
-use super::reason;
-use super::subject::nodes_text;
+use super::subject::{nodes_text, reason_on_command_line};
 
 /// Most budgets that a NodePool takes.
 const MOST_BUDGETS: usize = 50;
@@ -43,7 +42,7 @@ pub struct PlanArgs {
 
     /// Only for this reason; disruption for others is always allowed. May be repeated
     /// [default: Underutilized, Empty and Drifted, so that broken nodes are still repaired]
-    #[arg(long, value_parser = reason::on_command_line(), ignore_case = true)]
+    #[arg(long, value_parser = reason_on_command_line(), ignore_case = true)]
     reason: Vec<Reason>,
 
     /// The time zone of hours that name none

@@ -1,5 +1,6 @@
 //! A NodePool whose budgets are explained, and the words for that.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::time::Duration;
 
 use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
@@ -15,8 +16,8 @@ use serde_json::Value;
 
 use super::live::InUse;
 use super::pool_status;
-use crate::files;
-use crate::nodepools::Found;
+use crate::sources::nodepools::Found;
+use crate::terminal;
 
 /// How many nodes a pool is assumed to have if that is not known.
 const ASSUMED_NODES: u32 = 10;
@@ -272,6 +273,15 @@ fn name(object: &Value) -> String {
     let name = object.pointer("/metadata/name").and_then(Value::as_str);
     match name {
         None => "without a name".into(),
-        Some(name) => files::name(name),
+        Some(name) => terminal::name(name),
     }
+}
+
+/// Reads the name of a reason, in upper or lower case if the argument ignores case.
+pub fn reason_on_command_line() -> impl TypedValueParser<Value = Reason> {
+    PossibleValuesParser::new(Reason::ALL.map(Reason::as_str)).try_map(|name| {
+        let mut reasons = Reason::ALL.into_iter();
+        let named = reasons.find(|reason| reason.as_str().eq_ignore_ascii_case(&name));
+        named.ok_or("there is no such reason")
+    })
 }

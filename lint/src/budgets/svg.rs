@@ -10,7 +10,7 @@ use super::grid::{Amount, Cell, Grid, HOURS_A_DAY, Row};
 use super::moment::heading;
 use super::subject::Subject;
 use super::week::label;
-use crate::files;
+use crate::terminal;
 
 /// Sizes of the parts of the picture, in pixels.
 const CELL: usize = 24;
@@ -22,8 +22,6 @@ const PANEL_HEAD: usize = 40;
 const PANEL: usize = PANEL_HEAD + 7 * ROW + 12;
 /// The width of a character, roughly.
 const CHARACTER: usize = 8;
-/// The width of a character in the widest fonts.
-const WIDE_CHARACTER: usize = 11;
 
 /// A colour with its class, a sign as in a cell, and what it means.
 const LEGEND: [(&str, &str, &str); 4] = [
@@ -52,19 +50,12 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
     let mut body = String::new();
     let mut top = MARGIN;
     for (subject, grid) in &grids {
-        let across = width - 2 * MARGIN;
-        fitted(
-            &mut body,
-            (MARGIN, top + 16),
-            "t",
-            across,
-            heading(subject).trim_end(),
-        );
+        text(&mut body, MARGIN, top + 16, "t", heading(subject).trim_end());
         let days = format!(
-            "seven days from {} on, how many nodes may be disrupted at once",
+            "Nodes that may be disrupted at once, from {}",
             clock.write(grid.from)
         );
-        fitted(&mut body, (MARGIN, top + 34), "n", across, &days);
+        text(&mut body, MARGIN, top + 34, "n", &days);
         top += TITLE;
         let zone = clock.zone().unwrap_or("UTC");
         for row in &grid.rows {
@@ -73,7 +64,7 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
             top += PANEL;
         }
         for idle in subject.idle_reasons() {
-            fitted(&mut body, (MARGIN, top + 14), "n", across, &idle);
+            text(&mut body, MARGIN, top + 14, "n", &idle);
             top += ROW;
         }
     }
@@ -111,15 +102,15 @@ impl Panel<'_> {
         // A long name would run into the hours.
         let zone = zone.rsplit('/').next().unwrap_or(zone);
         let zone = zone.get(..LONGEST_ZONE).unwrap_or(zone);
-        fitted(body, (MARGIN, top + PANEL_HEAD - 8), "n", DAYS_WIDTH - 4, zone);
+        text(body, MARGIN, top + PANEL_HEAD - 8, "n", zone);
         for (day, (hours, date)) in row.days.iter().zip(dates).enumerate() {
             let y = top + PANEL_HEAD + day * ROW;
-            fitted(body, (MARGIN, y + 15), "", DAYS_WIDTH - 4, date);
+            text(body, MARGIN, y + 15, "", date);
             for (hour, amount) in hours.iter().enumerate() {
                 let x = grid + hour * cell;
                 swatch(body, class(*amount), x, y, cell);
                 let shown = amount.map(Cell::short).unwrap_or_default();
-                fitted(body, (x + cell / 2, y + 15), "c", cell - 2, &shown);
+                text(body, x + cell / 2, y + 15, "c", &shown);
             }
         }
     }
@@ -147,32 +138,14 @@ fn swatch(body: &mut String, class: &str, x: usize, y: usize, width: usize) {
 fn legend(body: &mut String, mut top: usize) {
     for (class, sign, meaning) in LEGEND {
         swatch(body, class, MARGIN, top, LEGEND_CELL);
-        fitted(
-            body,
-            (MARGIN + LEGEND_CELL / 2, top + 15),
-            "c",
-            LEGEND_CELL - 2,
-            sign,
-        );
+        text(body, MARGIN + LEGEND_CELL / 2, top + 15, "c", sign);
         text(body, MARGIN + LEGEND_CELL + 6, top + 15, "n", meaning);
         top += ROW;
     }
 }
 
-/// A text that must not be wider than this: squeezed where its font might make it so.
-fn fitted(body: &mut String, (x, y): (usize, usize), class: &str, width: usize, content: &str) {
-    if content.chars().count() * WIDE_CHARACTER <= width {
-        return text(body, x, y, class, content);
-    }
-    let content = files::xml(content);
-    let _ = writeln!(
-        body,
-        "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\">{content}</text>"
-    );
-}
-
 fn text(body: &mut String, x: usize, y: usize, class: &str, content: &str) {
-    let content = files::xml(content);
+    let content = terminal::xml(content);
     let _ = writeln!(
         body,
         "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{content}</text>"

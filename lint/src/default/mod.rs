@@ -12,8 +12,10 @@ use clap::Args;
 use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::policy::Policy;
 
-use crate::files::{self, Excluded, Input, Patches, Source};
+use crate::edit;
 use crate::review_args::{NearestReviewArgs, Policies};
+use crate::sources::{self, Excluded, Input, Patches, Source};
+use crate::terminal;
 
 /// The exit code of --diff if something would change.
 const DIFFERENT: u8 = 1;
@@ -74,10 +76,10 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     if args.write && names_stdin {
         bail!("--write changes files, not standard input: name the files");
     }
-    let inputs = files::find(&args.paths, None, &Excluded::nothing());
+    let inputs = sources::find(&args.paths, None, &Excluded::nothing());
     let work = DefaultRun {
         args,
-        policies: args.review_args.policies(files::folders(&inputs.files))?,
+        policies: args.review_args.policies(sources::folders(&inputs.files))?,
         karpenter: args.review_args.karpenter(),
         patches: Patches::among(&inputs.files),
     };
@@ -86,23 +88,27 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         "several files cannot be printed as one: name one, or give --diff or --write"
     );
     for file in work.policies.found().filter_map(|found| found.file.as_deref()) {
-        files::remark(&format!("defaults of the policy {}", files::clean(file)));
+        terminal::remark(&format!("defaults of the policy {}", terminal::clean(file)));
     }
     for caution in work.policies.cautions(&work.karpenter) {
-        files::remark(&caution);
+        terminal::remark(&caution);
     }
     let mut tally = Tally::default();
     for input in &inputs.files {
         match work.printed(input, &mut tally) {
-            Ok(text) => files::print(text)?,
+            Ok(text) => terminal::print(text)?,
             Err(error) => {
                 tally.troubles += 1;
-                files::remark(&format!("error: {} {}", input.name, files::with_causes(&error)));
+                terminal::remark(&format!(
+                    "error: {} {}",
+                    input.name,
+                    terminal::with_causes(&error)
+                ));
             }
         }
     }
     if tally.pools == 0 && tally.troubles == 0 {
-        files::remark("no NodePool found");
+        terminal::remark("no NodePool found");
     }
     Ok(match tally {
         Tally { troubles: 1.., .. } => TROUBLE.into(),
@@ -124,16 +130,16 @@ impl DefaultRun<'_> {
         let completed = text::complete(&before, self.patches.whole(input), &defaults);
         tally.pools += completed.pools;
         for left in &completed.left {
-            files::remark(&format!("{}:{left}", input.name));
+            terminal::remark(&format!("{}:{left}", input.name));
         }
         for trouble in &completed.troubles {
             tally.troubles += 1;
-            files::remark(&format!("error: {}:{trouble}", input.name));
+            terminal::remark(&format!("error: {}:{trouble}", input.name));
         }
         let is_changed = completed.text != before;
         tally.changed += usize::from(is_changed);
         if self.args.diff {
-            let diff = is_changed.then(|| files::diff(&input.name, "defaults", &before, &completed.text));
+            let diff = is_changed.then(|| edit::diff(&input.name, "defaults", &before, &completed.text));
             return Ok(diff.unwrap_or_default());
         }
         if !self.args.write {
@@ -142,8 +148,8 @@ impl DefaultRun<'_> {
         if let Source::File(path) = &input.source
             && is_changed
         {
-            files::replace(path, &completed.text).context("cannot be written")?;
-            files::remark(&format!("{}: defaults written", input.name));
+            edit::replace(path, &completed.text).context("cannot be written")?;
+            terminal::remark(&format!("{}: defaults written", input.name));
         }
         Ok(String::new())
     }

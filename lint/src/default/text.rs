@@ -8,11 +8,9 @@ use serde_json::Value;
 
 use super::Defaults;
 use super::complete::{Addition, additions, completed, lacking};
-use crate::files::Whole;
-use crate::files::yaml;
-use crate::insertion::{self, Entry, Insertion, Order};
-use crate::nodepools::objects;
-use crate::written;
+use crate::edit::{self, Replacement};
+use crate::sources::Whole;
+use crate::sources::nodepools::objects;
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 
 /// A text with defaults.
@@ -52,7 +50,7 @@ pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed 
 
 fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let lines = Lines::new(text);
-    let mut insertions = Vec::new();
+    let mut insertions: Vec<Replacement> = Vec::new();
     let mut done = Completed::default();
     let mut is_template = false;
     let at = |offset: usize, why: &str| format!("{}: {why}", lines.position(offset));
@@ -88,7 +86,8 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
         done.left
             .push(format!("1:1: left as it is: {}", LeftAlone::Template));
     }
-    done.text = insertion::apply(text, insertions);
+    insertions.sort_by_key(|insertion| insertion.span.start());
+    done.text = edit::apply(text, insertions.iter().map(|new| (new.span, &*new.text)));
     if !only_adds_defaults(text, &done.text, defaults) {
         let why = "1:1: the defaults cannot be written without changing something else";
         done.troubles.push(why.into());
@@ -114,14 +113,14 @@ fn insertions_for(
     text: &str,
     document: &Document<'_>,
     mut additions: Vec<Addition>,
-) -> Option<Vec<Insertion>> {
+) -> Option<Vec<Replacement>> {
     // Of two insertions at the end of the same line, the deeper one is made first: it belongs to that line.
     additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
     let mut insertions = Vec::new();
     let mut filled: Vec<FieldPath> = Vec::new();
     for addition in &additions {
         let path = addition.path.parent()?;
-        let parent = insertion::node_at(document, &path)?;
+        let parent = edit::node_at(document, &path)?;
         if parent.entries().next().is_some() {
             insertions.push(entry(text, parent, addition)?);
         } else if !filled.contains(&path) {
@@ -130,7 +129,7 @@ fn insertions_for(
                 .filter(|other| other.path.parent().as_ref() == Some(&path));
             let fields = fields.filter_map(|other| Some((key(other)?.to_owned(), other.value.clone())));
             let fields = Value::Object(fields.collect());
-            insertions.push(insertion::in_place_of(text, parent, &fields)?);
+            insertions.push(edit::in_place_of(text, parent, &fields)?);
             filled.push(path);
         }
     }
@@ -138,23 +137,17 @@ fn insertions_for(
 }
 
 /// The insertion of an addition into a mapping that has other entries.
-fn entry(text: &str, parent: NodeRef<'_, '_>, addition: &Addition) -> Option<Insertion> {
+fn entry(text: &str, parent: NodeRef<'_, '_>, addition: &Addition) -> Option<Replacement> {
     let name = key(addition)?;
     let mut entries = parent.entries();
     if let Some((key, value)) = entries.find(|(written, _)| written.text() == Some(name)) {
         return if value.span().is_empty() {
-            insertion::behind_key(text, key, &addition.value)
+            edit::behind_key(text, key, &addition.value)
         } else {
-            insertion::in_place_of(text, value, &addition.value)
+            edit::in_place_of(text, value, &addition.value)
         };
     }
-    let entry = Entry {
-        key: name,
-        value: &addition.value,
-        yaml: &yaml::entry(name, &addition.value),
-        order: Order::Last,
-    };
-    insertion::into_mapping(text, parent, &entry)
+    edit::into_mapping(text, parent, name, &addition.value)
 }
 
 fn key(addition: &Addition) -> Option<&str> {
@@ -166,7 +159,7 @@ fn key(addition: &Addition) -> Option<&str> {
 
 /// Whether the new text has the same objects, changed only by the defaults that could be written.
 fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> bool {
-    written::is_as_meant(before, after, |_, before, after| {
+    edit::is_as_meant(before, after, |before, after| {
         let mut expected = Value::from(before);
         for (object, version) in objects(before) {
             if let Some(version) = version

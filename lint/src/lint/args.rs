@@ -1,18 +1,17 @@
-//! The flags of `lint`.
+//! The flags of `lint`, and which findings they select.
 
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::{Args, ColorChoice, ValueEnum};
 use jiff::Timestamp;
 
-use super::colour::Colour;
-use super::format::Format;
-use super::output::{self, Wanted};
-use super::selection::Selection;
-use crate::cluster::StoredArgs;
+use crate::format::Format;
+use crate::format::output::{self, Wanted};
 use crate::review_args::{NearestReviewArgs, instant};
+use crate::sources::cluster::StoredArgs;
+use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 use poolgate_core::manifest::Variables;
 
 /// The flags of `lint`.
@@ -25,8 +24,8 @@ pub struct LintArgs {
     #[command(flatten)]
     pub(crate) stored: StoredArgs,
 
-    /// How to print findings: human, concise, json, github, gitlab, junit, sarif or rdjson. Repeat it with =FILE to
-    /// write files as well [default: human]
+    /// How to print findings: human, concise, json, github, gitlab, junit or sarif. Repeat it with =FILE to write
+    /// files as well [default: human]
     #[arg(long, value_name = "NAME[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
     format: Vec<Wanted>,
 
@@ -42,7 +41,7 @@ pub struct LintArgs {
     #[arg(long)]
     pub(crate) together: bool,
 
-    /// Write a ClusterPolicyReport (wgpolicyk8s.io/v1alpha2) on each NodePool into the cluster
+    /// Write a report on each NodePool into the cluster (openreports.io/v1alpha1, or wgpolicyk8s.io/v1alpha2)
     #[arg(long, requires = "cluster")]
     pub(crate) report: bool,
 
@@ -77,9 +76,9 @@ pub struct LintArgs {
 
     /// When to colour the human format
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
-    pub(crate) color: Colour,
+    pub(crate) color: ColorChoice,
 
-    /// The URL where docs/rules.md is published; findings link to it in human, sarif and rdjson
+    /// The URL where docs/rules.md is published; findings link to it in human and sarif
     #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL")]
     pub(crate) rules_url: Option<String>,
 
@@ -151,4 +150,63 @@ pub enum FailOn {
     Error,
     /// What it warns about, too.
     Warning,
+}
+
+/// These names mean that something was not checked, so they cannot be turned off.
+const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
+
+/// The flags that select rules.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// Report these rules only: names, or the beginning of names, such as budget for budget-nodes and the like
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
+        hide_possible_values = true)]
+    select: Vec<String>,
+
+    /// Do not report these rules, written as for --select. If both match, the longer name wins
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
+        hide_possible_values = true)]
+    ignore: Vec<String>,
+}
+
+impl Selection {
+    /// Whether findings of a rule are reported.
+    pub fn has(&self, rule: &str) -> bool {
+        let longest = |names: &[String]| {
+            let named = names.iter().filter(|name| text_rules::begins(rule, name));
+            named.map(String::len).max()
+        };
+        let selected = match longest(&self.select) {
+            None if self.select.is_empty() => Some(0),
+            longest => longest,
+        };
+        // `None` is less than any length.
+        ALWAYS.contains(&rule) || selected > longest(&self.ignore)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_name_wins_and_what_was_not_checked_is_always_reported() {
+        let has = |select: &[&str], ignore: &[&str], rule: &str| {
+            let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+            let (select, ignore) = (names(select), names(ignore));
+            Selection { select, ignore }.has(rule)
+        };
+        assert!(has(&[], &[], "limit-zero"));
+        assert!(has(&["limit"], &[], "limit-zero"));
+        assert!(!has(&["limit"], &[], "weight"));
+        assert!(!has(&[], &["limit"], "limit-zero"));
+        assert!(has(&[], &["limi"], "limit-zero"), "a word is whole");
+        assert!(has(&["limit-zero"], &["limit"], "limit-zero"));
+        assert!(!has(&["limit-zero"], &["limit"], "limit-unit"));
+        assert!(!has(&["limit"], &["limit-zero"], "limit-zero"));
+        assert!(!has(&["weight"], &["weight"], "weight"));
+        for rule in ALWAYS {
+            assert!(has(&["weight"], &["manifest", "file"], rule), "{rule}");
+        }
+    }
 }

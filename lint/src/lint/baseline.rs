@@ -12,7 +12,7 @@ use poolgate_core::api::API_VERSION;
 use poolgate_core::diagnostic::Severity;
 use serde::{Deserialize, Serialize};
 
-use super::finding::Finding;
+use crate::format::finding::Finding;
 
 const KIND: &str = "LintBaseline";
 

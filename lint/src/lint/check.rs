@@ -1,24 +1,29 @@
 //! From the text of a file to its findings.
 
-use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Severity};
+use std::collections::HashSet;
+
+use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Severity};
 use poolgate_core::karpenter::{ReleaseSource, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 use poolgate_core::rules::across::apply_policy;
 
-use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
-use super::finding::{Finding, Object};
-use super::fix::{Change, TextEdit};
+use super::diagnosed::{
+    as_written, change, is_about_the_whole, is_rejected, problem_rule, problem_title, suggestion,
+};
+use super::fixes::{Reviewed, Tried};
+use super::misnamed::CheckedPools;
 use super::note::{Note, Place};
-use super::review_fixes::{Verdict, verdicts};
 use super::settings::Settings;
-use super::source_range::SourceRange;
 use super::subjects::{Checked, Subjects};
-use super::suppress::{Fate, Suppressions};
-use super::tally::Tally;
+use super::suppress::{Fate, Suppressions, limits};
 use super::together::OfInput;
-use super::{comments, json, notes, problem_rules, rendered, source_range, variables};
-use crate::files::{Whole, clean};
+use super::{notes, rendered};
+use crate::edit::{self, SourceRange, TextEdit};
+use crate::format::finding::{Finding, Fix, Object, Related};
+use crate::format::tally::{Count, Tally};
+use crate::sources::Whole;
+use crate::terminal::clean;
 use crate::text_rules;
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, LeftAlone, Lines, ManifestProblem, ProblemKind, Span};
@@ -50,24 +55,14 @@ pub struct Manifest<'t> {
     pub across: Option<&'t OfInput>,
 }
 
-/// Checks everything in a text, in its order. The caller counts the findings that are kept, `tally` the others.
-pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> Vec<Finding> {
+/// Checks everything in a text, in its order. Also returns its NodePools. The caller counts the findings that are kept, `tally` the others.
+pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> (Vec<Finding>, CheckedPools) {
     let (text, is_marked) = (manifest.text, manifest.text.contains(MARK));
     if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
-        return Vec::new();
+        return Default::default();
     }
-    let mut file = FileCheck {
-        settings,
-        manifest,
-        lines: Lines::new(text),
-        is_marked,
-        is_template: false,
-        findings: Vec::new(),
-        tally,
-    };
-    for (number, document) in
-        manifest::parse_with(text, &comments::limits(text), &settings.variables).enumerate()
-    {
+    let mut file = FileCheck::new(manifest, settings, tally);
+    for (number, document) in manifest::parse_with(text, &limits(text), &settings.variables).enumerate() {
         file.is_template |= LeftAlone::is_template(&document);
         let first = file.findings.len();
         file.document(number, &document);
@@ -81,7 +76,75 @@ pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> 
     }
     let mut findings = file.findings;
     findings.sort_by_key(|finding| (finding.place.span.start(), finding.rule));
-    findings
+    (findings, file.pools)
+}
+
+/// Leaves each fix of these findings to its author that is not right.
+pub fn settle(manifest: Manifest<'_>, settings: &Settings, findings: &mut [Finding]) {
+    if !findings.iter().any(|finding| finding.edit().is_some()) {
+        return;
+    }
+    let (text, lines) = (manifest.text, Lines::new(manifest.text));
+    let documents = manifest::parse_with(text, &limits(text), &settings.variables);
+    let mut documents = documents.enumerate().peekable();
+    let mut start = 0;
+    while let Some((number, document)) = documents.next() {
+        let own = document.span();
+        let is_open = |finding: &&mut Finding| finding.edit().is_some_and(|edit| edit.document == number);
+        let (end, next) = match documents.peek() {
+            None => (text.len(), text.len()),
+            Some((_, next)) if next.unreadable().is_some() => (own.end(), next.span().start()),
+            Some((_, next)) => (next.span().start(), next.span().start()),
+        };
+        let fixes: Vec<&mut Finding> = findings.iter_mut().filter(is_open).collect();
+        if !fixes.is_empty() {
+            let review = |text: &str, meant: &Json<'_>| {
+                let manifest = Manifest { text, ..manifest };
+                reviewed(manifest, settings, (number, &document), meant)
+            };
+            let (document, lines, review) = (&document, &lines, &review);
+            Tried {
+                text,
+                lines,
+                start,
+                end,
+                number,
+                document,
+                review,
+            }
+            .settle(fixes);
+        }
+        // Comments above a document belong to it.
+        start = if document.unreadable().is_some() {
+            next
+        } else {
+            own.end()
+        };
+    }
+}
+
+/// The findings of a text that takes the place of a document; `None` if it is not one document with this value.
+fn reviewed(
+    manifest: Manifest<'_>,
+    settings: &Settings,
+    (number, before): (usize, &Document<'_>),
+    meant: &Json<'_>,
+) -> Option<Reviewed> {
+    let mut tally = Tally::default();
+    let mut file = FileCheck::new(manifest, settings, &mut tally);
+    let limits = limits(manifest.text);
+    let mut documents = manifest::parse_with(manifest.text, &limits, &settings.variables);
+    let document = documents.next()?;
+    let is_meant = document.value() == meant && document.problems().len() <= before.problems().len();
+    if !is_meant || documents.next().is_some() {
+        return None;
+    }
+    file.document(number, &document);
+    let findings = file.findings;
+    Some(Reviewed {
+        findings,
+        unseen: tally.of(Count::Errors),
+    })
 }
 
 /// A file while it is checked.
@@ -94,25 +157,40 @@ struct FileCheck<'a, 't> {
     /// Whether it has lines of a template.
     is_template: bool,
     findings: Vec<Finding>,
+    pools: CheckedPools,
     tally: &'a mut Tally,
 }
 
-impl FileCheck<'_, '_> {
+impl<'a, 't> FileCheck<'a, 't> {
+    fn new(manifest: Manifest<'t>, settings: &'a Settings, tally: &'a mut Tally) -> Self {
+        Self {
+            settings,
+            manifest,
+            lines: Lines::new(manifest.text),
+            is_marked: manifest.text.contains(MARK),
+            is_template: false,
+            findings: Vec::new(),
+            pools: CheckedPools::default(),
+            tally,
+        }
+    }
+
     fn document(&mut self, number: usize, document: &Document<'_>) {
         if let Some(problem) = document.unreadable() {
             if self.is_marked {
-                self.tally.limits += usize::from(problem.kind.is_limit());
+                self.tally
+                    .add(Count::Limits, usize::from(problem.kind.is_limit()));
                 self.problem(problem, None);
             }
             return;
         }
         if LeftAlone::is_encrypted(document.value()) {
-            self.tally.encrypted += 1;
+            self.tally.add(Count::Encrypted, 1);
             return;
         }
         let subjects = Subjects::find(document.value(), self.manifest.whole, self.manifest.karpenter);
-        self.tally.others += subjects.others.len();
-        self.tally.inside += subjects.inside;
+        self.tally.add(Count::Others, subjects.others.len());
+        self.tally.add(Count::Inside, subjects.inside);
         if subjects.is_empty() {
             return;
         }
@@ -124,7 +202,7 @@ impl FileCheck<'_, '_> {
         for problem in document.problems() {
             self.problem(problem, object.as_ref());
         }
-        self.tally.omitted += document.omitted_problems();
+        self.tally.add(Count::Omitted, document.omitted_problems());
         for note in subjects.unserved {
             // It is not checked either: what its fields mean depends on the right kind and version.
             self.note(document, note, None);
@@ -133,7 +211,7 @@ impl FileCheck<'_, '_> {
             self.object(number, document, checked);
             self.across(number, document, checked);
         }
-        if let Some(note) = variables::note(document, self.manifest.text) {
+        if let Some(note) = notes::variables(document, self.manifest.text) {
             self.note(document, note, object.as_ref());
         }
         self.ignore(first, document, object.as_ref());
@@ -142,17 +220,14 @@ impl FileCheck<'_, '_> {
     /// Reports where a file named `.json` is not JSON. kubectl reads it as YAML.
     fn json(&mut self) {
         let is_broken = |finding: &Finding| finding.rule == text_rules::SYNTAX;
-        if self.tally.objects == 0 || self.findings.iter().any(is_broken) {
+        if self.tally.of(Count::Objects) == 0 || self.findings.iter().any(is_broken) {
             return;
         }
-        let Some((offset, why)) = json::mistake(self.manifest.text) else {
+        let Some((offset, why)) = notes::json_mistake(self.manifest.text) else {
             return;
         };
-        let place = self.located(source_range::within(
-            self.manifest.text,
-            Span::new(offset, offset + 1),
-        ));
-        self.keep(Severity::Warning, || json::finding(&why, place));
+        let place = self.located(edit::within(self.manifest.text, Span::new(offset, offset + 1)));
+        self.keep(Severity::Warning, || notes::not_json(&why, place));
     }
 
     /// Adds a note of lint itself; the note on a guessed release only once in a file.
@@ -161,23 +236,24 @@ impl FileCheck<'_, '_> {
         if note.rule == text_rules::RELEASE && self.findings.iter().any(is_reported) {
             return;
         }
-        let (span, field, origin) = match note.place {
+        let (span, field) = match note.place {
             Place::Field(field) => {
-                let span = source_range::span_at(document, &field, &ErrorType::Required);
-                (span, Some(field), Origin::Schema)
+                let span = edit::span_at(document, &field, &ErrorType::Required);
+                (span, Some(field))
             }
-            Place::Comment(span) => (span, None, Origin::Poolgate),
+            Place::Comment(span) => (span, None),
         };
         let place = self.located(span);
         let severity = text_rules::find(note.rule).and_then(|rule| rule.severity);
         let severity = severity.unwrap_or(Severity::Error);
         self.keep(severity, || Finding {
-            origin,
+            // No API server stores an object with such a field.
+            is_rejected: field.is_some() && severity == Severity::Error,
             object: object.cloned(),
             field,
-            message: clean(&note.message),
+            title: clean(&note.message),
             suggestion: Some(clean(&note.suggestion)),
-            ..Finding::of_manifest(note.rule, severity, place)
+            ..Finding::at(note.rule, severity, place)
         });
     }
 
@@ -202,9 +278,8 @@ impl FileCheck<'_, '_> {
                 Fate::Reported => {}
                 Fate::Weakened => {
                     finding.severity = Severity::Warning;
-                    finding.is_lowered = true;
                     finding
-                        .message
+                        .title
                         .push_str(" (ignored by a comment, but Karpenter rejects it)");
                 }
                 Fate::Silent => {
@@ -214,7 +289,7 @@ impl FileCheck<'_, '_> {
             }
             self.findings.push(finding);
         }
-        self.tally.ignored += ignored;
+        self.tally.add(Count::Ignored, ignored);
         for mistake in suppressions.mistakes() {
             self.note(document, mistake, object);
         }
@@ -235,27 +310,28 @@ impl FileCheck<'_, '_> {
     }
 
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
-        let place = self.located(source_range::within(self.manifest.text, problem.span));
-        let related = problem.related.map(|span| self.located(span));
-        let rule = problem_rules::name(&problem.kind);
-        let message = clean(&problem_rules::described(problem, self.manifest.text));
-        let finding = || Finding {
-            origin: match problem.kind {
-                // kubectl keeps the last of the values.
-                ProblemKind::DuplicateKey { .. } => Origin::Silent,
-                _ => Origin::Schema,
-            },
+        let place = self.located(edit::within(self.manifest.text, problem.span));
+        let related = problem.related.map(|span| Related {
+            field: FieldPath::root(),
+            place: self.located(span),
+        });
+        let (rule, severity) = (problem_rule(&problem.kind), problem.kind.severity());
+        // kubectl keeps the last of the values.
+        let is_taken = matches!(problem.kind, ProblemKind::DuplicateKey { .. });
+        let title = clean(&problem_title(problem, self.manifest.text));
+        self.keep(severity, || Finding {
+            is_rejected: severity == Severity::Error && !is_taken,
             object: object.cloned(),
-            message,
+            title,
             related: related.into_iter().collect(),
-            ..Finding::of_manifest(rule, problem.kind.severity(), place)
-        };
-        self.keep(problem.kind.severity(), finding);
+            ..Finding::at(rule, severity, place)
+        });
     }
 
     fn object(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
-        self.tally.objects += 1;
-        self.tally.parts += usize::from(self.manifest.whole == Whole::Part);
+        self.tally.add(Count::Objects, 1);
+        self.tally
+            .add(Count::Parts, usize::from(self.manifest.whole == Whole::Part));
         let of_file = self.manifest.karpenter;
         let karpenter = self.settings.karpenter_for(of_file, checked.version());
         self.tally.releases.insert(karpenter.release());
@@ -264,50 +340,39 @@ impl FileCheck<'_, '_> {
         }
         let is_completed = self.manifest.policy.cluster.completes();
         if of_file.source() == ReleaseSource::Newest && self.manifest.whole == Whole::Whole && !is_completed {
-            self.tally.incomplete += usize::from(notes::lacks_consolidate_after(checked));
+            let is_incomplete = notes::lacks_consolidate_after(checked);
+            self.tally.add(Count::Incomplete, usize::from(is_incomplete));
         }
         for note in notes::about(checked, self.manifest.whole, karpenter, is_completed) {
             self.note(document, note, Some(&checked.object()));
         }
-        let reviewed = |object: &Json<'_>| {
-            let request = Request {
-                subject: checked.subject,
-                object,
-                old: None,
-                claims: None,
-                at: self.settings.at,
-            };
-            review(&request, self.manifest.policy, karpenter).report
+        let request = Request {
+            subject: checked.subject,
+            object: checked.value,
+            old: None,
+            claims: None,
+            at: self.settings.at,
         };
-        let report = reviewed(checked.value);
-        self.tally.pools.add(self.manifest.policy_file, checked, &report);
+        let report = review(&request, self.manifest.policy, karpenter).report;
+        self.pools.add(self.manifest.policy_file, checked, &report);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
             self.omit(severity, report.omitted(severity));
         }
-        if report.diagnostics().is_empty() {
-            return;
-        }
-        let written = |path: &FieldPath| {
-            let written = as_written(self.manifest.text, document, &checked.path_of(path))?;
-            (!manifest::has_variable(&written)).then_some(written)
-        };
-        let is_possible = |path: &FieldPath, change: &Change| {
-            let edit = self.edit(change.clone(), checked.path_of(path), (number, document));
-            edit.is_ok()
-        };
-        let mut verdicts = verdicts(checked.value, &report, reviewed, written, is_possible);
+        let mut fixed = HashSet::new();
         let first = self.findings.len();
         for diagnostic in report.diagnostics() {
             let is_elsewhere = self.manifest.whole == Whole::Part && is_about_the_whole(diagnostic);
-            let is_open = !document.variables().is_empty() && variables::decide(diagnostic, checked.value);
+            let is_open = !document.variables().is_empty() && notes::is_open(diagnostic, checked.value);
             if is_elsewhere || is_open || self.is_of_template(document, checked, diagnostic) {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {
-                let suggestion = diagnostic.help.as_ref();
-                let edit = suggestion.and_then(|suggestion| suggestion.edit.as_ref());
-                let verdict = edit.and_then(|_| verdicts.remove(&diagnostic.path));
-                let finding = self.finding((number, document), checked, diagnostic, verdict);
+                let mut finding = self.finding(document, checked, diagnostic);
+                if let Some(fix) = self.fix((number, document), checked, diagnostic)
+                    && fixed.insert(&diagnostic.path)
+                {
+                    finding.fix = fix;
+                }
                 self.findings.push(finding);
             } else {
                 self.omit(diagnostic.severity, 1);
@@ -337,7 +402,7 @@ impl FileCheck<'_, '_> {
             };
             let finding = Finding {
                 elsewhere: across.others.clone(),
-                ..self.finding((number, document), checked, &diagnostic, None)
+                ..self.finding(document, checked, &diagnostic)
             };
             self.keep(diagnostic.severity, || finding);
         }
@@ -346,65 +411,60 @@ impl FileCheck<'_, '_> {
     /// Leaves what could be fixed to the author, from the finding `first` on.
     fn leave(&mut self, first: usize, reason: &str) {
         for finding in self.findings.iter_mut().skip(first) {
-            if finding.edit.take().is_some() {
-                finding.left = Some(reason.to_owned());
-            }
+            finding.leave(reason);
         }
     }
 
-    fn finding(
-        &self,
-        (number, document): (usize, &Document<'_>),
-        checked: &Checked<'_>,
-        diagnostic: &Diagnostic,
-        verdict: Option<Verdict>,
-    ) -> Finding {
+    fn finding(&self, document: &Document<'_>, checked: &Checked<'_>, diagnostic: &Diagnostic) -> Finding {
         let field = checked.path_of(&diagnostic.path);
-        let span = source_range::span_at(document, &field, &diagnostic.error_type);
-        let related_fields: Vec<FieldPath> = diagnostic
-            .related
-            .iter()
-            .map(|path| checked.path_of(path))
-            .collect();
-        let related = related_fields.iter().filter_map(|path| document.span_of(path));
-        let related = related.filter(|span| !span.is_empty());
-        let related = related.map(|span| self.located(span)).collect();
+        let span = edit::span_at(document, &field, &diagnostic.error_type);
+        let related = diagnostic.related.iter().filter_map(|path| {
+            let field = checked.path_of(path);
+            let span = document.span_of(&field).filter(|span| !span.is_empty())?;
+            let place = self.located(span);
+            Some(Related { field, place })
+        });
         let written = || as_written(self.manifest.text, document, &field);
-        let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
-        let (edit, left) = match verdict {
-            Some(Verdict::Passes(change)) => match self.edit(change, field.clone(), (number, document)) {
-                Ok(edit) => (Some(edit), None),
-                Err(reason) => (None, Some(reason.to_owned())),
-            },
-            Some(Verdict::Left(reason)) => (None, Some(reason.to_owned())),
-            _ => (None, None),
-        };
         Finding {
-            place: self.located(span),
-            severity: diagnostic.severity,
-            origin: diagnostic.origin,
-            is_lowered: is_lowered(diagnostic),
             rule: diagnostic.rule.as_str(),
+            severity: diagnostic.severity,
+            is_rejected: is_rejected(diagnostic),
             object: Some(checked.object()),
             source: rendered::by_kustomize(checked.value),
-            field: Some(field),
-            message: clean(&diagnostic.problem()),
-            suggestion: suggestion.as_deref().map(clean),
-            edit,
-            left,
-            related,
-            related_fields,
+            place: self.located(span),
+            error_type: Some(clean(&diagnostic.error_type.to_string())),
+            title: clean(&diagnostic.title),
+            consequence: diagnostic.consequence.as_deref().map(clean),
+            remark: (!diagnostic.remarks.is_empty()).then(|| clean(&diagnostic.remarks.join("; "))),
+            suggestion: suggestion(diagnostic, written).as_deref().map(clean),
+            fix: Fix::None,
+            related: related.collect(),
             elsewhere: Vec::new(),
+            field: Some(field),
         }
     }
 
-    fn edit(
+    /// What could be done about a finding; whether it is right is known once it is tried.
+    fn fix(
         &self,
-        change: Change,
-        field: FieldPath,
         document: (usize, &Document<'_>),
-    ) -> Result<TextEdit, &'static str> {
-        TextEdit::new(change, field, document, self.manifest.text, &self.lines)
+        checked: &Checked<'_>,
+        diagnostic: &Diagnostic,
+    ) -> Option<Fix> {
+        let text = self.manifest.text;
+        let written = |path: &FieldPath| {
+            let written = as_written(text, document.1, &checked.path_of(path))?;
+            (!manifest::has_variable(&written)).then_some(written)
+        };
+        let change = change(diagnostic, checked.value, written)?;
+        let edit = TextEdit::new(
+            change,
+            checked.path_of(&diagnostic.path),
+            document,
+            text,
+            &self.lines,
+        );
+        Some(edit.map_or_else(|why| Fix::Left(why.to_owned()), Fix::Write))
     }
 
     fn keep(&mut self, severity: Severity, finding: impl FnOnce() -> Finding) {
@@ -416,11 +476,11 @@ impl FileCheck<'_, '_> {
     }
 
     fn omit(&mut self, severity: Severity, count: usize) {
-        self.tally.count(severity, count);
-        self.tally.omitted += count;
+        self.tally.add_findings(severity, count);
+        self.tally.add(Count::Omitted, count);
     }
 
     fn located(&self, span: Span) -> SourceRange {
-        source_range::located(span, &self.lines)
+        edit::located(span, &self.lines)
     }
 }

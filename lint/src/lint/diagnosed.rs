@@ -1,43 +1,53 @@
-//! The findings of a review, as far as their wording depends on the text.
+//! What a review and the parser of a text report, as findings of a file: their rules and words, and what is done about them.
 
 use poolgate_core::diagnostic::{Diagnostic, Edit, ErrorType, FieldPath, Segment, Severity, Suggestion};
+use poolgate_core::json::Json;
+use poolgate_core::manifest::{Document, ManifestProblem, ProblemKind};
 use poolgate_core::rules;
+use serde_json::Value;
 
-use super::review_fixes::Verdict;
-use poolgate_core::manifest::Document;
+use crate::edit::Change;
+use crate::format::finding::Finding;
+use crate::text_rules::{
+    ALIAS, DUPLICATE_KEY, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED, KEY, LIMIT, MERGE, RELEASE, SYNTAX,
+    TEMPLATE, UNREADABLE, VALUE,
+};
 
-/// What to write instead. For a value that must be quoted, its text as the author wrote it; if that would be denied
-/// too, the reason.
-pub fn suggestion(
-    diagnostic: &Diagnostic,
-    verdict: Option<&Verdict>,
-    written: impl FnOnce() -> Option<String>,
-) -> Option<String> {
+/// What to write instead. For a value that must be quoted, its text as the author wrote it.
+pub fn suggestion(diagnostic: &Diagnostic, written: impl FnOnce() -> Option<String>) -> Option<String> {
     let suggestion = diagnostic.help.as_ref()?;
-    if suggestion.edit != Some(Edit::Quote) {
-        return Some(suggestion.text.clone());
-    }
-    Some(match verdict {
-        Some(Verdict::Fails(trouble)) => {
-            let mut text = format!("in quotes it is denied as well: {}", trouble.title);
-            if let Some(better) = &trouble.help {
-                text.push_str("; ");
-                text.push_str(&better.text);
-            }
-            text
-        }
-        _ => written().map_or_else(
-            || suggestion.text.clone(),
-            |written| Suggestion::quote(&written).text,
-        ),
-    })
+    let written = (suggestion.edit == Some(Edit::Quote)).then(written).flatten();
+    Some(written.map_or_else(
+        || suggestion.text.clone(),
+        |written| Suggestion::quote(&written).text,
+    ))
 }
 
-/// Whether a policy has lowered an error for which Karpenter rejects the object.
-pub fn is_lowered(diagnostic: &Diagnostic) -> bool {
-    diagnostic.origin.is_karpenters()
-        && diagnostic.severity < Severity::Error
-        && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
+/// The suggestion as a change; `None` if there is none, or if the text is ambiguous: to YAML the limit `012` is ten, to its
+/// author perhaps twelve.
+pub fn change(
+    diagnostic: &Diagnostic,
+    object: &Json<'_>,
+    written: impl Fn(&FieldPath) -> Option<String>,
+) -> Option<Change> {
+    let path = &diagnostic.path;
+    match diagnostic.help.as_ref()?.edit.as_ref()? {
+        Edit::Rename(name) => Some(Change::rename(name)),
+        Edit::Remove => Some(Change::Remove),
+        Edit::Unwrap => Some(Change::Unwrap),
+        Edit::Quote => Some(Change::write(Value::String(written(path)?))),
+        Edit::Set(value) => {
+            let is_text = path.find(object)?.as_str().is_some() || !value.is_string();
+            (is_text || written(path).as_deref() == value.as_str()).then(|| Change::write(value.clone()))
+        }
+    }
+}
+
+/// Whether Karpenter rejects the object for it: also if a policy has lowered the error.
+pub fn is_rejected(diagnostic: &Diagnostic) -> bool {
+    let rule = || rules::find(diagnostic.rule.as_str());
+    let was_error = || rule().is_some_and(|rule| rule.severity == Some(Severity::Error));
+    diagnostic.origin.is_karpenters() && (diagnostic.severity == Severity::Error || was_error())
 }
 
 /// The text of a number or boolean as it is in the file; `None` if a tag or an anchor is before it.
@@ -55,5 +65,55 @@ pub fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
         ErrorType::Required => true,
         ErrorType::Unknown => is_directive,
         _ => false,
+    }
+}
+
+/// The rule of a kind of problem in the text.
+pub const fn problem_rule(kind: &ProblemKind) -> &'static str {
+    match kind {
+        ProblemKind::Syntax(_) => SYNTAX,
+        ProblemKind::Template => TEMPLATE,
+        ProblemKind::DuplicateKey { .. } => DUPLICATE_KEY,
+        ProblemKind::MergeReplaces { .. } | ProblemKind::MergeOfNoMapping => MERGE,
+        ProblemKind::NonTextKey { .. }
+        | ProblemKind::NullKey
+        | ProblemKind::CompoundKey
+        | ProblemKind::HugeKey => KEY,
+        ProblemKind::NotFinite | ProblemKind::WrongTag { .. } => VALUE,
+        ProblemKind::UnknownAlias { .. } | ProblemKind::RecursiveAlias => ALIAS,
+        ProblemKind::TooDeep { .. }
+        | ProblemKind::TooManyNodes { .. }
+        | ProblemKind::TooManyComments { .. }
+        | ProblemKind::TooManyDocuments { .. }
+        | ProblemKind::TooMuchAliased
+        | ProblemKind::TooLarge { .. } => LIMIT,
+    }
+}
+
+/// Notes on the release and the feature gates of Karpenter: they are the same for every object.
+const ONCE: [&str; 2] = [RELEASE, "replicas-gate"];
+
+/// Whether a finding is reported once in a run. If its rule has a level in the policy, each one is reported.
+pub fn is_reported_once(finding: &Finding) -> bool {
+    finding.severity == Severity::Info && ONCE.contains(&finding.rule)
+}
+
+/// Whether a comment may ignore findings of this name. Mistakes in the comments themselves cannot be ignored.
+pub fn is_ignorable(name: &str) -> bool {
+    ![UNREADABLE, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED].contains(&name)
+}
+
+/// What is wrong with a text. One that has no line of a manifest is of another kind: advice on single characters would not
+/// help.
+pub fn problem_title(problem: &ManifestProblem, text: &str) -> String {
+    let is_manifest = |line: &str| {
+        let line = line.trim_start_matches(['-', ' ', '\t', '{', '"', '\'', '\u{feff}']);
+        line.starts_with("apiVersion") || line.starts_with("kind")
+    };
+    match problem.kind {
+        ProblemKind::Syntax(_) if !text.lines().any(is_manifest) => {
+            "this is not a manifest in YAML or JSON".to_owned()
+        }
+        _ => problem.to_string(),
     }
 }

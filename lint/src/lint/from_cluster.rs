@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use poolgate_core::api::{lacks_mode, unwritten_modes};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{
-    ApiVersion, Installed, NODEPOOL_DEFINITION, NodePool, ReleaseSource, TargetKarpenter,
-};
+use poolgate_core::karpenter::{ApiVersion, Installed, NodePool, ReleaseSource, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
 
 use super::policy_report::StoredPool;
-use crate::cluster::{Cluster, ClusterReadError, DEFINITIONS, NODE_POOLS, each};
-use crate::files::{self, Input, Source, yaml};
+use crate::edit::yaml;
+use crate::sources::cluster::{Cluster, Request};
+use crate::sources::{Input, Source};
+use crate::terminal;
 
 /// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
-pub fn karpenter(cluster: &dyn Cluster, named: &TargetKarpenter) -> anyhow::Result<TargetKarpenter> {
-    let definition = cluster.get(DEFINITIONS, NODEPOOL_DEFINITION).unwrap_or_else(|error| {
+pub fn karpenter(cluster: &Cluster, named: &TargetKarpenter) -> anyhow::Result<TargetKarpenter> {
+    let definition = cluster.one(Request::Definition).unwrap_or_else(|error| {
         if named.source() != ReleaseSource::User {
-            files::remark(&format!(
+            terminal::remark(&format!(
                 "the release that the cluster runs is not known, name it with --karpenter-version: {error}"
             ));
         }
@@ -47,9 +47,9 @@ pub struct StoredPools {
 }
 
 /// Every NodePool.
-pub fn all(cluster: &dyn Cluster) -> StoredPools {
+pub fn all(cluster: &Cluster) -> StoredPools {
     let mut pools = StoredPools::default();
-    let read = each(cluster, NODE_POOLS, None, |pool: Value| {
+    let read = cluster.each(Request::NodePools, |pool: Value| {
         let text = |field| pool.pointer(field).and_then(Value::as_str).map(str::to_owned);
         let (name, uid) = (text("/metadata/name"), text("/metadata/uid"));
         let lacks_mode = lacks_mode(&NodePool::view(ApiVersion::V1, &Json::from(&pool)));
@@ -63,7 +63,7 @@ pub fn all(cluster: &dyn Cluster) -> StoredPools {
     if let Err(error) = read {
         pools.inputs.push(Input {
             name: "nodepools".into(),
-            source: Source::Nowhere(files::clean(&error.to_string())),
+            source: Source::Nowhere(terminal::clean(&error.to_string())),
         });
     }
     pools
@@ -73,63 +73,28 @@ pub fn all(cluster: &dyn Cluster) -> StoredPools {
 pub fn tell_of_modes(without_mode: &[String], policy: &Policy) {
     let names: Vec<&str> = without_mode.iter().map(String::as_str).collect();
     if let Some(note) = unwritten_modes(&names, policy.defaults.node_limit_mode) {
-        files::remark(&files::clean(&note));
+        terminal::remark(&terminal::clean(&note));
     }
 }
 
 /// The node classes of these kinds, by group. If a kind cannot be listed, the reason is printed, and no finding
 /// depends on it.
-pub fn classes(cluster: &dyn Cluster, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
+pub fn classes(cluster: &Cluster, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
     let mut classes = NodeClasses::new(ClassSource::Cluster);
     for (group, kind) in kinds {
-        match names(cluster, group, kind) {
-            Ok(Some(names)) => classes.add(group, kind, names),
-            Ok(None) => files::remark(&files::clean(&format!(
-                "whether node classes of kind {kind} exist is not known: {} does not serve this kind of {group}; install its CRD",
-                cluster.server()
-            ))),
-            Err(error) => files::remark(&files::clean(&format!(
+        let mut names = Vec::new();
+        let listed = cluster.each(Request::NodeClasses { group, kind }, |class: Value| {
+            let name = class.pointer("/metadata/name").and_then(Value::as_str);
+            names.extend(name.map(str::to_owned));
+        });
+        match listed {
+            Ok(()) => classes.add(group, kind, names),
+            Err(error) => terminal::remark(&terminal::clean(&format!(
                 "whether node classes of kind {kind} exist is not known: {error}"
             ))),
         }
     }
     classes
-}
-
-/// The names of all objects of a kind; `None` if the kind is not served.
-fn names(cluster: &dyn Cluster, group: &str, kind: &str) -> Result<Option<Vec<String>>, ClusterReadError> {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-.".contains(character);
-    if !group.chars().all(is_plain) {
-        return Ok(None);
-    }
-    let Some(served) = cluster.get("/apis", group)? else {
-        return Ok(None);
-    };
-    for version in listed(&served, "versions").filter_map(|version| version.get("version")?.as_str()) {
-        let Some(resources) = cluster.get(&format!("/apis/{group}"), version)? else {
-            continue;
-        };
-        let mut plurals = listed(&resources, "resources")
-            .filter(|resource| resource.get("kind").and_then(Value::as_str) == Some(kind))
-            .filter_map(|resource| resource.get("name")?.as_str())
-            .filter(|plural| !plural.contains('/'));
-        if let Some(plural) = plurals.next() {
-            let mut names = Vec::new();
-            let path = format!("/apis/{group}/{version}/{plural}");
-            each(cluster, &path, None, |class: Value| {
-                let name = class.pointer("/metadata/name").and_then(Value::as_str);
-                names.extend(name.map(str::to_owned));
-            })?;
-            return Ok(Some(names));
-        }
-    }
-    Ok(None)
-}
-
-/// The elements of a list in an answer.
-fn listed<'v>(answer: &'v Value, field: &'v str) -> impl Iterator<Item = &'v Value> {
-    let list = answer.get(field).and_then(Value::as_array);
-    list.into_iter().flatten()
 }
 
 fn input(mut pool: Value) -> Input {
@@ -142,7 +107,7 @@ fn input(mut pool: Value) -> Input {
     }
     let name = pool.pointer("/metadata/name").and_then(Value::as_str);
     Input {
-        name: files::clean(&format!("nodepools/{}", name.unwrap_or_default())),
-        source: Source::Text(pool.as_object().map(yaml::object).unwrap_or_default()),
+        name: terminal::clean(&format!("nodepools/{}", name.unwrap_or_default())),
+        source: Source::Text(yaml::document(&pool)),
     }
 }

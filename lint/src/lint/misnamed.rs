@@ -8,8 +8,8 @@ use poolgate_core::policy::{Exemption, Glob};
 use poolgate_core::review::Subject;
 
 use super::subjects::Checked;
-use crate::files;
 use crate::review_args::Policies;
+use crate::terminal;
 
 /// Fewest letters of a word in which a typo is recognised: names of one family differ in short words, as in `gpu-a` and
 /// `gpu-b`.
@@ -52,7 +52,7 @@ impl CheckedPools {
             let Some(pools) = self.0.get(&found.file) else {
                 continue;
             };
-            let file = files::clean(found.file.as_deref().unwrap_or_default());
+            let file = terminal::clean(found.file.as_deref().unwrap_or_default());
             for (number, exemption) in found.policy.exemptions.iter().enumerate() {
                 if exemption.ends().is_some_and(|end| end <= at) {
                     continue;
@@ -61,7 +61,7 @@ impl CheckedPools {
                     format!(
                         "{file}: exemptions[{number}] names the pool {written}, and none of the pools that were checked has \
                          this name: did you mean {}?",
-                        files::name(meant)
+                        terminal::name(meant)
                     )
                 }));
             }

@@ -6,32 +6,21 @@
 mod args;
 mod baseline;
 mod check;
-mod colour;
-mod comments;
 mod diagnosed;
-mod finding;
-mod fix;
-mod format;
+mod fixes;
 mod from_cluster;
-mod json;
 mod misnamed;
 mod note;
 mod notes;
-mod output;
 mod parallel;
 mod policy_report;
-mod problem_rules;
+mod reading;
 mod rendered;
-mod review_fixes;
-mod selection;
 mod settings;
-mod source_range;
 mod subjects;
 mod suppress;
-mod tally;
 mod together;
 mod unserved;
-mod variables;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -39,70 +28,32 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
-use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::diagnostic::Severity;
 use serde_json::Value;
 
 pub use args::LintArgs;
 
-use crate::cluster::Connect;
-use crate::files::{self, Excluded, Input, Inputs, Patches, Source};
-use crate::review_args::Policies;
-use crate::text_rules;
+use crate::format::finding::Finding;
+use crate::format::output::{self, Outputs};
+use crate::format::summary::{Scope, Summary, rejected_by_older};
+use crate::format::tally::{Count, Tally};
+use crate::format::{FileReport, Printer, RulePages};
+use crate::sources::cluster::{Cluster, Connect};
+use crate::sources::{self, Excluded, Input, Patches};
+use crate::terminal;
 use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
-use check::{Manifest, check};
-use finding::Finding;
-use fix::TextEdit;
-use format::{FileReport, Printer, RulePages};
-use output::Outputs;
-use policy_report::StoredPool;
+use diagnosed::is_reported_once;
+use misnamed::CheckedPools;
+use policy_report::{ReportApi, StoredPool};
+use reading::{Reader, Reading};
 use settings::Settings;
-use source_range::SourceRange;
-use tally::Tally;
 use together::{Objects, Together};
 
 /// Exit code if there are findings that make the run fail.
 const FOUND: u8 = 1;
 /// Exit code if something was not read, so that it was not checked.
 const UNREADABLE: u8 = 2;
-/// How often a fixed text is checked again for more to fix.
-const MAX_ROUNDS: usize = 20;
-
-/// The result of one input.
-struct LintOutcome {
-    /// Its findings as each output prints them.
-    printed: Vec<String>,
-    /// Findings that are reported once in a run, with their rule.
-    once: Vec<(&'static str, Vec<String>)>,
-    tally: Tally,
-    /// Messages besides the findings, one line each.
-    remarks: Vec<String>,
-    /// The entries for a new baseline.
-    entries: Vec<BaselineEntry>,
-    /// The stored pool that it is, with the results for its policy report.
-    reported: Option<(StoredPool, Vec<Value>)>,
-}
-
-/// A text with its findings.
-#[derive(Default)]
-struct Reading {
-    text: String,
-    findings: Vec<Finding>,
-    tally: Tally,
-}
-
-/// How each input is checked.
-struct LintRun<'a> {
-    settings: Settings,
-    policies: Policies,
-    printers: Vec<Printer<'a>>,
-    baseline: Baseline,
-    patches: Patches,
-    together: Together,
-    /// The stored pools, by the names of their inputs, if reports on them are written.
-    stored: HashMap<String, StoredPool>,
-    args: &'a LintArgs,
-}
 
 /// Runs the command. A closed pipe is not a failure: the exit code still gives the verdict.
 pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
@@ -111,100 +62,137 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let cluster = args.stored.connect(connect)?;
-    let mut karpenter = args.review_args.karpenter();
-    if let Some(cluster) = cluster.as_deref() {
-        karpenter = from_cluster::karpenter(cluster, &karpenter)?;
-    }
-    let Inputs {
-        mut files,
-        template_folders,
-        foreign,
-    } = files::find(
-        &args.paths,
-        args.stdin_filename.as_deref(),
-        &Excluded::matching(&args.exclude).context("--exclude")?,
-    );
-    outputs.leave_out(&mut files, &args.paths)?;
-    let policies = args.review_args.policies(files::folders(&files))?;
-    let (settings, patches) = (
-        Settings::new(
-            karpenter,
-            args.variables()?,
-            args.at.unwrap_or_else(Timestamp::now),
-        ),
-        Patches::among(&files),
-    );
-    let (mut together, mut stored) = (Together::default(), HashMap::new());
-    if let Some(cluster) = cluster.as_deref() {
-        let pools = from_cluster::all(cluster);
-        (files, stored) = (pools.inputs, pools.stored);
-        let found = policies.for_folder(files.first().map_or(Path::new("."), Input::folder));
-        from_cluster::tell_of_modes(&pools.without_mode, &found.policy);
-        let objects = Objects::collect(&files, &settings, &patches);
-        together = Together::among(
-            &objects,
-            &from_cluster::classes(cluster, &objects.class_kinds()),
-            &policies,
-        );
-    } else if args.together {
-        files = files.into_iter().map(Input::held).collect();
-        let objects = Objects::collect(&files, &settings, &patches);
-        together = Together::among(&objects, &objects.classes(), &policies);
-    }
-    let work = LintRun {
-        settings,
-        policies,
-        printers: outputs.printers(),
-        baseline: match &args.baseline {
-            Some(path) => Baseline::load(path)?,
-            None => Baseline::default(),
-        },
-        patches,
-        together,
-        stored,
-        args,
-    };
-    let mut tally = Tally {
-        files: files.len(),
-        template_folders,
-        foreign,
-        cluster: cluster.as_ref().map(|cluster| cluster.server().to_owned()),
-        ..Tally::default()
-    };
+    let mut tally = Tally::default();
+    let inputs = found(args, &outputs, &mut tally)?;
+    let mut reader = reader(args, cluster.as_ref(), &inputs)?;
+    let (inputs, stored) = together(&mut reader, cluster.as_ref(), inputs);
+    let reports = cluster.as_ref().filter(|_| args.report);
+    let reports = reports
+        .map(|cluster| anyhow::Ok((cluster, ReportApi::of(cluster)?)))
+        .transpose()?;
+    let printers = outputs.printers();
     let mut new_baseline = NewBaseline::default();
+    let mut pools = CheckedPools::default();
     outputs.begin()?;
-    let mut take = |outcome: LintOutcome| {
+    let mut take = |outcome: Outcome| {
         tally += &outcome.tally;
-        outcome.remarks.iter().for_each(|line| files::remark(line));
-        if let (Some((pool, results)), Some(cluster)) = (&outcome.reported, cluster.as_deref()) {
-            tally.unreadable += policy_report::write(cluster, pool, results);
+        pools.extend(&outcome.pools);
+        outcome.remarks.iter().for_each(|line| terminal::remark(line));
+        if let (Some((cluster, api)), Some(pool), Some(results)) =
+            (&reports, stored.get(&outcome.name), &outcome.results)
+        {
+            tally.add(
+                Count::Unreadable,
+                policy_report::write(cluster, api, pool, results),
+            );
         }
         new_baseline.add(outcome.entries);
         outputs.file(&outcome.printed)?;
         for (rule, printed) in &outcome.once {
             if !tally.rules.contains_key(rule) {
                 tally.rules.insert(rule, 1);
-                tally.count(Severity::Info, 1);
+                tally.add_findings(Severity::Info, 1);
                 outputs.file(printed)?;
             }
         }
         anyhow::Ok(())
     };
-    parallel::in_order(&files, |input| work.on(input), &mut take)?;
-    outputs.end(&tally)?;
+    let work = |input: &Input| Outcome::of(reader.read(input), input, &printers, args);
+    parallel::in_order(&inputs, work, &mut take)?;
+    let scope = match &cluster {
+        Some(cluster) => Scope::Cluster {
+            server: cluster.server.clone(),
+            pools: inputs.len(),
+        },
+        None => Scope::Files(inputs.len()),
+    };
+    let summary = Summary {
+        tally: &tally,
+        scope: &scope,
+    };
+    outputs.end(summary)?;
     if let Some(path) = &args.write_baseline {
         new_baseline.write(path)?;
     }
     if outputs.has_summary() {
-        work.sum_up(&tally);
+        sum_up(summary, &pools, &reader);
     }
-    let gone = expected(&work.baseline, &files).saturating_sub(tally.known);
+    let gone = expected(&reader.baseline, &inputs).saturating_sub(tally.of(Count::Known));
     if gone > 0 && args.write_baseline.is_none() {
-        files::remark(&format!(
+        terminal::remark(&format!(
             "{gone} of the baseline were not found any more: write it again with --write-baseline"
         ));
     }
     Ok(exit_code(&tally, args).into())
+}
+
+/// The files to check, without those that are written. What was skipped is counted.
+fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::Result<Vec<Input>> {
+    let excluded = Excluded::matching(&args.exclude).context("--exclude")?;
+    let found = sources::find(&args.paths, args.stdin_filename.as_deref(), &excluded);
+    tally.add(Count::TemplateFolders, found.template_folders);
+    tally.add(Count::Foreign, found.foreign);
+    let mut inputs = found.files;
+    outputs.leave_out(&mut inputs, &args.paths)?;
+    Ok(inputs)
+}
+
+/// What each input is checked with.
+fn reader<'a>(args: &'a LintArgs, cluster: Option<&Cluster>, inputs: &[Input]) -> anyhow::Result<Reader<'a>> {
+    let named = args.review_args.karpenter();
+    let karpenter = cluster
+        .map(|cluster| from_cluster::karpenter(cluster, &named))
+        .transpose()?;
+    let at = args.at.unwrap_or_else(Timestamp::now);
+    Ok(Reader {
+        settings: Settings::new(karpenter.unwrap_or(named), args.variables()?, at),
+        policies: args.review_args.policies(sources::folders(inputs))?,
+        baseline: args
+            .baseline
+            .as_deref()
+            .map(Baseline::load)
+            .transpose()?
+            .unwrap_or_default(),
+        patches: Patches::among(inputs),
+        together: Together::default(),
+        args,
+    })
+}
+
+/// The inputs, those of the cluster if there is one, compared with each other if all are there. Also which stored pool each
+/// is.
+fn together(
+    reader: &mut Reader<'_>,
+    cluster: Option<&Cluster>,
+    mut inputs: Vec<Input>,
+) -> (Vec<Input>, HashMap<String, StoredPool>) {
+    let mut stored = HashMap::new();
+    if let Some(cluster) = cluster {
+        let pools = from_cluster::all(cluster);
+        (inputs, stored) = (pools.inputs, pools.stored);
+        let folder = inputs.first().map_or(Path::new("."), Input::folder);
+        from_cluster::tell_of_modes(&pools.without_mode, &reader.policies.for_folder(folder).policy);
+    } else if reader.args.together {
+        inputs = inputs.into_iter().map(Input::held).collect();
+    } else {
+        return (inputs, stored);
+    }
+    let objects = Objects::collect(&inputs, &reader.settings, &reader.patches);
+    let classes = match cluster {
+        Some(cluster) => from_cluster::classes(cluster, &objects.class_kinds()),
+        None => objects.classes(),
+    };
+    reader.together = Together::among(&objects, &classes, &reader.policies);
+    (inputs, stored)
+}
+
+/// Says what was found in all, and what to know of release and policies.
+fn sum_up(summary: Summary<'_>, pools: &CheckedPools, reader: &Reader<'_>) {
+    terminal::remark(&summary.to_string());
+    let cautions = reader.policies.cautions(&reader.settings.karpenter).into_iter();
+    let misnamed = pools.misnamed(&reader.policies, reader.settings.at);
+    let lines = cautions.chain(rejected_by_older(summary.tally)).chain(misnamed);
+    lines.for_each(|line| terminal::remark(&line));
 }
 
 /// How many findings of the baseline should be found in these files, or in files that are gone.
@@ -219,11 +207,11 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
         return UNREADABLE;
     }
     let is_held_against = if args.instead.diff {
-        tally.fixable > 0
+        tally.of(Count::Fixable) > 0
     } else {
-        tally.errors + tally.lowered > 0
-            || (args.failure.fail_on == FailOn::Warning && tally.warnings > 0)
-            || (args.failure.fail_if_empty && tally.objects == 0)
+        tally.of(Count::Errors) + tally.of(Count::Lowered) > 0
+            || (args.failure.fail_on == FailOn::Warning && tally.of(Count::Warnings) > 0)
+            || (args.failure.fail_if_empty && tally.of(Count::Objects) == 0)
     };
     if is_held_against && !args.failure.exit_zero {
         FOUND
@@ -232,181 +220,70 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     }
 }
 
-impl LintRun<'_> {
-    /// Says what was found in all, and what to know of release and policies.
-    fn sum_up(&self, tally: &Tally) {
-        files::remark(&tally.to_string());
-        let cautions = self.policies.cautions(&self.settings.karpenter).into_iter();
-        let misnamed = tally.pools.misnamed(&self.policies, self.settings.at);
-        let lines = cautions.chain(tally.rejected_by_older()).chain(misnamed);
-        lines.for_each(|line| files::remark(&line));
-    }
+/// What one input adds to the results of the run.
+struct Outcome {
+    /// The name of the input.
+    name: String,
+    /// Its findings as each output prints them.
+    printed: Vec<String>,
+    /// Findings that are reported once in a run, with their rule.
+    once: Vec<(&'static str, Vec<String>)>,
+    tally: Tally,
+    pools: CheckedPools,
+    /// Messages besides the findings, one line each.
+    remarks: Vec<String>,
+    /// The entries for a new baseline.
+    entries: Vec<BaselineEntry>,
+    /// The results for a policy report, if all was read.
+    results: Option<Vec<Value>>,
+}
 
-    fn on(&self, input: &Input) -> LintOutcome {
-        let mut remarks = Vec::new();
-        let mut reading = match input.read() {
-            Ok(text) => self.reading(input, text),
-            Err(error) => {
-                let mut reading = Reading::default();
-                remarks.push(reading.fail(input, &error.to_string()));
-                reading
-            }
-        };
-        let fixed = if self.args.fix {
-            self.fixed(input, &reading)
-        } else {
-            None
-        };
-        let mut shown = None;
-        match (fixed, &input.source) {
-            (Some(fixed), _) if self.args.instead.diff => {
-                reading.tally.fixable = fixed.tally.fixed;
-                shown = Some(fixed.text);
-            }
-            (Some(fixed), Source::File(path)) => match files::replace(path, &fixed.text) {
-                Ok(()) => reading = fixed,
-                Err(error) => remarks.push(reading.fail(input, &format!("cannot be changed: {error}"))),
-            },
-            _ => {}
-        }
-        reading
-            .findings
-            .retain(|finding| self.args.selection.has(finding.rule));
-        if self.args.writes_fixes() && reading.tally.unreadable == 0 {
-            remarks.extend(finding::left(&input.name, &reading.findings));
-        }
+impl Outcome {
+    fn of(reading: Reading, input: &Input, printers: &[Printer<'_>], args: &LintArgs) -> Self {
         let Reading {
             text,
             mut findings,
             mut tally,
+            pools,
+            shown,
+            mut remarks,
         } = reading;
-        let entries = if self.args.write_baseline.is_some() && tally.unreadable == 0 {
+        let is_read = tally.of(Count::Unreadable) == 0;
+        let entries = if args.write_baseline.is_some() && is_read {
             NewBaseline::entries(&input.name, &mut findings)
         } else {
             Vec::new()
         };
-        tally.known += entries.len();
-        let (mut once, findings): (Vec<_>, Vec<_>) =
-            findings.into_iter().partition(problem_rules::is_reported_once);
+        tally.add(Count::Known, entries.len());
+        let (mut once, findings): (Vec<Finding>, Vec<Finding>) =
+            findings.into_iter().partition(is_reported_once);
         once.sort_by_key(|finding| finding.rule);
         once.dedup_by_key(|finding| finding.rule);
-        tally.count_all(&findings);
-        if tally.omitted > 0 {
-            remarks.push(format!(
-                "{}: {} more findings are not shown",
-                input.name, tally.omitted
-            ));
+        tally.add_all(&findings);
+        if tally.of(Count::Omitted) > 0 {
+            let (name, more) = (&input.name, tally.of(Count::Omitted));
+            remarks.push(format!("{name}: {more} more findings are not shown"));
         }
         let report = FileReport {
             name: &input.name,
             text: &text,
-            objects: tally.objects,
+            objects: tally.of(Count::Objects),
             findings: &findings,
             fixed: shown.as_deref(),
         };
-        let printed = output::print(&self.printers, &report);
         let once = once.chunks(1).filter_map(|findings| {
             let rule = findings.first()?.rule;
-            Some((
-                rule,
-                output::print(&self.printers, &FileReport { findings, ..report }),
-            ))
+            Some((rule, output::print(printers, &FileReport { findings, ..report })))
         });
-        let once = once.collect();
-        let pool = self.stored.get(&input.name).filter(|_| self.args.report);
-        let reported = pool.filter(|_| tally.unreadable == 0);
-        let reported = reported.map(|pool| (pool.clone(), policy_report::results(&findings)));
-        LintOutcome {
-            printed,
-            once,
+        Self {
+            name: input.name.clone(),
+            printed: output::print(printers, &report),
+            once: once.collect(),
+            results: (args.report && is_read).then(|| policy_report::results(&findings)),
             tally,
+            pools,
             remarks,
             entries,
-            reported,
         }
-    }
-
-    /// The text with every fix; `None` if there is none. The fixed text is checked again, because a report is
-    /// bounded and there may be more to fix. A fix can depend on another one that a comment or the baseline
-    /// prevents: a text in which the changes cause an error is not written.
-    fn fixed(&self, input: &Input, first: &Reading) -> Option<Reading> {
-        let mut fixed: Option<Reading> = None;
-        for _ in 0..MAX_ROUNDS {
-            let last = fixed.as_ref().unwrap_or(first);
-            let selected = |finding: &&Finding| self.args.selection.has(finding.rule);
-            let findings = last.findings.iter().filter(selected);
-            let edits = findings.filter_map(|finding| finding.edit.as_ref());
-            let Some((text, count)) = fix::apply(&last.text, edits.clone()) else {
-                break;
-            };
-            let mut next = self.reading(input, text);
-            let changed: Vec<FieldPath> = edits.map(TextEdit::changed).collect();
-            if next.has_error_beyond(last, &changed) {
-                break;
-            }
-            next.tally.fixed = last.tally.fixed + count;
-            fixed = Some(next);
-        }
-        fixed
-    }
-
-    /// A text with its findings.
-    fn reading(&self, input: &Input, text: String) -> Reading {
-        let mut tally = Tally::default();
-        let found = self.policies.for_folder(input.folder());
-        let manifest = Manifest {
-            policy: &found.policy,
-            policy_file: found.file.as_deref(),
-            karpenter: found.karpenter(&self.settings.karpenter),
-            across: self.together.findings_in(&input.name),
-            text: &text,
-            whole: self.patches.whole(input),
-            is_json: !matches!(input.source, Source::Text(_))
-                && Path::new(&input.name)
-                    .extension()
-                    .is_some_and(|end| end == "json"),
-        };
-        let mut findings = check(manifest, &self.settings, &mut tally);
-        if tally.objects > 0 {
-            tally.policies.insert(found.file.as_deref().map(files::clean));
-        }
-        tally.known = self.baseline.subtract(&input.name, &mut findings);
-        Reading {
-            text,
-            findings,
-            tally,
-        }
-    }
-}
-
-impl Reading {
-    /// Adds that the file was not read or written, as its first finding. Returns the line that says so.
-    fn fail(&mut self, input: &Input, message: &str) -> String {
-        self.tally.unreadable = 1;
-        let place = SourceRange::beginning();
-        let finding = Finding {
-            message: files::clean(message),
-            ..Finding::of_manifest(text_rules::UNREADABLE, Severity::Error, place)
-        };
-        self.findings.insert(0, finding);
-        format!("error: {} {message}", input.name)
-    }
-
-    fn errors(&self) -> impl Iterator<Item = &Finding> {
-        let findings = self.findings.iter();
-        findings.filter(|finding| finding.severity == Severity::Error)
-    }
-
-    /// Whether there is an error that another reading did not have, shown or only counted, and that rests on one of the
-    /// fields that were changed since, or on none that is known.
-    fn has_error_beyond(&self, other: &Self, changed: &[FieldPath]) -> bool {
-        let id = |error: &Finding| (error.rule, error.field.clone(), error.object.clone());
-        let before: HashSet<_> = other.errors().map(id).collect();
-        let new = self.errors().filter(|error| !before.contains(&id(error)));
-        let caused = new.filter(|error| {
-            let field = error.field.as_ref();
-            field.is_none_or(|field| fix::rests_on(field, &error.related_fields, changed))
-        });
-        caused.count() > other.tally.omitted
     }
 }

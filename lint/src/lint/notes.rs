@@ -1,13 +1,19 @@
-//! Notes of lint on an object that is checked, besides the rules: mistakes that no webhook ever sees.
+//! What lint notes besides the rules: mistakes that no webhook ever sees, variables that were not filled in, and files named
+//! `.json` that are not JSON.
 
-use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, quoted};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
+use poolgate_core::manifest::{Document, any_text, has_variable, variables_in};
 use poolgate_core::review::Subject;
+use serde::de::IgnoredAny;
 
 use super::note::{Note, Place};
 use super::subjects::Checked;
-use crate::files::Whole;
+use crate::edit::SourceRange;
+use crate::format::finding::Finding;
+use crate::sources::Whole;
+use crate::terminal::clean;
 use crate::text_rules;
 
 /// The notes on an object that is checked for this Karpenter; `is_completed` says that a webhook writes defaults.
@@ -84,6 +90,80 @@ fn incomplete(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Option<Note
     })
 }
 
+/// How many variables a note names.
+const NAMED: usize = 3;
+
+/// The note on variables that are left in a document; `None` if there are none.
+pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
+    let first = document.variables().first()?;
+    let places = document.variables().iter();
+    let mut names: Vec<&str> = places.flat_map(|span| variables_in(span.slice(text))).collect();
+    names.sort_unstable();
+    names.dedup();
+    let first_ones: Vec<String> = names.iter().take(NAMED).map(|name| quoted(name)).collect();
+    let others = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Some(Note {
+        rule: text_rules::VARIABLE,
+        place: Place::Field(document.path_at(first.start())),
+        message: format!(
+            "another program fills in variables here, and what depends on them is not checked: {}{others}",
+            first_ones.join(", ")
+        ),
+        suggestion: "give their values with --envsubst FILE".into(),
+    })
+}
+
+/// Whether a finding depends on a variable that is left in the object: at its field, below it, or beside it.
+pub fn is_open(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
+    let in_path = |path: &FieldPath| {
+        let mut segments = path.segments().iter();
+        segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))
+    };
+    // An unknown field is unknown whatever its value is.
+    let is_about_value = diagnostic.error_type != ErrorType::Unknown;
+    let below = |path: &FieldPath| {
+        let value = path.find(object).filter(|_| is_about_value);
+        value.is_some_and(|value| any_text(value, &has_variable))
+    };
+    let mut paths = std::iter::once(&diagnostic.path).chain(&diagnostic.related);
+    paths.any(|path| in_path(path) || below(path))
+}
+
+/// The finding on a text that is not JSON.
+pub fn not_json(why: &str, place: SourceRange) -> Finding {
+    Finding {
+        title: format!("kubectl reads this as YAML, but it is not JSON: {}", clean(why)),
+        suggestion: Some(
+            "write JSON: tools that go by the name of the file, such as Argo CD, cannot read this".into(),
+        ),
+        ..Finding::at(text_rules::JSON, Severity::Warning, place)
+    }
+}
+
+/// Where a text stops being JSON, and why; `None` if it is objects one after the other.
+pub fn json_mistake(text: &str) -> Option<(usize, String)> {
+    let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let objects = serde_json::Deserializer::from_str(unmarked).into_iter::<IgnoredAny>();
+    let error = objects.into_iter().find_map(Result::err)?;
+    let line_start: usize = unmarked
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum();
+    let at = line_start + error.column().saturating_sub(1);
+    let offset = text.len() - unmarked.len() + unmarked.floor_char_boundary(at.min(unmarked.len()));
+    let (before, behind) = text.split_at_checked(offset).unwrap_or_default();
+    if behind.starts_with(['}', ']']) && before.trim_end().ends_with(',') {
+        return Some((offset, "there is a comma before the closing bracket".into()));
+    }
+    let reported = error.to_string();
+    let why = reported.split(" at line ").next().unwrap_or_default().to_owned();
+    Some((offset, why))
+}
+
 #[cfg(test)]
 mod tests {
     use poolgate_core::karpenter::KarpenterVersion;
@@ -130,6 +210,31 @@ mod tests {
         );
         for complete in [json!({"consolidateAfter": "1m"}), json!(null)] {
             assert_eq!(reported(&pool(complete), Whole::Whole, "1.14.3"), []);
+        }
+    }
+
+    #[test]
+    fn invalid_json_is_found_where_it_begins() {
+        for (text, expected) in [
+            ("{\"a\": [1, 2]}\n{\"b\": null}\n", None),
+            ("\u{feff}{}", None),
+            ("", None),
+            (
+                "{\n\"é\": 1,\n}",
+                Some(("}", "there is a comma before the closing bracket")),
+            ),
+            (
+                "\u{feff}[1,]",
+                Some(("]", "there is a comma before the closing bracket")),
+            ),
+            ("a: 1\n", Some(("a", "expected value"))),
+            ("{} # c\n", Some(("#", "expected value"))),
+        ] {
+            let found = json_mistake(text);
+            let found = found
+                .as_ref()
+                .map(|(offset, why)| (text.get(*offset..=*offset).unwrap_or_default(), why.as_str()));
+            assert_eq!(found, expected, "{text:?}");
         }
     }
 }

@@ -1,17 +1,11 @@
-//! Works on several items at once. The results are in the order of the items, however many threads there are.
+//! Works on several items in parallel. The results are in the order of the items, however many threads there are.
 
-use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Mutex, mpsc};
+use std::panic;
 use std::thread;
 
-/// The most items that a thread gets at once.
+/// How many items each thread gets before the first result is taken: limits the memory of waiting results.
 const PORTION: usize = 16;
-
-/// Portions for each thread that are handed out before the first result is taken: limits the memory of waiting
-/// results.
-const AHEAD: usize = 4;
 
 /// Does the work on every item and takes the results in their order. Ends with the first error of `take`.
 pub fn in_order<I: Sync, O: Send, E>(
@@ -20,7 +14,7 @@ pub fn in_order<I: Sync, O: Send, E>(
     take: impl FnMut(O) -> Result<(), E>,
 ) -> Result<(), E> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    on_threads(threads.min(items.len()), items, &work, take)
+    on_threads(threads, items, &work, take)
 }
 
 fn on_threads<I: Sync, O: Send, E>(
@@ -29,52 +23,21 @@ fn on_threads<I: Sync, O: Send, E>(
     work: &(impl Fn(&I) -> O + Sync),
     mut take: impl FnMut(O) -> Result<(), E>,
 ) -> Result<(), E> {
-    if threads < 2 {
-        return items.iter().map(work).try_for_each(take);
+    let worked = |portion: &[I]| portion.iter().map(work).collect::<Vec<O>>();
+    for batch in items.chunks(threads * PORTION) {
+        let mut portions = batch.chunks(batch.len().div_ceil(threads));
+        let own = portions.next().unwrap_or_default();
+        let results: Vec<Vec<O>> = thread::scope(|scope| {
+            let others: Vec<_> = portions
+                .map(|portion| scope.spawn(move || worked(portion)))
+                .collect();
+            let others = others.into_iter().map(thread::ScopedJoinHandle::join);
+            let others = others.map(|results| results.unwrap_or_else(|why| panic::resume_unwind(why)));
+            [worked(own)].into_iter().chain(others).collect()
+        });
+        results.into_iter().flatten().try_for_each(&mut take)?;
     }
-    let portion = (items.len() / threads / AHEAD).clamp(1, PORTION);
-    let mut portions = items.chunks(portion).enumerate();
-    let count = portions.len();
-    let (todo, waiting) = mpsc::channel::<(usize, &[I])>();
-    let waiting = &Mutex::new(waiting);
-    let worked = move |(number, items): (usize, &[I])| {
-        let results = || items.iter().map(work).collect::<Vec<O>>();
-        (number, panic::catch_unwind(AssertUnwindSafe(results)))
-    };
-    // An error or a panic that ends this closure also ends the threads: they get no more items.
-    thread::scope(move |scope| {
-        let (done, finished) = mpsc::channel();
-        for _ in 1..threads {
-            let done = done.clone();
-            let next = || waiting.lock().ok()?.recv().ok();
-            scope.spawn(move || while next().is_some_and(|portion| done.send(worked(portion)).is_ok()) {});
-        }
-        for portion in portions.by_ref().take(threads * AHEAD) {
-            let _ = todo.send(portion);
-        }
-        let mut early = BTreeMap::new();
-        for number in 0..count {
-            while !early.contains_key(&number) {
-                // This thread works too: to wake it for each result would cost more.
-                // A thread that waits for a portion has the lock: then there is none.
-                let portion = waiting
-                    .try_lock()
-                    .ok()
-                    .and_then(|waiting| waiting.try_recv().ok());
-                early.extend(portion.map(worked).or_else(|| finished.recv().ok()));
-                early.extend(finished.try_iter());
-            }
-            if let Some(portion) = portions.next() {
-                let _ = todo.send(portion);
-            }
-            let results = early.remove(&number).into_iter();
-            for result in results.flat_map(|results| results.unwrap_or_else(|why| panic::resume_unwind(why)))
-            {
-                take(result)?;
-            }
-        }
-        Ok(())
-    })
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,15 +1,45 @@
-//! Findings in a stored NodePool as a policy report of `wgpolicyk8s.io/v1alpha2`, which dashboards of policies read.
+//! Findings in a stored NodePool as a report of `openreports.io`, which dashboards of policies read; of
+//! `wgpolicyk8s.io`, its predecessor, where the cluster does not serve that.
 
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::sha256::sha256;
 use serde_json::{Value, json};
 
-use super::finding::Finding;
-use crate::cluster::Cluster;
-use crate::files;
+use crate::format::finding::Finding;
+use crate::sources::cluster::{Cluster, ClusterReadError, Request};
+use crate::terminal;
 
-/// Where reports are.
-const REPORTS: &str = "/apis/wgpolicyk8s.io/v1alpha2/clusterpolicyreports";
+/// An API of reports. Both have the same fields.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ReportApi {
+    version: &'static str,
+    kind: &'static str,
+    resource: &'static str,
+}
+
+const OPEN_REPORTS: ReportApi = ReportApi {
+    version: "openreports.io/v1alpha1",
+    kind: "ClusterReport",
+    resource: "clusterreports",
+};
+
+const POLICY_REPORTS: ReportApi = ReportApi {
+    version: "wgpolicyk8s.io/v1alpha2",
+    kind: "ClusterPolicyReport",
+    resource: "clusterpolicyreports",
+};
+
+impl ReportApi {
+    /// The API that reports are written in.
+    pub fn of(cluster: &Cluster) -> Result<Self, ClusterReadError> {
+        let group = OPEN_REPORTS.version.split('/').next().unwrap_or_default();
+        let group = cluster.one(Request::Group(group))?;
+        let versions = group.as_ref().and_then(|group| group.get("versions")?.as_array());
+        let mut versions = versions.into_iter().flatten();
+        let is_served = versions.any(|version| version["groupVersion"] == OPEN_REPORTS.version);
+        Ok(if is_served { OPEN_REPORTS } else { POLICY_REPORTS })
+    }
+}
 
 /// The field manager of all reports: an application replaces what the last one wrote.
 const MANAGER: &str = "poolgate-lint";
@@ -28,11 +58,15 @@ pub struct StoredPool {
 
 /// Writes the report on a NodePool, and returns how many could not be written. It holds no time, so that one that says the
 /// same changes nothing.
-pub fn write(cluster: &dyn Cluster, pool: &StoredPool, results: &[Value]) -> usize {
-    let report = report(pool, results);
-    let written = cluster.apply(REPORTS, &name(&pool.name), MANAGER, &report);
+pub fn write(cluster: &Cluster, api: &ReportApi, pool: &StoredPool, results: &[Value]) -> usize {
+    let request = Request::Apply {
+        resource: api.resource,
+        manager: MANAGER,
+        object: &report(api, pool, results),
+    };
+    let written = (cluster.answer)(request, &mut |_| Ok(()));
     if let Err(error) = &written {
-        files::remark(&files::clean(&format!(
+        terminal::remark(&terminal::clean(&format!(
             "error: no report on {}: {error}",
             pool.name
         )));
@@ -57,8 +91,8 @@ fn result(finding: &Finding) -> Option<Value> {
         Severity::Info => return None,
     };
     let message = match &finding.suggestion {
-        Some(suggestion) => format!("{}; {suggestion}", finding.message),
-        None => finding.message.clone(),
+        Some(suggestion) => format!("{}; {suggestion}", finding.message()),
+        None => finding.message(),
     };
     let field = finding
         .field
@@ -76,11 +110,11 @@ fn result(finding: &Finding) -> Option<Value> {
     }))
 }
 
-fn report(pool: &StoredPool, results: &[Value]) -> Value {
+fn report(api: &ReportApi, pool: &StoredPool, results: &[Value]) -> Value {
     let count = |word: &str| results.iter().filter(|result| result["result"] == word).count();
     json!({
-        "apiVersion": "wgpolicyk8s.io/v1alpha2",
-        "kind": "ClusterPolicyReport",
+        "apiVersion": api.version,
+        "kind": api.kind,
         "metadata": {
             "name": name(&pool.name),
             "labels": {"app.kubernetes.io/managed-by": "poolgate"},
@@ -113,7 +147,7 @@ fn name(pool: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lint::source_range::SourceRange;
+    use crate::edit::SourceRange;
 
     fn pool(name: &str) -> StoredPool {
         StoredPool {
@@ -125,24 +159,45 @@ mod tests {
     #[test]
     fn errors_fail_warnings_warn_infos_are_left_out_and_a_sound_pool_passes() {
         let finding = |rule, severity, message: &str| Finding {
-            message: message.into(),
+            title: message.into(),
             suggestion: Some("remove it".into()),
-            ..Finding::of_manifest(rule, severity, SourceRange::beginning())
+            ..Finding::at(rule, severity, SourceRange::beginning())
         };
         let findings = [
             finding("weight", Severity::Error, "too large"),
             finding("budget-redundant", Severity::Warning, "never lower"),
             finding("limit-unquoted", Severity::Info, "a number"),
         ];
-        let report = report(&pool("general"), &results(&findings));
+        let report = report(&POLICY_REPORTS, &pool("general"), &results(&findings));
         assert_eq!(
             report["summary"],
             json!({"pass": 0, "fail": 1, "warn": 1, "error": 0, "skip": 0})
         );
         assert_eq!(report["results"][0]["message"], "too large; remove it");
         assert_eq!(report["results"].as_array().map(Vec::len), Some(2));
-        let sound = super::report(&pool("general"), &results(&findings[2..]));
+        let sound = super::report(&OPEN_REPORTS, &pool("general"), &results(&findings[2..]));
         assert_eq!(sound["summary"]["pass"], 1);
+    }
+
+    #[test]
+    fn api_of_reports_is_the_one_that_the_cluster_serves() {
+        let api = |group: Option<Value>| {
+            let cluster = Cluster {
+                server: String::new(),
+                answer: Box::new(move |request, take| {
+                    assert!(matches!(request, Request::Group("openreports.io")));
+                    for group in group.iter() {
+                        take(&serde_json::value::to_raw_value(group).unwrap()).unwrap();
+                    }
+                    Ok(())
+                }),
+            };
+            ReportApi::of(&cluster).unwrap()
+        };
+        let serving = |version: &str| Some(json!({"versions": [{"groupVersion": version}]}));
+        assert_eq!(api(None), POLICY_REPORTS);
+        assert_eq!(api(serving("openreports.io/v2")), POLICY_REPORTS);
+        assert_eq!(api(serving("openreports.io/v1alpha1")), OPEN_REPORTS);
     }
 
     #[test]

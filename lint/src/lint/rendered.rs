@@ -4,7 +4,7 @@
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
 
-use crate::files::clean;
+use crate::terminal::clean;
 use poolgate_core::manifest::Document;
 
 /// Helm's comment above each document: `# Source: chart/templates/pool.yaml`.

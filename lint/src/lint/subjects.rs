@@ -6,10 +6,10 @@ use poolgate_core::karpenter::{ApiVersion, ReleaseSource, SERVED_KINDS, TargetKa
 use poolgate_core::manifest::{ManifestObject, each_object};
 use poolgate_core::review::Subject;
 
-use super::finding::Object;
 use super::note::Note;
 use super::unserved::{self, Claimed};
-use crate::files::Whole;
+use crate::format::finding::Object;
+use crate::sources::Whole;
 
 /// An object that is checked.
 #[derive(Debug)]

@@ -8,11 +8,12 @@ use std::cell::Cell;
 
 use poolgate_core::diagnostic::FieldPath;
 
-use super::finding::Finding;
+use super::diagnosed::is_ignorable;
 use super::note::{Note, Place};
-use super::problem_rules;
+use super::rendered;
+use crate::format::finding::Finding;
 use crate::text_rules::{self, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED};
-use poolgate_core::manifest::{Comment, Document, Span};
+use poolgate_core::manifest::{Comment, Document, Limits, Span};
 
 /// How a comment for poolgate begins.
 pub const MARK: &str = "poolgate:";
@@ -78,7 +79,7 @@ impl<'t> Suppressions<'t> {
             let name = Span::new(start, start + rule.len());
             let wrong = match text_rules::known(rule) {
                 Err(unknown) => Some(("there is no such rule", unknown.suggestion())),
-                Ok(rule) if !problem_rules::is_ignorable(rule) => {
+                Ok(rule) if !is_ignorable(rule) => {
                     Some(("no comment can ignore this", "remove it".to_owned()))
                 }
                 Ok(_) => None,
@@ -124,7 +125,7 @@ impl<'t> Suppressions<'t> {
                 fate = Fate::Silent;
             }
         }
-        if fate == Fate::Silent && finding.is_rejected() {
+        if fate == Fate::Silent && finding.is_rejected {
             return Fate::Weakened;
         }
         fate
@@ -207,13 +208,26 @@ fn line_end(text: &str, from: usize) -> usize {
         .map_or(text.len(), |newline| from + newline + 1)
 }
 
+/// How a text is parsed: comments take a tenth of the time, and without one of these marks lint needs none of them.
+pub fn limits(text: &str) -> Limits {
+    let limits = Limits::default();
+    if [MARK, rendered::HELM].iter().any(|mark| text.contains(mark)) {
+        limits
+    } else {
+        Limits {
+            comments: 0,
+            ..limits
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use poolgate_core::diagnostic::{Origin, Severity};
+    use poolgate_core::diagnostic::Severity;
     use poolgate_core::manifest::{self, Limits, Position};
 
-    use super::super::source_range::SourceRange;
     use super::*;
+    use crate::edit::SourceRange;
 
     const TEXT: &str = "\
 # poolgate: ignore weight -- above all
@@ -229,7 +243,7 @@ spec:
 ";
 
     /// An error of this rule at one byte.
-    fn finding(rule: &'static str, origin: Origin, at: usize) -> Finding {
+    fn finding(rule: &'static str, is_rejected: bool, at: usize) -> Finding {
         let position = Position { line: 1, column: 1 };
         let place = SourceRange {
             span: Span::new(at, at + 1),
@@ -237,8 +251,8 @@ spec:
             end: position,
         };
         Finding {
-            origin,
-            ..Finding::of_manifest(rule, Severity::Error, place)
+            is_rejected,
+            ..Finding::at(rule, Severity::Error, place)
         }
     }
 
@@ -247,7 +261,7 @@ spec:
         let document = documents.next().expect("a document");
         let suppressions = Suppressions::parse(&document, TEXT);
         let at = TEXT.find(marker).expect(marker);
-        suppressions.fate(&finding(rule, Origin::Silent, at)) == Fate::Silent
+        suppressions.fate(&finding(rule, false, at)) == Fate::Silent
     }
 
     #[test]
@@ -310,15 +324,14 @@ spec:
         let mut documents = manifest::parse(text, &Limits::default());
         let document = documents.next().expect("a document");
         let suppressions = Suppressions::parse(&document, text);
-        let fate = |rule, origin| suppressions.fate(&finding(rule, origin, 3));
-        assert_eq!(fate("weight", Origin::Schema), Fate::Weakened);
-        assert_eq!(fate("expire-after", Origin::Schema), Fate::Weakened);
-        assert_eq!(fate("expire-after", Origin::Silent), Fate::Silent);
-        assert_eq!(fate("budget-nodes", Origin::Silent), Fate::Reported);
+        let fate = |rule, is_rejected| suppressions.fate(&finding(rule, is_rejected, 3));
+        assert_eq!(fate("weight", true), Fate::Weakened);
+        assert_eq!(fate("expire-after", true), Fate::Weakened);
+        assert_eq!(fate("expire-after", false), Fate::Silent);
+        assert_eq!(fate("budget-nodes", false), Fate::Reported);
         let lowered = Finding {
             severity: Severity::Warning,
-            is_lowered: true,
-            ..finding("weight", Origin::Schema, 3)
+            ..finding("weight", true, 3)
         };
         assert_eq!(suppressions.fate(&lowered), Fate::Weakened);
     }

@@ -12,14 +12,14 @@ use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
 use poolgate_core::rules::rule::Rule;
 
-use super::finding::Elsewhere;
 use super::parallel;
 use super::settings::Settings;
-use super::source_range;
 use super::subjects::{Checked, Subjects};
 use super::unserved::Claimed;
-use crate::files::{Input, Patches, Whole};
+use crate::edit;
+use crate::format::finding::Elsewhere;
 use crate::review_args::Policies;
+use crate::sources::{Input, Patches, Whole};
 
 /// The findings, by the names of the inputs.
 #[derive(Debug, Default)]
@@ -199,7 +199,7 @@ impl Objects {
         let metadata = Json::Object(metadata.collect());
         let object = [("metadata".into(), metadata), ("spec".into(), spec.clone())];
         let name = checked.path_of(&FieldPath::of(&["metadata", "name"]));
-        let span = source_range::span_at(document, &name, &ErrorType::Required);
+        let span = edit::span_at(document, &name, &ErrorType::Required);
         self.pools.push(Pool {
             version,
             object: Json::Object(object.into_iter().collect()).into_owned(),
@@ -209,7 +209,7 @@ impl Objects {
             here: Elsewhere {
                 object: checked.object(),
                 file: input.name.clone(),
-                place: source_range::located(span, lines),
+                place: edit::located(span, lines),
             },
         });
     }

@@ -11,7 +11,7 @@ use poolgate_core::karpenter::{
 };
 
 use super::note::{Note, Place};
-use crate::files::Whole;
+use crate::sources::Whole;
 use crate::text_rules;
 
 /// What is wrong with an object, before its place in the text is known: field, message, suggestion.

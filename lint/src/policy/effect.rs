@@ -5,18 +5,16 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, ensure};
-use poolgate_core::diagnostic::FieldPath;
 use serde_json::Value;
 
-use crate::crd::defaults::{self, Overruled};
-use crate::crd::subject;
-use crate::files::read_text;
-use crate::written;
+use crate::crd::definition::{self, Overruled};
+use crate::edit;
+use crate::sources::read_text;
 use poolgate_core::policy_file::ReadPolicy;
 
 /// The installed definition. Its file may contain other objects.
 #[derive(Debug)]
-pub struct Definition(Vec<(Value, FieldPath)>);
+pub struct Definition(Vec<Value>);
 
 impl Definition {
     /// Reads it from a file.
@@ -24,9 +22,12 @@ impl Definition {
         let file = File::open(path).context("it cannot be opened")?;
         let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
         let mut found = Vec::new();
-        for value in written::values(&text) {
-            let paths = subject::definitions(&value).into_iter();
-            found.extend(paths.map(|path| (value.clone(), path)));
+        for mut document in edit::values(&text) {
+            found.extend(
+                definition::among(&mut document)
+                    .into_iter()
+                    .map(|definition| definition.take()),
+            );
         }
         ensure!(
             !found.is_empty(),
@@ -39,8 +40,8 @@ impl Definition {
     pub fn without_effect(&self, reading: &ReadPolicy) -> Vec<String> {
         let mut lines = Vec::new();
         let is_set = |field: &str| reading.defaults_set.contains(&field);
-        for (value, path) in &self.0 {
-            let all = defaults::overruled(value, path, &reading.policy.defaults);
+        for definition in &self.0 {
+            let all = definition::overruled(definition, &reading.policy.defaults);
             let reported = |overruled: &&Overruled| {
                 is_set(overruled.field) && !overruled.is_reported_by_another_of(&all)
             };

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use poolgate_core::diagnostic::counted;
 use poolgate_core::policy::Policy;
 
-use crate::files;
+use crate::terminal;
 use poolgate_core::policy_file::{ReadPolicy, schema};
 
 use crate::policy_file::{self, LoadError, placed};
@@ -84,10 +84,10 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
             (schema + "\n", 0)
         }
     };
-    files::print(output)?;
+    terminal::print(output)?;
     if let (PolicyCommand::Check { files, .. }, 0) = (&args.command, code) {
         let checked = counted(files.len(), "policy file");
-        files::remark(&format!("{checked} checked: no mistake found"));
+        terminal::remark(&format!("{checked} checked: no mistake found"));
     }
     Ok(code.into())
 }
@@ -116,7 +116,7 @@ fn check(files: &[PathBuf], crd: Option<&Path>, at: Timestamp) -> anyhow::Result
             }
             Err(error) => {
                 code = code.max(UNREADABLE);
-                files::remark(&format!("error: {error}"));
+                terminal::remark(&format!("error: {error}"));
             }
         }
     }

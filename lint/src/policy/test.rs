@@ -15,8 +15,9 @@ use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
 
 use super::{FOUND, UNREADABLE};
-use crate::files::{self, Excluded, Source, read_bytes};
 use crate::policy_file::{self, placed};
+use crate::sources::{self, Excluded, Source, read_bytes};
+use crate::terminal;
 
 /// Without this text a file has no cases.
 const MARK: &str = "PolicyTest";
@@ -48,7 +49,7 @@ impl Results {
 /// Runs the cases in these files, and in the files of these folders.
 pub fn run(paths: &[PathBuf]) -> Results {
     let mut results = Results::default();
-    for input in &files::find(paths, None, &Excluded::nothing()).files {
+    for input in &sources::find(paths, None, &Excluded::nothing()).files {
         match (&input.source, input.read()) {
             (Source::File(path), Ok(text)) if text.contains(MARK) => results.file(path, &text),
             (_, Ok(_)) => {}
@@ -70,7 +71,7 @@ pub fn run(paths: &[PathBuf]) -> Results {
 impl Results {
     fn unreadable(&mut self, error: &str) {
         self.unreadable += 1;
-        files::remark(&format!("error: {error}"));
+        terminal::remark(&format!("error: {error}"));
     }
 
     fn file(&mut self, path: &Path, text: &str) {
@@ -85,7 +86,7 @@ impl Results {
         };
         let caution = parsed.karpenter.map(TargetKarpenter::from);
         if let Some(caution) = caution.and_then(|karpenter| karpenter.caution()) {
-            files::remark(&format!("{}: {caution}", path.display()));
+            terminal::remark(&format!("{}: {caution}", path.display()));
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         match policy_file::load(&folder.join(&parsed.policy)) {
@@ -110,9 +111,9 @@ impl Results {
         }
         self.failed += 1;
         let (name, position) = (path.display(), case.position);
-        let _ = writeln!(self.output, "{name}:{position}: {}", files::clean(&case.name));
+        let _ = writeln!(self.output, "{name}:{position}: {}", terminal::clean(&case.name));
         for fault in faults {
-            let _ = writeln!(self.output, "  {}", files::clean(&fault));
+            let _ = writeln!(self.output, "  {}", terminal::clean(&fault));
         }
     }
 }

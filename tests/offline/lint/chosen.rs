@@ -218,7 +218,7 @@ fn other_languages_are_named_and_what_to_give_instead() {
         ]
     );
     for command in ["default", "budgets"] {
-        let said = crate::support::program::run_in(directory.path(), &[command, "-"], terraform);
+        let said = crate::support::program::run_in(directory.path(), &[command, "main.tf"], "");
         assert_eq!(said.status.code(), Some(2), "{said:?}");
         assert!(
             said.stderr.contains("is HCL (Terraform), and only YAML"),

@@ -13,9 +13,7 @@ use serde_json::Value;
 use super::lint_in;
 use crate::support::program::root;
 
-const FORMATS: [&str; 8] = [
-    "human", "concise", "github", "gitlab", "json", "junit", "rdjson", "sarif",
-];
+const FORMATS: [&str; 7] = ["human", "concise", "github", "gitlab", "json", "junit", "sarif"];
 
 /// The rule whose notes lint reports once per run.
 const ONCE: &str = "replicas-gate";

@@ -71,7 +71,6 @@ fn json() {
 }
 
 pub const SARIF: &str = "tests/data/formats/sarif-2.1.0.schema.json";
-const RDJSON: &str = "tests/data/formats/rdjson.schema.json";
 pub const OURS: &str = "docs/lint-report.schema.json";
 
 /// The report is valid by a published schema, and contains nothing that the schema does not know.
@@ -130,18 +129,16 @@ fn links(report: &Value) -> BTreeSet<String> {
 fn findings_link_to_the_page_of_their_rule_where_it_is_published() {
     let url = ["--rules-url", "https://example.com/rules.html"];
     let rules = include_str!("../../../docs/rules.md");
-    for (format, schema) in [("sarif", SARIF), ("rdjson", RDJSON)] {
-        let report: Value = serde_json::from_str(&printed(format, &url)).expect("JSON");
-        assert_valid(schema, &report);
-        let links = links(&report);
-        assert!(links.len() > 3, "{links:?}");
-        for link in links {
-            let rule = link.strip_prefix("https://example.com/rules.html#").expect(&link);
-            assert!(rules.contains(&format!("\n## {rule}\n")), "no section {rule}");
-        }
-        let without = serde_json::from_str(&printed(format, &[])).expect("JSON");
-        assert_eq!(self::links(&without), BTreeSet::new());
+    let sarif = |extra: &[&str]| -> Value { serde_json::from_str(&printed("sarif", extra)).expect("JSON") };
+    let report = sarif(&url);
+    assert_valid(SARIF, &report);
+    let found = links(&report);
+    assert!(found.len() > 3, "{found:?}");
+    for link in found {
+        let rule = link.strip_prefix("https://example.com/rules.html#").expect(&link);
+        assert!(rules.contains(&format!("\n## {rule}\n")), "no section {rule}");
     }
+    assert_eq!(links(&sarif(&[])), BTreeSet::new());
     let link = "\u{1b}]8;;https://example.com/rules.html#schedule-syntax\u{1b}\\";
     assert!(printed("human", &[&url[..], &["--color=always"]].concat()).contains(link));
     assert!(
@@ -152,7 +149,7 @@ fn findings_link_to_the_page_of_their_rule_where_it_is_published() {
 
 #[test]
 fn every_format_for_people_and_reviews_names_the_pool() {
-    for format in ["human", "concise", "github", "gitlab", "junit", "rdjson", "sarif"] {
+    for format in ["human", "concise", "github", "gitlab", "junit", "sarif"] {
         let report = printed(format, &[]);
         let name = match SOUND.split_once("name: ") {
             Some((_, rest)) => rest.split_whitespace().next().expect("a name"),
@@ -182,13 +179,6 @@ fn the_release_that_is_checked_for_is_named() {
     let json = run(&["--format=json", "--karpenter-version=1.9", "a.yaml"]);
     let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert_eq!(json["summary"]["karpenterVersions"], serde_json::json!(["1.9.0"]));
-}
-
-#[test]
-fn rdjson() {
-    let report: Value = serde_json::from_str(&printed("rdjson", &[])).expect("JSON");
-    assert_valid(RDJSON, &report);
-    insta::assert_snapshot!(pretty(&report));
 }
 
 /// What GitLab documents for Code Quality reports.
@@ -269,8 +259,6 @@ fn every_machine_format_is_whole_where_nothing_is_found() {
     assert_valid(SARIF, &sarif);
     assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
     assert_eq!(json("gitlab"), serde_json::json!([]));
-    let rdjson = json("rdjson");
-    assert_valid(RDJSON, &rdjson);
     let junit = clean("junit");
     let document = roxmltree::Document::parse(&junit).expect("XML");
     assert!(document.descendants().any(|node| node.has_tag_name("testcase")));

@@ -179,9 +179,7 @@ fn what_cannot_be_read_is_in_every_report() {
     let large = fs::File::create(file("large.yaml")).expect("a file");
     large.set_len((16 << 20) + 1).expect("a large file");
     fs::create_dir(file("folder.json")).expect("a folder");
-    for format in [
-        "concise", "github", "gitlab", "human", "json", "junit", "rdjson", "sarif",
-    ] {
+    for format in ["concise", "github", "gitlab", "human", "json", "junit", "sarif"] {
         let arguments = ["--format", format, "missing.yaml", "."];
         let outcome = lint_in(directory.path(), &arguments, "");
         assert_eq!(outcome.status.code(), Some(2), "{format}: {outcome:?}");

@@ -103,9 +103,7 @@ fn each_version_is_checked_by_the_release_that_is_named() {
 fn v1beta1_without_a_release_is_one_note_of_a_run() {
     let two = format!("{}---\n{}", beta(), beta());
     let directory = directory(&[("a.yaml", &two), ("b.yaml", &two), ("c.yaml", SOUND)]);
-    for format in [
-        "concise", "github", "gitlab", "human", "json", "junit", "rdjson", "sarif",
-    ] {
+    for format in ["concise", "github", "gitlab", "human", "json", "junit", "sarif"] {
         let outcome = lint_in(directory.path(), &["--format", format, "."], "");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
         let reported = outcome.stdout.matches("is checked for Karpenter 1.0.8").count();

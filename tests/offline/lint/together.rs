@@ -98,7 +98,7 @@ fn every_format_names_the_place_of_the_other_object() {
         assert_eq!(outcome.status.code(), Some(1), "{format}: {outcome:?}");
         outcome.stdout
     };
-    for format in ["human", "concise", "github", "gitlab", "junit", "sarif", "rdjson"] {
+    for format in ["human", "concise", "github", "gitlab", "junit", "sarif"] {
         let printed = printed(format);
         assert!(
             printed.contains("see NodePool same at a.yaml:4:9"),

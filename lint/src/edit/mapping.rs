@@ -1,0 +1,116 @@
+//! Inserts an entry into a mapping of a text, or replaces a value, in the style of the text around it.
+
+use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::manifest::{Document, NodeKind, NodeRef, Span, Style};
+use serde_json::Value;
+
+use super::{Replacement, yaml};
+
+/// The node at a path; `None` if the path leads through an alias or a merge, because other fields share its value.
+pub fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
+    let mut segments = path.segments().iter();
+    segments.try_fold(document.root()?, |node, segment| match segment {
+        Segment::Key(key) => node.get(key),
+        Segment::Index(index) => node.items().nth(*index),
+    })
+}
+
+/// The insertion of an entry as the last one of a mapping: a comment above a key stays with the key. `None` if `mapping` is
+/// not written as one.
+pub fn into_mapping(text: &str, mapping: NodeRef<'_, '_>, key: &str, value: &Value) -> Option<Replacement> {
+    match mapping.kind() {
+        NodeKind::Mapping(Style::Block) => block(text, mapping, key, value),
+        NodeKind::Mapping(Style::Flow) => flow(text, mapping, key, value),
+        _ => None,
+    }
+}
+
+/// On a new line, after that of the last entry.
+fn block(text: &str, mapping: NodeRef<'_, '_>, key: &str, value: &Value) -> Option<Replacement> {
+    let (first, _) = mapping.entries().next()?;
+    let separator = separator(text, first.span().start());
+    let entry = yaml::entry(key, value);
+    let lines: Vec<&str> = entry.lines().collect();
+    let end = mapping.span().end();
+    let line = text.get(end..)?.split('\n').next()?;
+    let at = end + line.trim_end_matches('\r').len();
+    Some(inserted(at, separator.clone() + &lines.join(&separator)))
+}
+
+/// After the last entry: on a new line if that entry has its own line, else in the same line.
+fn flow(text: &str, mapping: NodeRef<'_, '_>, key: &str, value: &Value) -> Option<Replacement> {
+    let is_json = mapping.is_in_json();
+    let Some((last, last_value)) = mapping.entries().last() else {
+        let entry = if is_json {
+            format!("{}:{value}", Value::from(key))
+        } else {
+            yaml::flow_entry(key, value)
+        };
+        return Some(inserted(mapping.span().start() + 1, entry));
+    };
+    let before = line_before(text, last.span().start());
+    let has_own_line = before.trim().is_empty();
+    let is_compact = text.get(last.span().end()..last_value.span().start())? == ":";
+    let separator = match (has_own_line, is_compact) {
+        (true, _) => format!("{}{before}", newline(text)),
+        (false, true) => String::new(),
+        (false, false) => " ".to_owned(),
+    };
+    let entry = match (is_json, has_own_line) {
+        (false, _) => yaml::flow_entry(key, value),
+        (true, true) => {
+            let pretty = serde_json::to_string_pretty(value).ok()?;
+            let lines: Vec<&str> = pretty.lines().collect();
+            format!("{}: {}", Value::from(key), lines.join(&separator))
+        }
+        (true, false) => format!("{}:{separator}{value}", Value::from(key)),
+    };
+    Some(inserted(last_value.span().end(), format!(",{separator}{entry}")))
+}
+
+/// The insertion of a value after a key that has none.
+pub fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &Value) -> Option<Replacement> {
+    let end = key.span().end();
+    let colon = text.get(end..)?.find(':')?;
+    let is_next = text.get(end..end + colon)?.trim().is_empty();
+    is_next.then(|| inserted(end + colon + 1, format!(" {}", yaml::flow(value))))
+}
+
+/// The replacement of a value on one line. `None` for an alias: other fields share its value.
+pub fn in_place_of(text: &str, node: NodeRef<'_, '_>, value: &Value) -> Option<Replacement> {
+    let new = match node.kind() {
+        NodeKind::Alias => return None,
+        _ if node.is_in_json() => value.to_string(),
+        NodeKind::Scalar => yaml::in_quotes_of(node.span().slice(text), value),
+        NodeKind::Mapping(_) | NodeKind::Sequence(_) => yaml::flow(value),
+    };
+    Some(Replacement {
+        span: node.span(),
+        text: new,
+    })
+}
+
+fn inserted(at: usize, text: String) -> Replacement {
+    Replacement {
+        span: Span::new(at, at),
+        text,
+    }
+}
+
+/// What is between two lines of which the second begins at the column of an offset.
+fn separator(text: &str, at: usize) -> String {
+    let column = line_before(text, at).chars().count();
+    format!("{}{}", newline(text), " ".repeat(column))
+}
+
+fn line_before(text: &str, at: usize) -> &str {
+    let before = text.get(..at).unwrap_or_default();
+    before.rsplit('\n').next().unwrap_or_default()
+}
+
+fn newline(text: &str) -> &'static str {
+    match text.split_once('\n') {
+        Some((line, _)) if line.ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}

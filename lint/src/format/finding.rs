@@ -1,0 +1,203 @@
+//! A finding with its place in the text.
+
+use std::fmt::{self, Write as _};
+
+use poolgate_core::diagnostic::{FieldPath, Severity};
+use serde::Serialize;
+
+use crate::edit::{SourceRange, TextEdit};
+use crate::terminal;
+
+/// What is wrong, and where.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// The name of the rule.
+    pub rule: &'static str,
+    /// How serious it is, after policy, ratchet and comments.
+    pub severity: Severity,
+    /// Whether Karpenter rejects the object for it, whatever its severity is.
+    pub is_rejected: bool,
+    /// The object that it is about; `None` for a document that cannot be read.
+    pub object: Option<Object>,
+    /// The file that the object was rendered from, if the renderer says so.
+    pub source: Option<String>,
+    /// The field, from the root of the document.
+    pub field: Option<FieldPath>,
+    /// The range of the text to show.
+    pub place: SourceRange,
+    /// The kind of mistake with the value, in the API server's words.
+    pub error_type: Option<String>,
+    /// What is wrong: one line without the field.
+    pub title: String,
+    /// What follows from it.
+    pub consequence: Option<String>,
+    /// Why its severity is not the rule's own.
+    pub remark: Option<String>,
+    /// What to write instead.
+    pub suggestion: Option<String>,
+    /// The suggestion as a change to the text.
+    pub fix: Fix,
+    /// Other fields of the same object that it depends on.
+    pub related: Vec<Related>,
+    /// Other objects that it depends on.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// What `--fix` does about a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fix {
+    /// Nothing is certain.
+    None,
+    /// This is written.
+    Write(TextEdit),
+    /// It is certain, and left to the author for this reason.
+    Left(String),
+}
+
+/// A field and where it is.
+#[derive(Debug, Clone)]
+pub struct Related {
+    /// From the root of the document.
+    pub field: FieldPath,
+    pub place: SourceRange,
+}
+
+/// Where another object is.
+#[derive(Debug, Clone)]
+pub struct Elsewhere {
+    pub object: Object,
+    /// The name of its input.
+    pub file: String,
+    pub place: SourceRange,
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { object, file, place } = self;
+        write!(f, "{object} at {file}:{}", place.start)
+    }
+}
+
+/// How many other objects a sentence names; the rest are only counted.
+const MOST_NAMED: usize = 5;
+
+/// Which object of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Object {
+    /// The kind as it is in the object, `NodePool` or `NodeClaim`.
+    pub kind: &'static str,
+    /// Its name; `None` if the API server will generate it, or if it is not a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{} {}", self.kind, terminal::name(name)),
+            None => f.write_str(self.kind),
+        }
+    }
+}
+
+impl Finding {
+    /// A finding of lint itself, with only its place.
+    pub const fn at(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
+        Self {
+            rule,
+            severity,
+            is_rejected: false,
+            object: None,
+            source: None,
+            field: None,
+            place,
+            error_type: None,
+            title: String::new(),
+            consequence: None,
+            remark: None,
+            suggestion: None,
+            fix: Fix::None,
+            related: Vec::new(),
+            elsewhere: Vec::new(),
+        }
+    }
+
+    /// What is wrong and what follows: one line without the field.
+    pub fn message(&self) -> String {
+        let mut message = match &self.error_type {
+            Some(error_type) => format!("{error_type}: {}", self.title),
+            None => self.title.clone(),
+        };
+        if let Some(consequence) = &self.consequence {
+            let _ = write!(message, "; {consequence}");
+        }
+        if let Some(remark) = &self.remark {
+            let _ = write!(message, " ({remark})");
+        }
+        message
+    }
+
+    /// Its field; for a mistake in the text itself, the message.
+    pub fn field_or_message(&self) -> String {
+        self.field
+            .as_ref()
+            .map_or_else(|| self.message(), ToString::to_string)
+    }
+
+    /// Whether a policy or a comment has lowered it, although Karpenter rejects the object.
+    pub fn is_lowered(&self) -> bool {
+        self.is_rejected && self.severity < Severity::Error
+    }
+
+    /// Whether it counts as an error for the exit code.
+    pub fn is_failure(&self) -> bool {
+        self.is_rejected || self.severity == Severity::Error
+    }
+
+    /// What `--fix` writes.
+    pub fn edit(&self) -> Option<&TextEdit> {
+        match &self.fix {
+            Fix::Write(edit) => Some(edit),
+            Fix::None | Fix::Left(_) => None,
+        }
+    }
+
+    /// Leaves what could be fixed to the author.
+    pub fn leave(&mut self, why: &str) {
+        if self.edit().is_some() {
+            self.fix = Fix::Left(why.to_owned());
+        }
+    }
+
+    /// The other objects that it depends on; `None` if there are none.
+    pub fn see(&self) -> Option<String> {
+        let named = self.elsewhere.iter().take(MOST_NAMED).map(ToString::to_string);
+        let named: Vec<String> = named.collect();
+        let more = match self.elsewhere.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!named.is_empty()).then(|| format!("see {}{more}", named.join(", ")))
+    }
+
+    /// The sentence with the object and the field before it.
+    pub fn sentence(&self) -> String {
+        let mut sentence = String::new();
+        if let Some(object) = &self.object {
+            let _ = write!(sentence, "{object}: ");
+        }
+        if let Some(field) = &self.field {
+            let _ = write!(sentence, "{field}: ");
+        }
+        sentence + &self.message()
+    }
+}
+
+/// Lines that say where a certain suggestion was not written, and why.
+pub fn left(name: &str, findings: &[Finding]) -> Vec<String> {
+    let of = |finding: &Finding| match &finding.fix {
+        Fix::Left(why) => Some(format!("{name}:{}: not fixed: {why}", finding.place.start)),
+        Fix::None | Fix::Write(_) => None,
+    };
+    findings.iter().filter_map(of).collect()
+}

@@ -1,0 +1,88 @@
+//! XML as `JUnit` writes it: a suite for each file with a NodePool, in it a test for each finding. Findings that
+//! count as errors for the exit code are failures; other warnings and notes pass with an output.
+
+use std::fmt::Write as _;
+
+use poolgate_core::diagnostic::counted;
+
+use super::finding::Finding;
+use super::{FileReport, whole_sentence};
+use crate::terminal;
+
+pub const OPENING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"poolgate lint\">\n";
+pub const CLOSING: &str = "</testsuites>\n";
+
+pub fn file(file: &FileReport<'_>) -> String {
+    if file.objects == 0 && file.findings.is_empty() {
+        return String::new();
+    }
+    let failures = file.findings.iter().filter(|finding| finding.is_failure());
+    let failures = failures.count();
+    let name = escaped(file.name);
+    let mut output = String::new();
+    let _ = writeln!(
+        output,
+        "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"0\">",
+        file.findings.len().max(1)
+    );
+    if file.findings.is_empty() {
+        let _ = writeln!(
+            output,
+            "    <testcase name=\"{}\" classname=\"{name}\" file=\"{name}\"/>",
+            counted(file.objects, "NodePool or NodeClaim")
+        );
+    }
+    for finding in file.findings {
+        test(&mut output, &name, finding);
+    }
+    output.push_str("  </testsuite>\n");
+    output
+}
+
+fn test(output: &mut String, file: &str, finding: &Finding) {
+    let start = finding.place.start;
+    let object = finding.object.as_ref().map(|object| format!(" {object}"));
+    let field = finding.field.as_ref().map(|field| format!(" {field}"));
+    let name = [Some(finding.rule.to_owned()), object, field];
+    let name: String = name.into_iter().flatten().collect();
+    let _ = writeln!(
+        output,
+        "    <testcase name=\"{}\" classname=\"{file}\" file=\"{file}\" line=\"{}\">",
+        escaped(&name),
+        start.line
+    );
+    let place = format!("line {}, column {}", start.line, start.column);
+    let sentence = escaped(&whole_sentence(finding));
+    let _ = if finding.is_failure() {
+        writeln!(
+            output,
+            "      <failure message=\"{sentence}\" type=\"{}\">{place}: {sentence}</failure>",
+            finding.rule
+        )
+    } else {
+        let severity = finding.severity;
+        writeln!(
+            output,
+            "      <system-out>{severity}, {place}: {sentence}</system-out>"
+        )
+    };
+    output.push_str("    </testcase>\n");
+}
+
+/// A text for the value of an attribute.
+fn escaped(text: &str) -> String {
+    terminal::xml(text).replace('"', "&quot;").replace('\'', "&apos;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_an_attribute_or_breaks_the_document() {
+        assert_eq!(
+            escaped("a<b>&\"'\u{1b}\u{ffff}池"),
+            "a&lt;b&gt;&amp;&quot;&apos;\u{fffd}\u{fffd}池"
+        );
+    }
+}

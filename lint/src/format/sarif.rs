@@ -1,0 +1,117 @@
+//! SARIF 2.1.0, as code scanning reads it: one log with one run.
+
+use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::rules::rule::Page;
+use serde_json::{Value, json};
+
+use super::finding::Finding;
+use super::gitlab::Fingerprints;
+use super::tally::Tally;
+use super::{FileReport, RulePages, listed, uri, whole_sentence, without_empty};
+use crate::edit::{SourceRange, TextEdit};
+use crate::text_rules;
+
+pub const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\
+     \"version\":\"2.1.0\",\"runs\":[{\"columnKind\":\"unicodeCodePoints\",\"results\":[\n";
+
+pub fn file(file: &FileReport<'_>) -> String {
+    let mut fingerprints = Fingerprints::default();
+    let uri = uri(file.name);
+    listed(file.findings.iter().map(|finding| {
+        let fingerprint = fingerprints.next_for(file.name, finding);
+        result(&uri, &fingerprint, finding)
+    }))
+}
+
+fn result(own: &str, fingerprint: &str, finding: &Finding) -> Value {
+    let location = |uri: &str, place: SourceRange, field: Option<&FieldPath>| {
+        let name = |field: &FieldPath| json!({"fullyQualifiedName": field.to_string()});
+        without_empty(json!({
+            "physicalLocation": {"artifactLocation": {"uri": uri}, "region": region(place)},
+            "logicalLocations": field.map(name).into_iter().collect::<Value>(),
+        }))
+    };
+    let related = finding
+        .related
+        .iter()
+        .map(|related| location(own, related.place, None));
+    let elsewhere = finding.elsewhere.iter();
+    let elsewhere = elsewhere.map(|other| location(&uri(&other.file), other.place, None));
+    let fixes = finding.edit().into_iter().map(|edit| fix(own, edit));
+    without_empty(json!({
+        "ruleId": finding.rule,
+        "level": level(finding.severity),
+        "message": {"text": whole_sentence(finding)},
+        "locations": [location(own, finding.place, finding.field.as_ref())],
+        "relatedLocations": related.chain(elsewhere).collect::<Value>(),
+        "partialFingerprints": {"poolgate/v1": fingerprint},
+        "fixes": fixes.collect::<Value>(),
+    }))
+}
+
+fn fix(uri: &str, edit: &TextEdit) -> Value {
+    json!({"artifactChanges": [{
+        "artifactLocation": {"uri": uri},
+        "replacements": [{
+            "deletedRegion": region(edit.place),
+            "insertedContent": {"text": edit.text},
+        }],
+    }]})
+}
+
+fn region(place: SourceRange) -> Value {
+    json!({
+        "startLine": place.start.line,
+        "startColumn": place.start.column,
+        "endLine": place.end.line,
+        "endColumn": place.end.column,
+    })
+}
+
+const fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+/// The rules with findings, and whether the run is reliable.
+pub fn closing(tally: &Tally, pages: RulePages<'_>) -> String {
+    let rules: Vec<Value> = tally.rules.keys().map(|id| descriptor(id, pages)).collect();
+    let driver = json!({
+        "name": "poolgate",
+        "semanticVersion": env!("CARGO_PKG_VERSION"),
+        "rules": rules,
+    });
+    let invocation = json!({"executionSuccessful": tally.is_reliable()});
+    let properties = json!({"karpenterVersions": tally.releases(), "policies": tally.policies()});
+    format!(
+        "\n],\"tool\":{{\"driver\":{driver}}},\"invocations\":[{invocation}],\"properties\":{properties}}}]}}\n"
+    )
+}
+
+/// The severity of a rule in SARIF, or that it is off.
+fn configuration(severity: Option<Severity>) -> Value {
+    match severity {
+        Some(severity) => json!({"level": level(severity)}),
+        None => json!({"enabled": false}),
+    }
+}
+
+fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
+    let Some(rule) = text_rules::find_any(id) else {
+        return json!({"id": id});
+    };
+    let Page { title, why, .. } = rule.page();
+    without_empty(json!({
+        "id": id,
+        "shortDescription": {"text": title},
+        "help": {
+            "text": format!("{why}\n\nMore: poolgate rules {id}"),
+            "markdown": format!("{why}\n\nMore: `poolgate rules {id}`"),
+        },
+        "defaultConfiguration": configuration(rule.severity),
+        "helpUri": pages.url(id),
+    }))
+}

@@ -1,0 +1,116 @@
+//! What a run says beside its findings, for people.
+
+use std::fmt;
+
+use poolgate_core::diagnostic::counted;
+
+use super::tally::{Count, Tally};
+
+/// Where the objects of a run come from.
+#[derive(Debug)]
+pub enum Scope {
+    /// This many files, including standard input.
+    Files(usize),
+    /// The cluster at this address, which has stored this many NodePools.
+    Cluster { server: String, pools: usize },
+}
+
+impl Scope {
+    /// How many files or stored objects are checked.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Files(count) | Self::Cluster { pools: count, .. } => *count,
+        }
+    }
+}
+
+/// One line with the numbers of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Summary<'a> {
+    pub tally: &'a Tally,
+    pub scope: &'a Scope,
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tally, scope } = *self;
+        let (what, place) = match scope {
+            Scope::Cluster { server, .. } => ("NodePool", server.clone()),
+            Scope::Files(files) => ("NodePool or NodeClaim", counted(*files, "file")),
+        };
+        let objects = tally.of(Count::Objects);
+        if objects == 0 {
+            write!(f, "no {what} in {place}")?;
+        } else {
+            write!(
+                f,
+                "{} in {place}, checked for Karpenter {}",
+                counted(objects, what),
+                tally.releases().join(" and ")
+            )?;
+            if tally.policies.iter().any(Option::is_some) {
+                let policies = tally.policies.iter();
+                let names = policies.map(|file| file.as_deref().unwrap_or("the built-in policy"));
+                write!(f, " by {}", names.collect::<Vec<_>>().join(" and "))?;
+            }
+        }
+        let found = [
+            (Count::Errors, "error"),
+            (Count::Warnings, "warning"),
+            (Count::Infos, "note"),
+        ];
+        let found = found.map(|(what, name)| (tally.of(what), name));
+        let found = found.iter().filter(|(count, _)| *count > 0);
+        let found: Vec<String> = found.map(|(count, name)| counted(*count, name)).collect();
+        match found.as_slice() {
+            [] if objects > 0 => f.write_str(": nothing found")?,
+            [] => {}
+            found => write!(f, ": {}", found.join(", "))?,
+        }
+        for (what, name, which) in [
+            (Count::Lowered, "warning", "that Karpenter rejects anyway"),
+            (Count::Parts, "patch", "checked by itself"),
+            (Count::Encrypted, "encrypted document", "skipped"),
+            (Count::Others, "other object", "skipped"),
+            (
+                Count::Inside,
+                "NodePool or NodeClaim",
+                "inside other objects not checked",
+            ),
+            (Count::TemplateFolders, "Helm template folder", "skipped"),
+            (
+                Count::Foreign,
+                "file",
+                "in other languages left out (.tf, .tpl, .jsonnet, …)",
+            ),
+            (Count::Fixed, "place", "fixed"),
+            (Count::Fixable, "place", "to fix"),
+            (Count::Ignored, "finding", "ignored by comments"),
+            (Count::Known, "finding", "in the baseline"),
+            (Count::Unreadable, "path", "not read"),
+        ] {
+            // Where manifests are found, nobody misses those in other languages.
+            let is_told = what != Count::Foreign || objects == 0;
+            let which = match (what, tally.of(what)) {
+                (Count::Parts, 2..) => "checked by themselves",
+                _ => which,
+            };
+            if tally.of(what) > 0 && is_told {
+                write!(f, "; {} {which}", counted(tally.of(what), name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which pools older releases than the assumed one would reject, and what to do about it.
+pub fn rejected_by_older(tally: &Tally) -> Option<String> {
+    let incomplete = tally.of(Count::Incomplete);
+    (incomplete > 0).then(|| {
+        format!(
+            "Karpenter 1.14 and older would reject {} for want of spec.disruption.consolidateAfter, unless a webhook writes \
+             it: name the release that the cluster runs, with --karpenter-version or in the policy (cluster.karpenter)",
+            counted(incomplete, "NodePool")
+        )
+    })
+}

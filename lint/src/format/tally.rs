@@ -1,0 +1,130 @@
+//! The numbers of a run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::AddAssign;
+
+use poolgate_core::diagnostic::Severity;
+use poolgate_core::karpenter::KarpenterVersion;
+
+use super::finding::Finding;
+use crate::text_rules;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Count {
+    /// NodePools and NodeClaims that were checked.
+    Objects,
+    /// Objects of other kinds in files with NodePools.
+    Others,
+    /// NodePools and NodeClaims inside objects of other kinds, which are not checked.
+    Inside,
+    /// Checked objects that are patches.
+    Parts,
+    /// NodePools that only the newest release accepts as they are, which is assumed.
+    Incomplete,
+    /// Documents that SOPS has encrypted.
+    Encrypted,
+    Errors,
+    Warnings,
+    Infos,
+    /// Warnings for which Karpenter rejects the object.
+    Lowered,
+    /// Findings that are counted and not shown.
+    Omitted,
+    /// Findings that comments ignore.
+    Ignored,
+    /// Findings that the baseline holds.
+    Known,
+    /// Places that were fixed.
+    Fixed,
+    /// Places that would be fixed.
+    Fixable,
+    /// Helm template folders that were skipped.
+    TemplateFolders,
+    /// Files of other languages below directories, which were left out.
+    Foreign,
+    /// Files and directories that could not be read.
+    Unreadable,
+    /// Documents that were not read completely because of a bound.
+    Limits,
+}
+
+/// The numbers of one file, or of all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    counts: BTreeMap<Count, usize>,
+    /// The rules with findings, and how many.
+    pub rules: BTreeMap<&'static str, usize>,
+    /// The releases that objects were checked for.
+    pub releases: BTreeSet<KarpenterVersion>,
+    /// The files of the policies that objects were checked against; `None` is the built-in one.
+    pub policies: BTreeSet<Option<String>>,
+}
+
+impl Tally {
+    pub fn of(&self, what: Count) -> usize {
+        self.counts.get(&what).copied().unwrap_or_default()
+    }
+
+    pub fn add(&mut self, what: Count, count: usize) {
+        *self.counts.entry(what).or_default() += count;
+    }
+
+    pub fn add_findings(&mut self, severity: Severity, count: usize) {
+        let what = match severity {
+            Severity::Error => Count::Errors,
+            Severity::Warning => Count::Warnings,
+            Severity::Info => Count::Infos,
+        };
+        self.add(what, count);
+    }
+
+    /// Counts what is printed.
+    pub fn add_all(&mut self, findings: &[Finding]) {
+        for finding in findings {
+            self.add_findings(finding.severity, 1);
+            self.add(Count::Lowered, usize::from(finding.is_lowered()));
+            debug_assert!(
+                text_rules::known(finding.rule).is_ok(),
+                "{} is not listed",
+                finding.rule
+            );
+            *self.rules.entry(finding.rule).or_default() += 1;
+        }
+    }
+
+    /// The releases that objects were checked for, the oldest first.
+    pub fn releases(&self) -> Vec<String> {
+        self.releases.iter().map(ToString::to_string).collect()
+    }
+
+    /// The files of the policies that objects were checked against.
+    pub fn policies(&self) -> Vec<&str> {
+        self.policies.iter().filter_map(Option::as_deref).collect()
+    }
+
+    /// Whether everything was read that should be.
+    pub fn is_reliable(&self) -> bool {
+        self.of(Count::Unreadable) == 0 && self.of(Count::Limits) == 0
+    }
+}
+
+impl AddAssign<&Self> for Tally {
+    fn add_assign(&mut self, other: &Self) {
+        // Taken apart, so that a new field cannot be forgotten.
+        let Self {
+            counts,
+            rules,
+            releases,
+            policies,
+        } = other;
+        for (what, count) in counts {
+            self.add(*what, *count);
+        }
+        for (rule, count) in rules {
+            *self.rules.entry(rule).or_default() += count;
+        }
+        self.releases.extend(releases);
+        self.policies.extend(policies.iter().cloned());
+    }
+}

@@ -1,0 +1,146 @@
+//! One input, from its text to the findings that are reported.
+
+use std::path::Path;
+
+use poolgate_core::diagnostic::Severity;
+
+use super::args::LintArgs;
+use super::baseline::Baseline;
+use super::check::{Manifest, check, settle};
+use super::misnamed::CheckedPools;
+use super::settings::Settings;
+use super::together::Together;
+use crate::edit::{self, SourceRange, TextEdit};
+use crate::format::finding::{self, Finding};
+use crate::format::tally::{Count, Tally};
+use crate::review_args::Policies;
+use crate::sources::{Input, Patches, Source};
+use crate::terminal;
+use crate::text_rules;
+
+/// How often a fixed text is checked again for more to fix.
+const MAX_ROUNDS: usize = 20;
+
+/// What each input is checked with.
+pub struct Reader<'a> {
+    pub settings: Settings,
+    pub policies: Policies,
+    pub baseline: Baseline,
+    pub patches: Patches,
+    pub together: Together,
+    pub args: &'a LintArgs,
+}
+
+/// A text with its findings: without those in the baseline and those that are not selected. Its fixes are right.
+#[derive(Default)]
+pub struct Reading {
+    pub text: String,
+    pub findings: Vec<Finding>,
+    pub tally: Tally,
+    pub pools: CheckedPools,
+    /// The text with its fixes, if they are only shown.
+    pub shown: Option<String>,
+    /// Messages besides the findings, one line each.
+    pub remarks: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// Reads an input, and fixes it if that is asked for.
+    pub fn read(&self, input: &Input) -> Reading {
+        let mut reading = match input.read() {
+            Ok(text) => self.checked(input, text),
+            Err(error) => {
+                let mut reading = Reading::default();
+                reading.fail(input, &error.to_string());
+                return reading;
+            }
+        };
+        if !self.args.fix {
+            return reading;
+        }
+        match (self.fixed(input, &reading), &input.source) {
+            (Some(fixed), _) if self.args.instead.diff => {
+                reading.tally.add(Count::Fixable, fixed.tally.of(Count::Fixed));
+                reading.shown = Some(fixed.text);
+            }
+            (Some(fixed), Source::File(path)) => match edit::replace(path, &fixed.text) {
+                Ok(()) => reading = fixed,
+                Err(error) => reading.fail(input, &format!("cannot be changed: {error}")),
+            },
+            _ => {}
+        }
+        if self.args.writes_fixes() && reading.tally.is_reliable() {
+            let left = finding::left(&input.name, &reading.findings);
+            reading.remarks.extend(left);
+        }
+        reading
+    }
+
+    /// The text with every fix; `None` if there is none. The fixed text is checked again, because a report is bounded, and
+    /// because a fix may show a mistake that it had hidden.
+    fn fixed(&self, input: &Input, first: &Reading) -> Option<Reading> {
+        let mut fixed: Option<Reading> = None;
+        for _ in 0..MAX_ROUNDS {
+            let last = fixed.as_ref().unwrap_or(first);
+            let mut edits: Vec<&TextEdit> = last.findings.iter().filter_map(Finding::edit).collect();
+            edits.sort_by_key(|edit| edit.place.span);
+            edits.dedup_by(|next, edit| next.place.span.start() < edit.place.span.end());
+            if edits.is_empty() {
+                break;
+            }
+            let text = edit::apply(
+                &last.text,
+                edits.iter().map(|edit| (edit.place.span, &*edit.text)),
+            );
+            let count = last.tally.of(Count::Fixed) + edits.len();
+            let mut next = self.checked(input, text);
+            next.tally.add(Count::Fixed, count);
+            fixed = Some(next);
+        }
+        fixed
+    }
+
+    fn checked(&self, input: &Input, text: String) -> Reading {
+        let mut tally = Tally::default();
+        let found = self.policies.for_folder(input.folder());
+        let manifest = Manifest {
+            policy: &found.policy,
+            policy_file: found.file.as_deref(),
+            karpenter: found.karpenter(&self.settings.karpenter),
+            across: self.together.findings_in(&input.name),
+            text: &text,
+            whole: self.patches.whole(input),
+            is_json: !matches!(input.source, Source::Text(_))
+                && Path::new(&input.name)
+                    .extension()
+                    .is_some_and(|end| end == "json"),
+        };
+        let (mut findings, pools) = check(manifest, &self.settings, &mut tally);
+        if tally.of(Count::Objects) > 0 {
+            tally.policies.insert(found.file.as_deref().map(terminal::clean));
+        }
+        tally.add(Count::Known, self.baseline.subtract(&input.name, &mut findings));
+        findings.retain(|finding| self.args.selection.has(finding.rule));
+        settle(manifest, &self.settings, &mut findings);
+        Reading {
+            text,
+            findings,
+            tally,
+            pools,
+            ..Reading::default()
+        }
+    }
+}
+
+impl Reading {
+    /// Adds that the file was not read or written, as its first finding.
+    fn fail(&mut self, input: &Input, message: &str) {
+        self.tally.add(Count::Unreadable, 1);
+        let finding = Finding {
+            title: terminal::clean(message),
+            ..Finding::at(text_rules::UNREADABLE, Severity::Error, SourceRange::beginning())
+        };
+        self.findings.insert(0, finding);
+        self.remarks.push(format!("error: {} {message}", input.name));
+    }
+}

@@ -1,0 +1,86 @@
+//! docs/rules.md, made from the pages of all rules. `tests/generated-files --write` writes it.
+
+use std::fmt::Write as _;
+
+use poolgate_core::diagnostic::Severity;
+use poolgate_core::rules::rule::Rule;
+
+use super::{line, origins, severity, shortened};
+use crate::text_rules;
+
+#[test]
+fn documentation_of_rules_is_that_of_the_catalogue() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/rules.md");
+    let page = page();
+    if std::env::var_os("POOLGATE_WRITE").is_some() {
+        std::fs::write(file, &page).expect(file);
+    }
+    let stored = std::fs::read_to_string(file).expect(file);
+    assert!(
+        stored == page,
+        "docs/rules.md is not current: run tests/generated-files --write"
+    );
+}
+
+/// What comes before the first rule.
+const INTRODUCTION: &str = "\
+# Rules
+
+Generated from the catalogue by `tests/generated-files --write`; not edited by hand.
+
+An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
+and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
+does not touch becomes a warning; a list counts as one field. A policy can give each rule another severity; see
+[policy.md](policy.md).
+
+First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
+(`policy-…`), then what shows only across objects, then what only `poolgate lint` sees: the text, and comments in it.
+Examples show only the fields that matter. Where an example has two documents, the first is the stored object and the second
+its update; of a rule across objects, both are there at once.
+
+| rule | severity | what it requires |
+| --- | --- | --- |";
+
+fn page() -> String {
+    let mut output = format!("{INTRODUCTION}\n");
+    for (id, severity, title) in text_rules::all().map(line) {
+        let _ = writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |");
+    }
+    for rule in text_rules::all() {
+        section(rule, &mut output);
+    }
+    output
+}
+
+fn section(rule: &Rule, output: &mut String) {
+    let (id, page) = (rule.id, rule.page());
+    let _ = writeln!(output, "\n## {id}\n\n**{}.** ({})\n", page.title, severity(rule));
+    let _ = writeln!(output, "{}\n\n{}", page.why, origins(rule));
+    if !page.seen_in.is_empty() {
+        let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
+        let _ = writeln!(output, "\nSeen in {}.", links.join(", "));
+    }
+    if page.bad.is_empty() {
+        return;
+    }
+    let word = match rule.severity {
+        _ if rule.is_across => "Found",
+        Some(Severity::Error) => "Denied",
+        Some(Severity::Warning) => "Warned of",
+        Some(Severity::Info) => "Noted",
+        None => "Noted, once a policy gives the rule a level",
+    };
+    let _ = writeln!(
+        output,
+        "\n{word}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
+        shortened(page.bad),
+        shortened(page.good)
+    );
+}
+
+fn link(issue: &str) -> String {
+    issue.split_once('#').map_or_else(
+        || issue.to_owned(),
+        |(repository, number)| format!("[{issue}](https://github.com/{repository}/issues/{number})"),
+    )
+}

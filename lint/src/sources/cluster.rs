@@ -1,0 +1,169 @@
+//! A live cluster, as far as the commands on files ask one: which flags name it, and what is asked. How it is asked is up
+//! to the program: `poolgate` asks it, `poolgate-lint` has no network.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Which cluster a command reads, in the flags of kubectl.
+#[derive(Debug, Args)]
+pub struct KubeArgs {
+    /// The kubeconfig of the cluster
+    /// [default: as kubectl: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+impl KubeArgs {
+    /// The flags as they are.
+    pub fn route(&self) -> ClusterFlags<'_> {
+        ClusterFlags {
+            kubeconfig: self.kubeconfig.as_deref(),
+            context: self.context.as_deref(),
+        }
+    }
+}
+
+/// The values of the flags that lead to a cluster.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterFlags<'a> {
+    /// The value of `--kubeconfig`.
+    pub kubeconfig: Option<&'a Path>,
+    /// The value of `--context`.
+    pub context: Option<&'a str>,
+}
+
+impl ClusterFlags<'_> {
+    /// The flags by which the user gives a cluster, with their values.
+    pub fn named(self) -> Option<String> {
+        let kubeconfig = self
+            .kubeconfig
+            .map(|path| format!("--kubeconfig {}", path.display()));
+        let context = self.context.map(|name| format!("--context {name}"));
+        match (kubeconfig, context) {
+            (Some(kubeconfig), Some(context)) => Some(format!("{kubeconfig} {context}")),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+/// Whether a command reads a cluster instead of files.
+#[derive(Debug, Args)]
+pub(crate) struct StoredArgs {
+    /// Read the objects of a cluster instead of files
+    #[arg(long, conflicts_with = "paths")]
+    cluster: bool,
+
+    #[command(flatten)]
+    kube: KubeArgs,
+}
+
+impl StoredArgs {
+    /// Connects to the cluster; none if files are read.
+    pub(crate) fn connect(&self, connect: Connect) -> Result<Option<Cluster>, ClusterReadError> {
+        if self.cluster {
+            return connect(&self.kube).map(Some);
+        }
+        match self.kube.route().named() {
+            Some(what) => Err(ClusterReadError(format!(
+                "{what} has no effect without --cluster: add --cluster, or leave out {what}"
+            ))),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Why a cluster cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ClusterReadError(pub String);
+
+/// How a program finds the cluster that the flags name.
+pub type Connect = fn(&KubeArgs) -> Result<Cluster, ClusterReadError>;
+
+/// The answer of a program that reads no cluster.
+pub(crate) fn files_only(_: &KubeArgs) -> Result<Cluster, ClusterReadError> {
+    Err(ClusterReadError(
+        "--cluster: this program reads files only; `poolgate` reads clusters".into(),
+    ))
+}
+
+/// What is asked of a cluster.
+#[derive(Debug, Clone, Copy)]
+pub enum Request<'a> {
+    /// The definition of NodePools; nothing if there is none.
+    Definition,
+    /// All NodePools.
+    NodePools,
+    /// All NodeClaims.
+    NodeClaims,
+    /// All nodes.
+    Nodes,
+    /// The events with this reason about objects of this kind.
+    Events {
+        /// The reason of the events.
+        reason: &'a str,
+        /// The kind of the objects that they are about.
+        about: &'a str,
+    },
+    /// All node classes of a kind.
+    NodeClasses {
+        /// Their group.
+        group: &'a str,
+        /// Their kind.
+        kind: &'a str,
+    },
+    /// The group of an API with its versions; nothing if it is not served.
+    Group(&'a str),
+    /// Writes this object, whoever else has written its fields; hands over nothing.
+    Apply {
+        /// The resource of its kind, such as `nodepools`.
+        resource: &'a str,
+        /// Who writes it.
+        manager: &'a str,
+        /// The object, with its `apiVersion` and name.
+        object: &'a Value,
+    },
+}
+
+/// Answers a request: hands over one object after the other.
+pub type Answer = dyn Fn(Request<'_>, &mut TakeObject<'_>) -> Result<(), ClusterReadError>;
+
+/// Takes an object as the API server sent it.
+pub type TakeObject<'a> = dyn FnMut(&RawValue) -> serde_json::Result<()> + 'a;
+
+/// A cluster that answers one request after the other.
+pub struct Cluster {
+    /// Where the API server is.
+    pub server: String,
+    /// How it answers.
+    pub answer: Box<Answer>,
+}
+
+impl Cluster {
+    /// Hands over each object of the answer as a `K`, while they are read page by page.
+    pub(crate) fn each<K: DeserializeOwned>(
+        &self,
+        request: Request<'_>,
+        mut take: impl FnMut(K),
+    ) -> Result<(), ClusterReadError> {
+        (self.answer)(request, &mut |object| {
+            take(serde_json::from_str(object.get())?);
+            Ok(())
+        })
+    }
+
+    /// The object of an answer that has one at most.
+    pub(crate) fn one(&self, request: Request<'_>) -> Result<Option<Value>, ClusterReadError> {
+        let mut one = None;
+        self.each(request, |object| one = Some(object))?;
+        Ok(one)
+    }
+}

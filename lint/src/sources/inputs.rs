@@ -1,0 +1,260 @@
+//! Which files are read: those given, and those below directories that are given.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{DirEntry, WalkBuilder};
+
+use super::language::Language;
+use super::read::{ReadError, read_text};
+use crate::terminal::{clean, stdin};
+
+/// Most files and directories that one run visits.
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// Deepest directory below one that is named.
+const MAX_DEPTH: usize = 100;
+
+/// The name of standard input in the output.
+const STDIN: &str = "<stdin>";
+
+/// A text to read.
+#[derive(Debug)]
+pub struct Input {
+    /// Its name as it is printed.
+    pub name: String,
+    pub source: Source,
+}
+
+/// Where its text comes from.
+#[derive(Debug)]
+pub enum Source {
+    Stdin,
+    File(PathBuf),
+    /// This text, not a file.
+    Text(String),
+    /// The text of standard input, or why it could not be read.
+    Held(Result<String, String>),
+    /// It cannot be read, for this reason.
+    Nowhere(String),
+}
+
+impl Input {
+    /// Its folder; for standard input the folder of its name.
+    pub fn folder(&self) -> &Path {
+        let path = match &self.source {
+            Source::File(path) => path,
+            _ => Path::new(&self.name),
+        };
+        match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+
+    /// The input, held so that it can be read more than once: standard input can be read only once.
+    pub fn held(self) -> Self {
+        let source = match &self.source {
+            Source::Stdin => Source::Held(self.read().map_err(|error| error.to_string())),
+            _ => return self,
+        };
+        Self { source, ..self }
+    }
+
+    /// Reads its whole text. Standard input can be read only once, unless it is [held](Self::held).
+    pub fn read(&self) -> Result<String, ReadError> {
+        let text = match &self.source {
+            Source::Stdin => read_text(stdin("manifests")),
+            Source::File(path) => read_text(File::open(path)?),
+            Source::Text(text) => return Ok(text.clone()),
+            Source::Held(held) => return held.clone().map_err(ReadError::Held),
+            Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
+        }?;
+        match Language::detect(&self.name, &text) {
+            Some(language) => Err(ReadError::Foreign(language)),
+            None => Ok(text),
+        }
+    }
+}
+
+/// All inputs of a run.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// In the order of their names, each once, including those that were not found.
+    pub files: Vec<Input>,
+    /// Helm template folders that were skipped: their files are not YAML yet.
+    pub template_folders: usize,
+    /// How many files below directories were left out because they are in a language that generates manifests.
+    pub foreign: usize,
+}
+
+/// Patterns like those of a `.gitignore` in the current folder.
+#[derive(Debug, Clone)]
+pub struct Excluded(Gitignore);
+
+impl Excluded {
+    /// No patterns: every file is read.
+    pub fn nothing() -> Self {
+        Self(Gitignore::empty())
+    }
+
+    /// Skips what any of the patterns matches, with everything below it.
+    pub fn matching(patterns: &[String]) -> Result<Self, ignore::Error> {
+        let mut builder = GitignoreBuilder::new(env::current_dir().unwrap_or_default());
+        for pattern in patterns {
+            builder.add_line(None, pattern)?;
+        }
+        builder.build().map(Self)
+    }
+
+    /// Whether an entry of a walk is skipped.
+    pub fn entry(&self, path: &Path, is_folder: bool) -> bool {
+        self.0.matched(path, is_folder).is_ignore()
+    }
+
+    /// Whether a given path is skipped, or a folder that it is in.
+    pub fn named(&self, path: &Path, is_folder: bool) -> bool {
+        let mut above = path.ancestors().skip(1);
+        self.entry(path, is_folder) || above.any(|folder| self.entry(folder, true))
+    }
+}
+
+/// Finds the inputs. A given file is read whatever its extension; below a directory those that end in `.yaml`,
+/// `.yml` or `.json` are read, unless git ignores them or their name begins with a dot. Standard input is named
+/// `stdin_name`, if that is given.
+pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
+    let mut search = Search {
+        excluded,
+        found: Vec::new(),
+        template_folders: Arc::default(),
+        foreign: 0,
+        entries_left: MAX_ENTRIES,
+    };
+    for path in paths {
+        if path.as_os_str() == "-" {
+            search.add(clean(stdin_name.unwrap_or(STDIN)), Source::Stdin);
+            continue;
+        }
+        match path.metadata() {
+            Ok(metadata) if excluded.named(path, metadata.is_dir()) => {}
+            Ok(metadata) if metadata.is_dir() => search.directory(path),
+            Ok(_) => search.file(path.clone()),
+            Err(error) => search.nowhere(path, &error.to_string()),
+        }
+    }
+    let mut files = search.found;
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    files.dedup_by(|later, first| later.name == first.name);
+    Inputs {
+        files,
+        template_folders: search.template_folders.load(Ordering::Relaxed),
+        foreign: search.foreign,
+    }
+}
+
+/// The folders of inputs in their order; one whose files follow each other is named once.
+pub fn folders<'i>(inputs: impl IntoIterator<Item = &'i Input>) -> impl Iterator<Item = &'i Path> {
+    let mut last = None;
+    let folders = inputs.into_iter().map(Input::folder);
+    folders.filter(move |folder| last.replace(folder.as_os_str()) != Some(folder.as_os_str()))
+}
+
+struct Search<'a> {
+    excluded: &'a Excluded,
+    found: Vec<Input>,
+    template_folders: Arc<AtomicUsize>,
+    foreign: usize,
+    entries_left: usize,
+}
+
+impl Search<'_> {
+    fn add(&mut self, name: String, source: Source) {
+        self.found.push(Input { name, source });
+    }
+
+    fn file(&mut self, path: PathBuf) {
+        self.add(name(&path), Source::File(path));
+    }
+
+    fn nowhere(&mut self, path: &Path, why: &str) {
+        self.add(name(path), Source::Nowhere(clean(why)));
+    }
+
+    fn directory(&mut self, directory: &Path) {
+        let template_folders = Arc::clone(&self.template_folders);
+        let excluded = self.excluded.clone();
+        let walk = WalkBuilder::new(directory)
+            .follow_links(false)
+            .max_depth(Some(MAX_DEPTH))
+            .ignore(false)
+            .git_global(false)
+            .require_git(false)
+            .filter_entry(move |entry| {
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                if excluded.entry(entry.path(), is_folder) {
+                    return false;
+                }
+                let is_template = is_template_folder(entry);
+                template_folders.fetch_add(usize::from(is_template), Ordering::Relaxed);
+                !is_template
+            })
+            .build();
+        for entry in walk {
+            let Some(left) = self.entries_left.checked_sub(1) else {
+                let why =
+                    format!("it contains more than {MAX_ENTRIES} files and directories: name a part of it");
+                return self.nowhere(directory, &why);
+            };
+            self.entries_left = left;
+            match entry {
+                Ok(entry) if is_manifest(&entry) => self.file(entry.into_path()),
+                Ok(entry) => self.foreign += usize::from(Language::has_extension_of(entry.path())),
+                Err(error) => self.nowhere(path_of(&error).unwrap_or(directory), &why(&error)),
+            }
+        }
+    }
+}
+
+/// The path that an error of the walk is about.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } | ignore::Error::Loop { child: path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+        _ => None,
+    }
+}
+
+/// The error without its path.
+fn why(error: &ignore::Error) -> String {
+    match error {
+        ignore::Error::WithPath { err, .. }
+        | ignore::Error::WithDepth { err, .. }
+        | ignore::Error::WithLineNumber { err, .. } => why(err),
+        other => other.to_string(),
+    }
+}
+
+fn is_manifest(entry: &DirEntry) -> bool {
+    let extension = entry.path().extension().and_then(OsStr::to_str);
+    entry.file_type().is_some_and(|kind| kind.is_file()) && matches!(extension, Some("yaml" | "yml" | "json"))
+}
+
+/// Whether an entry is the `templates` folder of a Helm chart. One that is given is read.
+fn is_template_folder(entry: &DirEntry) -> bool {
+    entry.depth() > 0
+        && entry.file_name() == "templates"
+        && entry.file_type().is_some_and(|kind| kind.is_dir())
+        && entry.path().with_file_name("Chart.yaml").is_file()
+}
+
+/// A path as it is printed: with `/`, and without a `./` that the user did not write.
+fn name(path: &Path) -> String {
+    let shown = path.to_string_lossy();
+    clean(shown.strip_prefix("./").unwrap_or(&shown))
+}

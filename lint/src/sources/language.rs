@@ -1,0 +1,122 @@
+//! Languages that generate manifests: a file in one is reported as such, not as broken YAML.
+
+use std::path::Path;
+
+use poolgate_core::karpenter::GROUP;
+
+/// A language whose files are not manifests until they are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Language {
+    /// The language of Terraform.
+    #[error(
+        "HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a YAML file, which \
+         kubernetes_manifest reads by yamldecode(file(\"pool.yaml\")) and kubectl_manifest by file or templatefile, and \
+         name that file here"
+    )]
+    Hcl,
+    /// A template that Terraform's `templatefile` renders.
+    #[error("a template of Terraform that was not rendered: lint what templatefile makes of it")]
+    TerraformTemplate,
+    /// Jsonnet, as Tanka uses it.
+    #[error(
+        "jsonnet, and only YAML and JSON are read: pass what it prints, `jsonnet FILE | poolgate lint -`"
+    )]
+    Jsonnet,
+}
+
+impl Language {
+    /// The language of a text about Karpenter: by the name of its file, or by the marks of a template.
+    pub fn detect(name: &str, text: &str) -> Option<Self> {
+        if !text.contains(GROUP) {
+            return None;
+        }
+        match Path::new(name).extension().and_then(|end| end.to_str()) {
+            Some("tf" | "hcl" | "tofu") => return Some(Self::Hcl),
+            Some("jsonnet" | "libsonnet") => return Some(Self::Jsonnet),
+            _ => {}
+        }
+        // Looking for the marks in the whole text first spares nearly every look at its lines.
+        let has_line = |mark: &str, is_it: fn(&str) -> bool| text.contains(mark) && text.lines().any(is_it);
+        let is_template = has_line("%{", is_directive) || has_line("${", calls_terraform);
+        is_template.then_some(Self::TerraformTemplate)
+    }
+
+    /// Whether files of this name are in a language that generates manifests.
+    pub fn has_extension_of(path: &Path) -> bool {
+        const EXTENSIONS: [&str; 7] = ["tf", "tofu", "hcl", "tpl", "tftpl", "jsonnet", "libsonnet"];
+        let extension = path.extension().and_then(|end| end.to_str());
+        extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+    }
+}
+
+/// Whether a line is a directive of Terraform's templates, such as `%{ for taint in taints ~}`.
+fn is_directive(line: &str) -> bool {
+    let Some(directive) = line.trim_start().strip_prefix("%{") else {
+        return false;
+    };
+    let word = directive
+        .trim_start_matches(['~', ' '])
+        .split([' ', '~', '}'])
+        .next();
+    ["if", "else", "endif", "for", "endfor"].contains(&word.unwrap_or_default())
+}
+
+/// Whether a line outside of comments has a function or a field of Terraform in `${…}`, such as `${jsonencode(types)}`:
+/// names of variables alone may be for other programs.
+fn calls_terraform(line: &str) -> bool {
+    let code = line.trim_start();
+    let mut expressions = code.split("${").skip(1);
+    !code.starts_with('#')
+        && expressions.any(|expression| {
+            let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            let name = expression.trim_start_matches(is_part);
+            name.len() < expression.len() && name.contains('}') && name.starts_with(['(', '.'])
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn language_is_known_by_the_name_of_the_file_or_the_marks_of_a_template() {
+        let pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\n";
+        let resource = "# nodes\nresource \"kubernetes_manifest\" \"a\" {\n  manifest = { apiVersion = \"karpenter.sh/v1\" }\n}\n";
+        for (name, text, language) in [
+            ("a.yaml", pool, None),
+            ("<stdin>", pool, None),
+            ("a.tf", resource, Some(Language::Hcl)),
+            ("<stdin>", resource, None),
+            (
+                "a.libsonnet",
+                "{ apiVersion: 'karpenter.sh/v1' }",
+                Some(Language::Jsonnet),
+            ),
+            ("a.tf", "resource \"aws_vpc\" \"a\" {\n}\n", None),
+            ("a.yaml", "data:\n  a: karpenter.sh\n", None),
+            (
+                "a.yaml",
+                &format!("{pool}spec:\n%{{ if x ~}}\n  weight: 1\n%{{ endif ~}}\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            (
+                "a.yaml",
+                &format!("{pool}metadata: {{name: '${{jsonencode(x)}}'}}\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            (
+                "a.yaml",
+                &format!("{pool}metadata: {{name: \"${{taint.key}}\"}}\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            (
+                "a.yaml",
+                &format!("{pool}metadata: {{name: '${{NAME}}-${{A:-b.c}}'}}\n"),
+                None,
+            ),
+            ("a.yaml", &format!("# ${{jsonencode(x)}}\n{pool}"), None),
+        ] {
+            assert_eq!(Language::detect(name, text), language, "{name}: {text}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The standard streams, and what is printed to people: how wide the terminal is, text that fits into it, rows in columns,
+//! errors with their causes, and the user's text made safe.
+
+mod printable;
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, StdinLock, Write as _};
+
+use terminal_size::terminal_size;
+use textwrap::{Options, WordSplitter, fill};
+
+pub use printable::clean;
+pub(crate) use printable::{name, xml};
+
+/// The least number of columns into which a text is wrapped.
+const LEAST: usize = 40;
+
+/// The longest line of a paragraph, and the length without a terminal, in columns.
+const LINE: usize = 100;
+
+/// A command begins with this word, and ends with the text or before the next sentence.
+const COMMAND: &str = "kubectl ";
+
+/// In the place of a space at which a line must not end.
+const GLUE: &str = "\u{a0}";
+
+/// The columns of the terminal; `None` if standard output is not a terminal.
+pub fn width() -> Option<usize> {
+    width_of(io::stdout())
+}
+
+/// The columns of the terminal; `None` if standard error is not a terminal.
+pub fn error_width() -> Option<usize> {
+    width_of(io::stderr())
+}
+
+fn width_of(stream: impl IsTerminal) -> Option<usize> {
+    let (width, _) = stream.is_terminal().then(terminal_size).flatten()?;
+    Some(usize::from(width.0))
+}
+
+/// The columns into which paragraphs are wrapped: those of the terminal, if it is not too wide to be read well.
+pub fn line_width() -> usize {
+    line_in(width())
+}
+
+fn line_in(terminal: Option<usize>) -> usize {
+    terminal.unwrap_or(LINE).clamp(LEAST, LINE)
+}
+
+/// A line of text wrapped into this many columns, the first line and the others with these indents. A command of kubectl
+/// stays on one line, however long it is: whoever copies it must not run half of it.
+pub fn wrapped(text: &str, first: &str, others: &str, width: usize) -> String {
+    let options = Options::new(width.max(LEAST))
+        .initial_indent(first)
+        .subsequent_indent(others)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .break_words(false);
+    fill(&with_whole_commands(text), options).replace(GLUE, " ")
+}
+
+fn with_whole_commands(text: &str) -> String {
+    let mut parts = text.split(COMMAND);
+    let mut glued = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (command, rest) = part.split_at(part.find(". ").unwrap_or(part.len()));
+        glued += &format!("{COMMAND}{command}").replace(' ', GLUE);
+        glued += rest;
+    }
+    glued
+}
+
+/// Rows with their cells aligned in columns, each on a line that begins with an indent.
+pub fn columns<R: AsRef<[String]>>(indent: &str, rows: &[R]) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows.iter().map(AsRef::as_ref) {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.as_ref().iter().zip(&widths);
+        let line = cells.fold(indent.to_owned(), |line, (cell, width)| {
+            format!("{line}{cell:width$}  ")
+        });
+        text += line.trim_end();
+        text += "\n";
+    }
+    text
+}
+
+/// Standard input. It may be a terminal whose user does not know that the program waits: a hint says for what.
+pub fn stdin(what: &str) -> StdinLock<'static> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        remark(&format!(
+            "waiting for {what} on standard input: type or paste, then Ctrl-D; --help shows the other ways"
+        ));
+    }
+    stdin.lock()
+}
+
+/// Prints to standard output. A closed pipe is not a failure.
+pub fn print(output: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let printed = stdout.write_all(output.as_ref());
+    match printed.and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Prints a line to standard error, on a terminal as wide as that. If that fails, it is ignored.
+pub fn remark(line: &str) {
+    let line = match error_width() {
+        Some(width) => Cow::Owned(wrapped(line, "", "  ", width)),
+        None => Cow::Borrowed(line),
+    };
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// An error with its causes. Many messages contain their cause: it is not repeated.
+pub fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paragraph_is_as_wide_as_the_terminal_and_never_too_wide_to_be_read() {
+        for (terminal, line) in [(None, 100), (Some(80), 80), (Some(300), 100), (Some(5), 40)] {
+            assert_eq!(line_in(terminal), line, "{terminal:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_never_broken_and_lines_are_indented() {
+        let text =
+            "nodepools.karpenter.sh is forbidden: the user may not list resource nodepools in API group";
+        assert_eq!(
+            wrapped(text, "  ", "    ", 44),
+            "  nodepools.karpenter.sh is forbidden: the\n    user may not list resource nodepools in\n    API group"
+        );
+    }
+
+    #[test]
+    fn a_command_is_on_one_line_whatever_stands_around_it() {
+        let text = "to give it room: kubectl annotate nodepool general --overwrite poolgate.dev/node-limit=3. Then wait until it is there";
+        assert_eq!(
+            wrapped(text, "", "  ", 40),
+            "to give it room:\n  kubectl annotate nodepool general --overwrite poolgate.dev/node-limit=3.\n  Then wait until it is there"
+        );
+    }
+
+    use anyhow::anyhow;
+
+    #[test]
+    fn a_cause_is_added_unless_the_message_contains_it() {
+        let error = anyhow!("no such file").context("a cannot be read: no such file; name another");
+        assert_eq!(
+            with_causes(&error.context("--policy")),
+            "--policy: a cannot be read: no such file; name another"
+        );
+    }
+}
