@@ -67,7 +67,7 @@ fn list(rules: &[&Rule], output: &mut impl Write) -> io::Result<()> {
 
 /// Name, severity and title of a rule.
 fn line(rule: &Rule) -> (&'static str, &'static str, String) {
-    (rule.id.as_str(), severity(rule), rule.page().title)
+    (rule.id.as_str(), rule.severity.as_str(), rule.page().title)
 }
 
 /// Writes the page of a rule, wrapped into this many columns.
@@ -75,7 +75,7 @@ fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()>
     let (id, page) = (rule.id, rule.page());
     let wrapped = |markdown: &str| textwrap::fill(&plain(markdown), width);
     let (title, why) = (wrapped(&format!("{}.", page.title)), wrapped(&page.why));
-    writeln!(output, "{id} ({})\n\n{title}\n", severity(rule))?;
+    writeln!(output, "{id} ({})\n\n{title}\n", rule.severity.as_str())?;
     writeln!(output, "{why}\n\n{}", wrapped(&origins(rule)))?;
     if !page.seen_in.is_empty() {
         let seen_in = format!("Seen in: {}", page.seen_in.join(", "));
@@ -92,21 +92,15 @@ fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()>
     )
 }
 
-/// The severity of a rule's findings, as a word.
-fn severity(rule: &Rule) -> &'static str {
-    rule.severity.map_or("off", Severity::as_str)
-}
-
 /// The page before the first rule.
 const INTRODUCTION: &str = "\
 # Rules
 
 Generated from the catalogue by `poolgate rules --format markdown`; not edited by hand.
 
-An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
-and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
-does not touch becomes a warning; a list counts as one field. A policy can give each rule another severity; see
-[policy.md](policy.md).
+An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only.
+On an update, an error in a field that the update does not touch becomes a warning; a list counts as one field. A policy can
+give each rule another severity; see [policy.md](policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
 (`policy-…`), then what shows only across objects, then what only `poolgate lint` sees: the text, and comments in it.
@@ -136,7 +130,12 @@ fn page(output: &mut impl Write) -> io::Result<()> {
 
 fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     let (id, page) = (rule.id, rule.page());
-    writeln!(output, "\n## {id}\n\n**{}.** ({})\n", page.title, severity(rule))?;
+    writeln!(
+        output,
+        "\n## {id}\n\n**{}.** ({})\n",
+        page.title,
+        rule.severity.as_str()
+    )?;
     writeln!(output, "{}\n\n{}", page.why, origins(rule))?;
     if !page.seen_in.is_empty() {
         let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
@@ -147,10 +146,9 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     }
     let word = match rule.severity {
         _ if rule.is_across => "Found",
-        Some(Severity::Error) => "Denied",
-        Some(Severity::Warning) => "Warned of",
-        Some(Severity::Info) => "Noted",
-        None => "Noted, once a policy gives the rule a level",
+        Severity::Error => "Denied",
+        Severity::Warning => "Warned of",
+        Severity::Info => "Noted",
     };
     writeln!(
         output,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::parsed::{DEFAULT_NODES, ParsedBudget, TextError};
+use super::parsed::{DEFAULT_NODES, ParsedBudget};
 use super::reasons::Reasons;
 use super::window::{SearchLimit, Window, WindowState, Windows};
 use crate::diagnostic::FieldPath;
@@ -60,7 +60,7 @@ pub struct UnreadableBudget {
 impl Budgets {
     /// Reads the budgets of a pool. If it has none, those of the CRD's default: 10% at all times.
     pub fn parse(pool: &NodePool<'_>) -> Result<Self, UnreadableBudget> {
-        Self::of_parsed(pool, &ParsedBudget::all(pool, usize::MAX))
+        Self::of_parsed(pool, &ParsedBudget::all(pool))
     }
 
     /// Like [`Self::parse`], for a pool whose budgets are parsed already.
@@ -154,8 +154,7 @@ impl Entry {
                         let window = budget.window.clone();
                         timing(window.unwrap_or_else(|| Window::new(*schedule, duration)))
                     }
-                    Err(TextError::Wrong(error)) => Timing::Broken(error.clone()),
-                    Err(error) => return Err(unreadable(view.path("schedule"), error)),
+                    Err(error) => Timing::Broken(error.clone()),
                 }
             }
         };

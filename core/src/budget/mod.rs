@@ -32,7 +32,7 @@ pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budgets, Entry, Timing, UnreadableBudget};
 pub use maintenance::{Closed, LocalHours, MaintenanceHours, SeasonalBudgets};
 pub(crate) use never_allows::never_allows_drift;
-pub(crate) use parsed::{Parsed, ParsedBudget, TextError};
+pub(crate) use parsed::{Parsed, ParsedBudget};
 pub use reasons::{Reason, Reasons};
 pub use week::{HOURS, Spread};
 pub use window::{Windows, is_supported};

@@ -24,9 +24,9 @@ pub(crate) struct ParsedBudget<'a> {
     /// For which reasons; `None` if one of them cannot be read.
     pub reasons: Option<Reasons>,
     /// `schedule`: when the budget starts to apply.
-    pub schedule: Field<Parsed<'a, Schedule, TextError<ScheduleError>>>,
+    pub schedule: Field<Parsed<'a, Schedule, ScheduleError>>,
     /// `duration`: how long the budget applies each time.
-    pub duration: Field<Parsed<'a, BudgetDuration, TextError<Mistake>>>,
+    pub duration: Field<Parsed<'a, BudgetDuration, Mistake>>,
     /// When it holds; `None` if its schedule or duration cannot be read, or if only one of them is there.
     pub window: Option<Window>,
 }
@@ -38,22 +38,6 @@ pub(crate) struct Parsed<'a, T, E> {
     pub text: &'a str,
     /// What it says. The error is in a box because most texts have none: a NodePool may have tens of thousands of budgets.
     pub value: Result<T, Box<E>>,
-}
-
-/// Why a text is not read whose length has a limit.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TextError<E> {
-    /// It is longer than that; nothing of it is parsed.
-    #[error("it is {length} bytes long, poolgate reads at most {longest}")]
-    TooLong {
-        /// Its length in bytes.
-        length: usize,
-        /// The most bytes that are parsed.
-        longest: usize,
-    },
-    /// It was parsed, and is not valid.
-    #[error(transparent)]
-    Wrong(E),
 }
 
 impl<'a, T, E> Parsed<'a, T, E> {
@@ -70,18 +54,17 @@ impl<T: Copy, E> Parsed<'_, T, E> {
 }
 
 impl<'a> ParsedBudget<'a> {
-    /// Parses all budgets of a pool that are objects. A schedule or a duration that is longer than this many bytes is not
-    /// parsed.
-    pub fn all(pool: &'a NodePool<'a>, longest: usize) -> Vec<Self> {
+    /// Parses all budgets of a pool that are objects.
+    pub fn all(pool: &'a NodePool<'a>) -> Vec<Self> {
         let disruption = pool.disruption.as_ref().present();
         let budgets = disruption.and_then(|disruption| disruption.budgets.as_ref().present());
-        let parse = |view| Self::parse(view, pool, longest);
+        let parse = |view| Self::parse(view, pool);
         budgets.into_iter().flatten().map(parse).collect()
     }
 
-    fn parse(view: &'a Budget<'a>, pool: &NodePool<'_>, longest: usize) -> Self {
-        let schedule = bounded(view.schedule, longest, Schedule::parse);
-        let duration = bounded(view.duration, longest, BudgetDuration::parse);
+    fn parse(view: &'a Budget<'a>, pool: &NodePool<'_>) -> Self {
+        let schedule = view.schedule.map(|text| Parsed::new(text, Schedule::parse));
+        let duration = view.duration.map(|text| Parsed::new(text, BudgetDuration::parse));
         let window = match (&schedule, &duration) {
             (Field::Absent, Field::Absent) => Some(Window::Always),
             (Field::Present(schedule), Field::Present(duration)) => schedule
@@ -141,20 +124,4 @@ impl<'a> ParsedBudget<'a> {
             Window::Sometimes(windows) => Some(windows.as_ref()),
         }
     }
-}
-
-fn bounded<T, E>(
-    text: Field<&str>,
-    longest: usize,
-    parse: impl FnOnce(&str) -> Result<T, E>,
-) -> Field<Parsed<'_, T, TextError<E>>> {
-    text.map(|text| {
-        Parsed::new(text, |text| {
-            let length = text.len();
-            if length > longest {
-                return Err(TextError::TooLong { length, longest });
-            }
-            parse(text).map_err(TextError::Wrong)
-        })
-    })
 }

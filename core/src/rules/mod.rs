@@ -18,7 +18,6 @@ mod findings;
 mod kubelet;
 mod label_domains;
 mod labels;
-mod length;
 mod lifetime;
 mod limits;
 mod moved;
@@ -96,7 +95,6 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::amount::LIMIT_NEGATIVE,
     &limits::amount::LIMIT_ZERO,
     &limits::amount::LIMIT_UNIT,
-    &limits::amount::LIMIT_UNQUOTED,
     &limits::resource::LIMIT_UNKNOWN,
     &limits::nodes::LIMIT_NODES_WHOLE,
     &limits::nodes::LIMIT_NODES_RELEASE,
@@ -165,7 +163,6 @@ pub static CATALOGUE: &[&Rule] = &[
     &taints::TAINT_KEY,
     &taints::TAINT_EFFECT,
     &taints::TAINT_VALUE,
-    &taints::TAINT_TIME_ADDED,
     &taint_lists::TAINT_REPEATED,
     &taint_lists::TAINT_RESERVED,
     &taint_lists::TAINT_STARTUP,
@@ -214,7 +211,7 @@ pub(crate) fn check<'a>(
 ) -> Report {
     let limits = Limits::parse(pool, old, context.policy);
     let mut findings = Findings::new(pool.object, stored, context);
-    let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
+    let budgets = ParsedBudget::all(pool);
     fields::check(pool.object, &pool.template, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::findings::Findings;
-use crate::budget::{Parsed, ParsedBudget, TextError};
+use crate::budget::{Parsed, ParsedBudget};
 use crate::diagnostic::Origin;
 use crate::rules::rule::Rule;
 use crate::value::cron::{Schedule, crd_accepts};
 
-pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Poolgate, Schema], Shown);
+pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Schema], Shown);
 pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, [Silent], Shown);
 pub static SCHEDULE_EVERY: Rule = rule!("schedule-every", Warning, [Silent], Shown);
 pub static SCHEDULE_EITHER_DAY: Rule = rule!("schedule-either-day", Warning, [Silent], Shown);
@@ -22,17 +22,7 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
     let path = || budget.view.path("schedule");
     let schedule = match value.as_ref().map_err(AsRef::as_ref) {
         Ok(schedule) => schedule,
-        Err(error @ TextError::TooLong { .. }) => {
-            findings.report_text(
-                &SCHEDULE_SYNTAX,
-                path(),
-                text,
-                Origin::Poolgate,
-                error.to_string(),
-            );
-            return false;
-        }
-        Err(TextError::Wrong(error)) => {
+        Err(error) => {
             let path = path();
             let consequence = if findings.context.crd_rejects(&path, text) {
                 ""

@@ -6,18 +6,15 @@ use crate::diagnostic::Origin;
 use crate::karpenter::{Taint, Template, TemplateOwner};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
-use crate::value::timestamp::{check_timestamp, corrected_timestamp};
 
 pub static TAINT_KEY: Rule = rule!("taint-key", Error, [Schema, Runtime, Silent], Read);
 pub static TAINT_EFFECT: Rule = rule!("taint-effect", Error, [Schema]);
 pub static TAINT_VALUE: Rule = rule!("taint-value", Error, [Silent, Schema, Runtime], Read);
-pub static TAINT_TIME_ADDED: Rule = rule!("taint-time-added", Error, [Schema, Silent], Shown);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in template.all_taints() {
         check_key(taint, template.owner, findings);
         check_value(taint, template.owner, findings);
-        check_time_added(taint, findings);
     }
 }
 
@@ -62,21 +59,6 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
         .suggest_if_known(suggestion);
 }
 
-fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
-    let Some(time) = taint.time_added.present() else {
-        return;
-    };
-    if let Err(error) = check_timestamp(time) {
-        let (path, suggestion) = (taint.path("timeAdded"), corrected_timestamp(time));
-        findings
-            .report_text(&TAINT_TIME_ADDED, path, time, Origin::Silent, error)
-            .suggest(suggestion.map_or_else(
-                || "leave it out".to_owned(),
-                |time| format!("leave it out, or write {time}"),
-            ));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -92,7 +74,7 @@ mod tests {
         for taint in [
             json!({"key": "a", "effect": "NoSchedule"}),
             json!({"key": "example.com/a", "value": "true", "effect": "NoExecute"}),
-            json!({"key": "a", "value": null, "effect": "PreferNoSchedule", "timeAdded": "2026-01-02T03:04:05Z"}),
+            json!({"key": "a", "value": null, "effect": "PreferNoSchedule"}),
         ] {
             assert_eq!(errors_of(&taint), [""; 0], "{taint}");
         }
@@ -101,14 +83,13 @@ mod tests {
     #[test]
     fn each_part_is_reported_at_its_field() {
         let denied = errors_of(&json!({
-            "key": "Example.com/team", "value": "a/b", "effect": "noSchedule", "timeAdded": "2026-01-02t03:04:05z",
+            "key": "Example.com/team", "value": "a/b", "effect": "noSchedule",
         }));
-        assert_eq!(denied.len(), 4, "{denied:?}");
+        assert_eq!(denied.len(), 3, "{denied:?}");
         assert!(denied[0].ends_with("; write NoSchedule [taint-effect]"));
         assert!(denied[1].starts_with("spec.template.spec.startupTaints[0].key: "));
         assert!(denied[1].ends_with("; write example.com/team [taint-key]"));
         assert!(denied[2].ends_with(", so no node of this pool could register [taint-value]"));
-        assert!(denied[3].ends_with("; leave it out, or write 2026-01-02T03:04:05Z [taint-time-added]"));
     }
 
     #[test]

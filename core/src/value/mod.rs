@@ -11,7 +11,6 @@ pub mod label;
 mod mistake;
 pub mod nodes;
 pub mod quantity;
-pub mod timestamp;
 mod words;
 
 use digits::{digits, is_number};

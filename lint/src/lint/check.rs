@@ -169,8 +169,7 @@ impl FileCheck<'_, '_> {
             Place::Comment(span) => (span, None, Origin::Poolgate),
         };
         let place = self.located(span);
-        let severity = text_rules::find(note.rule).and_then(|rule| rule.severity);
-        let severity = severity.unwrap_or(Severity::Error);
+        let severity = text_rules::find(note.rule).map_or(Severity::Error, |rule| rule.severity);
         self.keep(severity, || Finding {
             origin,
             object: object.cloned(),
@@ -326,13 +325,9 @@ impl FileCheck<'_, '_> {
         let of_object = self.manifest.across.and_then(|across| across.get(&key));
         for across in of_object.into_iter().flatten() {
             let diagnostic = across.diagnostic.clone();
-            let Some(diagnostic) = apply_policy(
-                across.rule,
-                diagnostic,
-                checked.value,
-                self.manifest.policy,
-                self.settings.at,
-            ) else {
+            let Some(diagnostic) =
+                apply_policy(diagnostic, checked.value, self.manifest.policy, self.settings.at)
+            else {
                 continue;
             };
             let finding = Finding {

@@ -37,7 +37,7 @@ pub fn suggestion(
 pub fn is_lowered(diagnostic: &Diagnostic) -> bool {
     diagnostic.origin.is_karpenters()
         && diagnostic.severity < Severity::Error
-        && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
+        && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
 }
 
 /// The text of a number or boolean as it is in the file; `None` if a tag or an anchor is before it.

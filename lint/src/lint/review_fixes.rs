@@ -253,7 +253,7 @@ impl CandidateFix<'_> {
 /// Whether it is an error, or was one before a policy lowered it.
 fn is_error(found: &Diagnostic) -> bool {
     found.severity == Severity::Error
-        || rules::find(found.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
+        || rules::find(found.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
 }
 
 fn errors(report: &Report) -> impl Iterator<Item = &Diagnostic> {

@@ -5,7 +5,6 @@ use std::ops::RangeInclusive;
 use super::patterns::matcher;
 use crate::json::Json;
 use crate::karpenter::{KarpenterVersion, whole_number};
-use crate::value::timestamp::crd_accepts_timestamp;
 
 /// One constraint on a value, and the releases with it.
 #[derive(Debug)]
@@ -31,8 +30,6 @@ pub enum ConstraintKind {
     OneOf(&'static [&'static str]),
     /// Strings in which this pattern is found.
     Matches(&'static str),
-    /// Points in time, by the format `date-time`.
-    DateTime,
     /// Any value; for a missing one the API server writes this JSON.
     Default(&'static str),
 }
@@ -93,7 +90,6 @@ impl ConstraintKind {
             Self::AtLeast(least) => text.chars().count() < *least,
             Self::OneOf(words) => !words.contains(&text),
             Self::Matches(pattern) => matcher(pattern).is_some_and(|matches| !matches(text)),
-            Self::DateTime => !crd_accepts_timestamp(text),
             Self::Present | Self::Within(_) | Self::Default(_) => false,
         }
     }

@@ -45,11 +45,8 @@ pub type Fields = &'static [(&'static str, Shape)];
 /// The shape of a value.
 #[derive(Debug)]
 pub enum Shape {
-    /// A string without a `format`.
+    /// A string.
     Text,
-    /// A string with a `format`. Because of the format the API server also accepts a list in its place
-    /// (`typeValidator.Validate` of `k8s.io/kube-openapi`).
-    FormattedText,
     /// A whole number of up to 64 bits.
     Integer,
     /// A whole number or a string.
@@ -73,7 +70,7 @@ pub enum Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Text | Self::FormattedText => "a string",
+            Self::Text => "a string",
             Self::Integer => "a whole number",
             Self::IntegerOrText => "a whole number or a string",
             Self::Boolean => "true or false",
@@ -254,7 +251,7 @@ fn walk<'a>(
 fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
     match (shape, value) {
         (Shape::Any, _)
-        | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
+        | (Shape::Text | Shape::IntegerOrText, Json::String(_))
         | (Shape::Boolean, Json::Bool(_)) => true,
         (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) => whole_number(number).is_some(),
         (Shape::Constrained(..), Json::Null) => !shape.may_be_required(),

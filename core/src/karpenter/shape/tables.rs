@@ -2,8 +2,8 @@
 //! definitions of all releases have them, and poolgate's own `nodeLimitMode`. `tests/generated-files --write` writes it
 //! again.
 
-use super::ConstraintKind::{AtLeast, AtMost, DateTime, Default, Matches, OneOf, Present, Within};
-use super::Shape::{self, Any, Boolean, Constrained, FormattedText, Integer, IntegerOrText, List, Map, Object, Open, Text};
+use super::ConstraintKind::{AtLeast, AtMost, Default, Matches, OneOf, Present, Within};
+use super::Shape::{self, Any, Boolean, Constrained, Integer, IntegerOrText, List, Map, Object, Open, Text};
 use super::constraint;
 
 pub static NODEPOOL_V1: Shape = Object(&[
@@ -45,13 +45,13 @@ pub static NODEPOOL_V1: Shape = Object(&[
                     ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-                    ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
+                    ("timeAdded", Text),
                 ]))),
                 ("startupTaints", List(&Object(&[
                     ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-                    ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
+                    ("timeAdded", Text),
                 ]))),
                 ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
                     ("group", Constrained(&[constraint(Present), constraint(Matches(r"^[^/]*$")).since(1, 0, 0)], &Text)),
@@ -85,13 +85,13 @@ pub static NODECLAIM_V1: Shape = Object(&[
             ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
             ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
             ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-            ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
+            ("timeAdded", Text),
         ]))),
         ("startupTaints", List(&Object(&[
             ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
             ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
             ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-            ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
+            ("timeAdded", Text),
         ]))),
         ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
             ("group", Constrained(&[constraint(Present), constraint(Matches(r"^[^/]*$")).since(1, 0, 0)], &Text)),
@@ -145,13 +145,13 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
                     ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-                    ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
+                    ("timeAdded", Text),
                 ]))),
                 ("startupTaints", List(&Object(&[
                     ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
                     ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-                    ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
+                    ("timeAdded", Text),
                 ]))),
                 ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
                     ("apiVersion", Text),
@@ -200,13 +200,13 @@ pub static NODECLAIM_V1BETA1: Shape = Object(&[
             ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
             ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
             ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-            ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
+            ("timeAdded", Text),
         ]))),
         ("startupTaints", List(&Object(&[
             ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
             ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
             ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
-            ("timeAdded", Constrained(&[constraint(DateTime)], &FormattedText)),
+            ("timeAdded", Text),
         ]))),
         ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
             ("apiVersion", Text),

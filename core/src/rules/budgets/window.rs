@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::budget::{Parsed, ParsedBudget, TextError};
+use crate::budget::{Parsed, ParsedBudget};
 use crate::diagnostic::{Edit, ErrorType, FieldPath, Origin, Suggestion};
 use crate::karpenter::{Budget, Field, KarpenterVersion};
 use crate::rules::context::Context;
@@ -14,7 +14,7 @@ use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
 
 pub static BUDGET_SCHEDULE_DURATION: Rule = rule!("budget-schedule-duration", Error, [Schema]);
-pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Silent, Poolgate], Shown);
+pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Silent], Shown);
 pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, [Silent], Shown);
 pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, [Silent], Shown);
 
@@ -83,17 +83,7 @@ fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Opt
             None
         }
         Ok(duration) => Some(duration.as_duration()),
-        Err(error @ TextError::TooLong { .. }) => {
-            findings.report_text(
-                &BUDGET_DURATION,
-                path(),
-                text,
-                Origin::Poolgate,
-                error.to_string(),
-            );
-            None
-        }
-        Err(TextError::Wrong(error)) => {
+        Err(error) => {
             let path = path();
             let suggestion = error.suggestion.clone();
             let suggestion = suggestion.map(|written| accepted(written, &path, &findings.context));

@@ -63,7 +63,7 @@ pub fn check(
         .report(rule, scope.field(index, "key"), key, reason)
         .origin(origin)
         .suggest(suggestion);
-    rule.severity != Some(Severity::Error)
+    rule.severity != Severity::Error
 }
 
 #[cfg(test)]
