@@ -18,7 +18,7 @@ const HEADER: &str = "\
 
 use super::ConstraintKind::{AtLeast, AtMost, Default, Matches, OneOf, Present, Within};
 use super::Shape::{self, Any, Boolean, Constrained, Integer, IntegerOrText, List, Map, Object, Open, Text};
-use super::constraint;
+use super::{Pattern, constraint};
 ";
 
 /// Fields in the order in which people write them, and findings are reported; others follow by name.
@@ -261,7 +261,7 @@ fn constraints(schema: &Value, is_required: bool, words: &mut Vec<String>) -> Ve
             found.push(format!("AtMost({most})"));
         }
         if let Some(pattern) = schema["pattern"].as_str() {
-            found.push(format!("Matches(r\"{pattern}\")"));
+            found.push(format!("Matches(&{})", named(pattern)));
         }
         if let Some(format) = schema["format"].as_str() {
             assert_eq!(
@@ -273,8 +273,45 @@ fn constraints(schema: &Value, is_required: bool, words: &mut Vec<String>) -> Ve
     found
 }
 
+/// The name of each pattern that a definition of Karpenter has had.
+const PATTERNS: &[(&str, &str)] = &[
+    ("BUDGET_NODES", r"^((100|[0-9]{1,2})%|[0-9]+)$"),
+    (
+        "SCHEDULE",
+        r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$",
+    ),
+    ("BUDGET_DURATION", r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"),
+    ("BUDGET_DURATION_UNTIL_0_36", r"^([0-9]+(m|h)+(0s)?)$"),
+    ("DURATION", r"^([0-9]+(s|m|h))+$"),
+    ("DURATION_OR_NEVER", r"^(([0-9]+(s|m|h))+|Never)$"),
+    ("DURATION_OR_NEVER_UNTIL_1_4", r"^(([0-9]+(s|m|h))+)|(Never)$"),
+    (
+        "QUANTITY",
+        r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+    ),
+    (
+        "EVICTION_THRESHOLD",
+        r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$",
+    ),
+    (
+        "LABEL_KEY",
+        r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$",
+    ),
+    ("LABEL_VALUE", r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"),
+    ("NO_SLASH", r"^[^/]*$"),
+];
+
+fn named(pattern: &str) -> &'static str {
+    let known = PATTERNS.iter().find(|(_, known)| *known == pattern);
+    known.unwrap_or_else(|| panic!("{pattern} is new: name it")).0
+}
+
 fn table() -> String {
     let mut table = HEADER.to_owned();
+    for (name, pattern) in PATTERNS {
+        let _ = write!(table, "\nstatic {name}: Pattern = Pattern::new(r\"{pattern}\");");
+    }
+    table.push('\n');
     for (kind, version) in [
         ("NodePool", "v1"),
         ("NodeClaim", "v1"),

@@ -4,7 +4,7 @@ use super::gaps::{Gap, GapTimes};
 use super::list::{Budgets, Entry};
 use super::maintenance::Closed;
 use super::reasons::Reasons;
-use crate::karpenter::shape::MOST_BUDGETS;
+use crate::karpenter::shape::{BUDGETS, nodepool};
 use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::value::duration::BudgetDuration;
 
@@ -49,7 +49,7 @@ impl Budgets {
             return Filling::Irregular;
         };
         let windows = week.windows();
-        if windows.len() > SPELT_OUT || entries().count() + windows.len() > MOST_BUDGETS {
+        if windows.len() > SPELT_OUT || entries().count() + windows.len() > notation.most_budgets {
             return Filling::Many;
         }
         // A freeze in the last open hours would never end.
@@ -70,6 +70,8 @@ pub struct Notation {
     pub reasons: bool,
     /// Whether a duration may have hours and minutes.
     pub two_units: bool,
+    /// How many a NodePool may have.
+    most_budgets: usize,
 }
 
 impl Notation {
@@ -78,6 +80,7 @@ impl Notation {
         Self {
             reasons: version == ApiVersion::V1,
             two_units: release.has(KarpenterVersion::COMPOUND_BUDGET_DURATIONS),
+            most_budgets: nodepool(version).at(BUDGETS).most(release).unwrap_or(usize::MAX),
         }
     }
 

@@ -4,7 +4,6 @@
 //! ignored by all other code.
 
 mod disruption;
-mod enum_values;
 mod field;
 mod installed;
 mod label_sets;
@@ -28,10 +27,9 @@ mod template_owner;
 mod version;
 
 pub use disruption::{Budget, Disruption};
-pub use enum_values::{Availability, EnumValues};
 pub use field::Field;
 pub(crate) use field::whole_number;
-pub use installed::{Installed, InstalledVersion, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
+pub use installed::{Installed, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
 pub(crate) use label_sets::likely_label;
 pub use label_sets::{LabelKind, LabelSets};
 pub(crate) use labels::{
@@ -54,6 +52,7 @@ pub(crate) use provider::{Cut, Named, Naming, Part};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};
+pub use shape::Availability;
 pub use stored::{STORED_OUTLINE, Stored};
 pub use taint::{Taint, TaintList};
 pub use target::{ReleaseSource, TargetKarpenter};

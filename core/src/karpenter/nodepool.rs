@@ -150,7 +150,7 @@ impl<'a> NodePool<'a> {
     }
 
     /// The path of `expireAfter` in a NodePool of this version.
-    pub(crate) fn expire_after_path(version: ApiVersion) -> FieldPath {
+    pub fn expire_after_path(version: ApiVersion) -> FieldPath {
         match version {
             ApiVersion::V1 => TemplateOwner::Pool.path("expireAfter"),
             ApiVersion::V1Beta1 => Disruption::path("expireAfter"),

@@ -48,15 +48,6 @@ impl KarpenterVersion {
     pub fn has(self, milestone: Self) -> bool {
         self >= milestone
     }
-
-    /// How many requirements a NodePool or NodeClaim may have.
-    pub fn max_requirements(self) -> usize {
-        if self.has(Self::HUNDRED_REQUIREMENTS) {
-            100
-        } else {
-            30
-        }
-    }
 }
 
 /// What changed for authors of NodePools, and in which release. The names say what is true from then on.
@@ -67,8 +58,6 @@ impl KarpenterVersion {
     pub const MIN_VALUES: Self = Self::new(0, 35, 0);
     /// A budget's `duration` may be hours and minutes together, as in `1h30m`; before, digits and one unit.
     pub const COMPOUND_BUDGET_DURATIONS: Self = Self::new(0, 36, 0);
-    /// 100 requirements instead of 30. Older lines adopted it in late patch releases.
-    pub(crate) const HUNDRED_REQUIREMENTS: Self = Self::new(0, 37, 1);
     /// NodePools of `karpenter.sh/v1` are served. 0.33 to 0.36 adopted it in late patch releases.
     pub const V1_SERVED: Self = Self::new(0, 37, 1);
     /// `karpenter.sh/v1` is the storage version.
@@ -90,8 +79,6 @@ impl KarpenterVersion {
     pub(crate) const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);
     /// `spec.replicas`, the scale subresource and `status.nodes`.
     pub const STATIC_CAPACITY: Self = Self::new(1, 8, 0);
-    /// A budget has at most 50 reasons.
-    pub const REASONS_LIMITED: Self = Self::new(1, 8, 0);
     /// Every NodeClaim requires the capacity types of its instance types.
     pub(crate) const CAPACITY_TYPES_REQUIRED: Self = Self::new(1, 8, 2);
     /// The requirement operators `Gte` and `Lte`.
@@ -108,8 +95,6 @@ impl KarpenterVersion {
     pub const UNHEALTHY: Self = Self::new(1, 15, 0);
     /// The feature gate `TerminateFirstDrift`, for static pools at their limit.
     pub const TERMINATE_FIRST_DRIFT: Self = Self::new(1, 15, 0);
-    /// `consolidateAfter` may be left out of `spec.disruption`: it becomes `0s`.
-    pub const CONSOLIDATE_AFTER_OPTIONAL: Self = Self::new(1, 15, 0);
 }
 
 impl fmt::Display for KarpenterVersion {

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use crate::diagnostic::{Suggestion, nearest};
-use crate::karpenter::{KarpenterVersion, ProviderVersion};
+use crate::karpenter::{ApiVersion, KarpenterVersion, ProviderVersion, TargetKarpenter};
 use crate::policy::{FeatureGate, Glob};
 use crate::rules::{CATALOGUE, find};
-use crate::value::cron::{Schedule, crd_accepts};
+use crate::value::cron::Schedule;
 use crate::value::duration::{BudgetDuration, GoDuration};
 use crate::value::label::{is_object_name, label_value, qualified_name};
 use crate::value::nodes::BudgetNodes;
@@ -71,11 +71,18 @@ pub static BUDGET_NODES: Grammar = Grammar {
     }),
 };
 
+/// Whether Karpenter's CRD rejects the schedule of a budget.
+fn rejects_schedule(text: &str) -> bool {
+    TargetKarpenter::default().rejects("spec.disruption.budgets[].schedule", ApiVersion::V1, text)
+}
+
 pub static SCHEDULE: Grammar = Grammar {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     check: Check::Says(|text| match Schedule::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
-        Ok(_) if !crd_accepts(text) => wrong("Karpenter's CRD does not accept this schedule", None::<String>),
+        Ok(_) if rejects_schedule(text) => {
+            wrong("Karpenter's CRD does not accept this schedule", None::<String>)
+        }
         Ok(schedule) if schedule.never_fires() => wrong("this schedule never fires", None::<String>),
         Ok(_) => Ok(()),
     }),

@@ -6,7 +6,7 @@ use super::findings::Findings;
 use crate::budget::{Parsed, ParsedBudget};
 use crate::diagnostic::Origin;
 use crate::rules::rule::Rule;
-use crate::value::cron::{Schedule, crd_accepts};
+use crate::value::cron::Schedule;
 
 pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Schema], Shown);
 pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, [Silent], Shown);
@@ -36,8 +36,7 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
             return false;
         }
     };
-    // The pattern is the same in every release: most schedules need no look at the table.
-    if !crd_accepts(text) && findings.context.crd_rejects(&path(), text) {
+    if findings.context.crd_rejects(&path(), text) {
         let reason =
             "Karpenter's CRD accepts five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
         findings

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use poolgate_core::budget::{Entry, Reasons, Timing};
-use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion};
+use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
 
@@ -14,9 +14,6 @@ use super::at_limit;
 use super::clock::Clock;
 use super::subject::{Subject, hours, unquoted};
 use super::{unlimited, windows};
-
-/// What the CRD writes if `expireAfter` is missing.
-const DEFAULT_EXPIRY: &str = "720h";
 
 /// The notes on a pool, each a paragraph after an empty line.
 pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
@@ -205,7 +202,13 @@ fn default_expiry(subject: &Subject<'_>) -> (String, String) {
         .and_then(|provider| Some((provider.name, provider.settings.expire_after?)));
     match own {
         Some((name, age)) => (format!("{}h", hours(age)), format!(", {name}'s default")),
-        None => (DEFAULT_EXPIRY.to_owned(), ", Karpenter's default".to_owned()),
+        None => {
+            let version = subject.pool.version;
+            let path = NodePool::expire_after_path(version).to_string();
+            let age = TargetKarpenter::from(subject.release).default_of(&path, version);
+            let age = age.unwrap_or_default().trim_matches('"');
+            (age.to_owned(), ", Karpenter's default".to_owned())
+        }
     }
 }
 

@@ -9,15 +9,12 @@ use jiff::{Timestamp, ToSpan as _};
 use poolgate_core::budget::{
     Closed, LocalHours, MaintenanceHours, Reason, Reasons, SeasonalBudgets, WeeklyHours,
 };
-use poolgate_core::karpenter::KarpenterVersion;
+use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::{self, Clock, Moment};
 use super::reason;
 use super::subject::nodes_text;
-
-/// Most budgets that a NodePool takes.
-const MOST_BUDGETS: usize = 50;
 
 /// What `--help` ends with.
 pub const EXAMPLES: &str = "\
@@ -103,11 +100,13 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
         "--reason: budgets have reasons from Karpenter 1.0 on"
     );
     let variants = wish.variants(from, until);
+    let most = TargetKarpenter::default().most("spec.disruption.budgets", ApiVersion::V1);
+    let most = most.unwrap_or(usize::MAX);
     for variant in &variants {
         let count = variant.closed.len() + 1;
         ensure!(
-            count <= MOST_BUDGETS,
-            "this takes {count} budgets, and a NodePool has at most {MOST_BUDGETS}: ask for fewer different hours"
+            count <= most,
+            "this takes {count} budgets, and a NodePool has at most {most}: ask for fewer different hours"
         );
     }
     let mut text = introduction(args);

@@ -4,7 +4,20 @@
 
 use super::ConstraintKind::{AtLeast, AtMost, Default, Matches, OneOf, Present, Within};
 use super::Shape::{self, Any, Boolean, Constrained, Integer, IntegerOrText, List, Map, Object, Open, Text};
-use super::constraint;
+use super::{Pattern, constraint};
+
+static BUDGET_NODES: Pattern = Pattern::new(r"^((100|[0-9]{1,2})%|[0-9]+)$");
+static SCHEDULE: Pattern = Pattern::new(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$");
+static BUDGET_DURATION: Pattern = Pattern::new(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$");
+static BUDGET_DURATION_UNTIL_0_36: Pattern = Pattern::new(r"^([0-9]+(m|h)+(0s)?)$");
+static DURATION: Pattern = Pattern::new(r"^([0-9]+(s|m|h))+$");
+static DURATION_OR_NEVER: Pattern = Pattern::new(r"^(([0-9]+(s|m|h))+|Never)$");
+static DURATION_OR_NEVER_UNTIL_1_4: Pattern = Pattern::new(r"^(([0-9]+(s|m|h))+)|(Never)$");
+static QUANTITY: Pattern = Pattern::new(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$");
+static EVICTION_THRESHOLD: Pattern = Pattern::new(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$");
+static LABEL_KEY: Pattern = Pattern::new(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$");
+static LABEL_VALUE: Pattern = Pattern::new(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$");
+static NO_SLASH: Pattern = Pattern::new(r"^[^/]*$");
 
 pub static NODEPOOL_V1: Shape = Object(&[
     ("apiVersion", Text),
@@ -17,49 +30,49 @@ pub static NODEPOOL_V1: Shape = Object(&[
     ("spec", Constrained(&[constraint(Present)], &Object(&[
         ("disruption", Constrained(&[constraint(Default(r#"{"consolidateAfter":"0s"}"#)).since(1, 0, 2)], &Object(&[
             ("budgets", Constrained(&[constraint(AtMost(50)), constraint(Default(r#"[{"nodes":"10%"}]"#))], &List(&Object(&[
-                ("nodes", Constrained(&[constraint(Default(r#""10%""#)), constraint(Matches(r"^((100|[0-9]{1,2})%|[0-9]+)$"))], &Text)),
+                ("nodes", Constrained(&[constraint(Default(r#""10%""#)), constraint(Matches(&BUDGET_NODES))], &Text)),
                 ("reasons", Constrained(&[constraint(AtMost(50)).since(1, 8, 0)], &List(&Constrained(&[constraint(OneOf(&["Underutilized", "Empty", "Drifted"])).until(1, 15, 0), constraint(OneOf(&["Underutilized", "Empty", "Drifted", "Unhealthy"])).since(1, 15, 0)], &Text)))),
-                ("schedule", Constrained(&[constraint(Matches(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$"))], &Text)),
-                ("duration", Constrained(&[constraint(Matches(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"))], &Text)),
+                ("schedule", Constrained(&[constraint(Matches(&SCHEDULE))], &Text)),
+                ("duration", Constrained(&[constraint(Matches(&BUDGET_DURATION))], &Text)),
             ])))),
             ("consolidationPolicy", Constrained(&[constraint(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized"])).until(1, 14, 0), constraint(Default(r#""WhenEmptyOrUnderutilized""#)), constraint(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"])).since(1, 14, 0)], &Text)),
-            ("consolidateAfter", Constrained(&[constraint(Present).until(1, 15, 0), constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), constraint(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0), constraint(Default(r#""0s""#)).since(1, 15, 0)], &Text)),
+            ("consolidateAfter", Constrained(&[constraint(Present).until(1, 15, 0), constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4)).until(1, 4, 0), constraint(Matches(&DURATION_OR_NEVER)).since(1, 4, 0), constraint(Default(r#""0s""#)).since(1, 15, 0)], &Text)),
             ("nodeLimitMode", Text),
         ]))),
-        ("limits", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+        ("limits", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &IntegerOrText))),
         ("weight", Constrained(&[constraint(Within(1..=100))], &Integer)),
         ("replicas", Constrained(&[constraint(Within(0..=i64::MAX)).since(1, 8, 0)], &Integer)),
         ("template", Constrained(&[constraint(Present)], &Object(&[
             ("metadata", Object(&[
-                ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"))], &Text)))),
+                ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(&LABEL_VALUE))], &Text)))),
                 ("annotations", Map(&Text)),
             ])),
             ("spec", Constrained(&[constraint(Present)], &Object(&[
                 ("requirements", Constrained(&[constraint(Present), constraint(AtMost(100))], &List(&Object(&[
-                    ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(&LABEL_KEY))], &Text)),
                     ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])).until(1, 9, 0), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"])).since(1, 9, 0)], &Text)),
                     ("values", List(&Text)),
                     ("minValues", Constrained(&[constraint(Within(1..=50))], &Integer)),
                 ])))),
                 ("taints", List(&Object(&[
-                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(&LABEL_KEY))], &Text)),
+                    ("value", Constrained(&[constraint(Matches(&LABEL_KEY))], &Text)),
                     ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
                     ("timeAdded", Text),
                 ]))),
                 ("startupTaints", List(&Object(&[
-                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(&LABEL_KEY))], &Text)),
+                    ("value", Constrained(&[constraint(Matches(&LABEL_KEY))], &Text)),
                     ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
                     ("timeAdded", Text),
                 ]))),
                 ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
-                    ("group", Constrained(&[constraint(Present), constraint(Matches(r"^[^/]*$")).since(1, 0, 0)], &Text)),
+                    ("group", Constrained(&[constraint(Present), constraint(Matches(&NO_SLASH)).since(1, 0, 0)], &Text)),
                     ("kind", Constrained(&[constraint(Present)], &Text)),
                     ("name", Constrained(&[constraint(Present)], &Text)),
                 ]))),
-                ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), constraint(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0)], &Text)),
-                ("terminationGracePeriod", Constrained(&[constraint(Matches(r"^([0-9]+(s|m|h))+$"))], &Text)),
+                ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4)).until(1, 4, 0), constraint(Matches(&DURATION_OR_NEVER)).since(1, 4, 0)], &Text)),
+                ("terminationGracePeriod", Constrained(&[constraint(Matches(&DURATION))], &Text)),
             ]))),
         ]))),
     ]))),
@@ -76,32 +89,32 @@ pub static NODECLAIM_V1: Shape = Object(&[
     ])),
     ("spec", Constrained(&[constraint(Present)], &Object(&[
         ("requirements", Constrained(&[constraint(Present), constraint(AtMost(100))], &List(&Object(&[
-            ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(&LABEL_KEY))], &Text)),
             ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])).until(1, 9, 0), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"])).since(1, 9, 0)], &Text)),
             ("values", List(&Text)),
             ("minValues", Constrained(&[constraint(Within(1..=50))], &Integer)),
         ])))),
         ("taints", List(&Object(&[
-            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(&LABEL_KEY))], &Text)),
+            ("value", Constrained(&[constraint(Matches(&LABEL_KEY))], &Text)),
             ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
             ("timeAdded", Text),
         ]))),
         ("startupTaints", List(&Object(&[
-            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(&LABEL_KEY))], &Text)),
+            ("value", Constrained(&[constraint(Matches(&LABEL_KEY))], &Text)),
             ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
             ("timeAdded", Text),
         ]))),
         ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
-            ("group", Constrained(&[constraint(Present), constraint(Matches(r"^[^/]*$")).since(1, 0, 0)], &Text)),
+            ("group", Constrained(&[constraint(Present), constraint(Matches(&NO_SLASH)).since(1, 0, 0)], &Text)),
             ("kind", Constrained(&[constraint(Present)], &Text)),
             ("name", Constrained(&[constraint(Present)], &Text)),
         ]))),
-        ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$")).until(1, 4, 0), constraint(Matches(r"^(([0-9]+(s|m|h))+|Never)$")).since(1, 4, 0)], &Text)),
-        ("terminationGracePeriod", Constrained(&[constraint(Matches(r"^([0-9]+(s|m|h))+$"))], &Text)),
+        ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4)).until(1, 4, 0), constraint(Matches(&DURATION_OR_NEVER)).since(1, 4, 0)], &Text)),
+        ("terminationGracePeriod", Constrained(&[constraint(Matches(&DURATION))], &Text)),
         ("resources", Object(&[
-            ("requests", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+            ("requests", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &IntegerOrText))),
         ])),
     ]))),
     ("status", Any),
@@ -118,38 +131,38 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
     ("spec", Constrained(&[constraint(Present).since(0, 35, 0)], &Object(&[
         ("disruption", Constrained(&[constraint(Default(r#"{"consolidationPolicy":"WhenUnderutilized","expireAfter":"720h"}"#))], &Object(&[
             ("budgets", Constrained(&[constraint(AtMost(50)).since(0, 34, 0), constraint(Default(r#"[{"nodes":"10%"}]"#)).since(0, 34, 0)], &List(&Object(&[
-                ("nodes", Constrained(&[constraint(Default(r#""10%""#)).since(0, 34, 0), constraint(Matches(r"^((100|[0-9]{1,2})%|[0-9]+)$")).since(0, 34, 0)], &Text)),
-                ("schedule", Constrained(&[constraint(Matches(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$")).since(0, 34, 0)], &Text)),
-                ("duration", Constrained(&[constraint(Matches(r"^([0-9]+(m|h)+(0s)?)$")).since(0, 34, 0).until(0, 36, 0), constraint(Matches(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$")).since(0, 36, 0)], &Text)),
+                ("nodes", Constrained(&[constraint(Default(r#""10%""#)).since(0, 34, 0), constraint(Matches(&BUDGET_NODES)).since(0, 34, 0)], &Text)),
+                ("schedule", Constrained(&[constraint(Matches(&SCHEDULE)).since(0, 34, 0)], &Text)),
+                ("duration", Constrained(&[constraint(Matches(&BUDGET_DURATION_UNTIL_0_36)).since(0, 34, 0).until(0, 36, 0), constraint(Matches(&BUDGET_DURATION)).since(0, 36, 0)], &Text)),
             ])))),
             ("consolidationPolicy", Constrained(&[constraint(OneOf(&["WhenEmpty", "WhenUnderutilized"])), constraint(Default(r#""WhenUnderutilized""#))], &Text)),
-            ("consolidateAfter", Constrained(&[constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$"))], &Text)),
-            ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(r"^(([0-9]+(s|m|h))+)|(Never)$"))], &Text)),
+            ("consolidateAfter", Constrained(&[constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4))], &Text)),
+            ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4))], &Text)),
             ("nodeLimitMode", Text),
         ]))),
-        ("limits", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+        ("limits", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &IntegerOrText))),
         ("weight", Constrained(&[constraint(Within(1..=100))], &Integer)),
         ("template", Constrained(&[constraint(Present).since(0, 33, 0)], &Object(&[
             ("metadata", Object(&[
-                ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"))], &Text)))),
+                ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(&LABEL_VALUE))], &Text)))),
                 ("annotations", Map(&Text)),
             ])),
             ("spec", Constrained(&[constraint(Present).since(0, 33, 0)], &Object(&[
                 ("requirements", Constrained(&[constraint(Present), constraint(AtMost(30)).until(0, 37, 1), constraint(AtMost(100)).since(0, 37, 1)], &List(&Object(&[
-                    ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(&LABEL_KEY))], &Text)),
                     ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))], &Text)),
                     ("values", List(&Text)),
                     ("minValues", Constrained(&[constraint(Within(1..=50)).since(0, 35, 0)], &Integer)),
                 ])))),
                 ("taints", List(&Object(&[
-                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(&LABEL_KEY))], &Text)),
+                    ("value", Constrained(&[constraint(Matches(&LABEL_KEY))], &Text)),
                     ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
                     ("timeAdded", Text),
                 ]))),
                 ("startupTaints", List(&Object(&[
-                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-                    ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+                    ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(&LABEL_KEY))], &Text)),
+                    ("value", Constrained(&[constraint(Matches(&LABEL_KEY))], &Text)),
                     ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
                     ("timeAdded", Text),
                 ]))),
@@ -159,21 +172,21 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
                     ("name", Constrained(&[constraint(Present)], &Text)),
                 ]))),
                 ("resources", Constrained(&[constraint(AtMost(0)).since(0, 34, 0)], &Object(&[
-                    ("requests", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+                    ("requests", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &IntegerOrText))),
                 ]))),
                 ("kubelet", Object(&[
                     ("clusterDNS", List(&Text)),
                     ("cpuCFSQuota", Boolean),
-                    ("evictionHard", Map(&Constrained(&[constraint(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
+                    ("evictionHard", Map(&Constrained(&[constraint(Matches(&EVICTION_THRESHOLD))], &Text))),
                     ("evictionMaxPodGracePeriod", Integer),
-                    ("evictionSoft", Map(&Constrained(&[constraint(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
+                    ("evictionSoft", Map(&Constrained(&[constraint(Matches(&EVICTION_THRESHOLD))], &Text))),
                     ("evictionSoftGracePeriod", Map(&Text)),
                     ("imageGCHighThresholdPercent", Constrained(&[constraint(Within(0..=100))], &Integer)),
                     ("imageGCLowThresholdPercent", Constrained(&[constraint(Within(0..=100))], &Integer)),
-                    ("kubeReserved", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
+                    ("kubeReserved", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &Text))),
                     ("maxPods", Constrained(&[constraint(Within(0..=2147483647))], &Integer)),
                     ("podsPerCore", Constrained(&[constraint(Within(0..=2147483647))], &Integer)),
-                    ("systemReserved", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
+                    ("systemReserved", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &Text))),
                 ])),
             ]))),
         ]))),
@@ -191,20 +204,20 @@ pub static NODECLAIM_V1BETA1: Shape = Object(&[
     ])),
     ("spec", Constrained(&[constraint(Present).since(0, 35, 0)], &Object(&[
         ("requirements", Constrained(&[constraint(Present), constraint(AtMost(30)).until(0, 37, 1), constraint(AtMost(100)).since(0, 37, 1)], &List(&Object(&[
-            ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(&LABEL_KEY))], &Text)),
             ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))], &Text)),
             ("values", List(&Text)),
             ("minValues", Constrained(&[constraint(Within(1..=50)).since(0, 35, 0)], &Integer)),
         ])))),
         ("taints", List(&Object(&[
-            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(&LABEL_KEY))], &Text)),
+            ("value", Constrained(&[constraint(Matches(&LABEL_KEY))], &Text)),
             ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
             ("timeAdded", Text),
         ]))),
         ("startupTaints", List(&Object(&[
-            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
-            ("value", Constrained(&[constraint(Matches(r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))], &Text)),
+            ("key", Constrained(&[constraint(Present), constraint(AtLeast(1)), constraint(Matches(&LABEL_KEY))], &Text)),
+            ("value", Constrained(&[constraint(Matches(&LABEL_KEY))], &Text)),
             ("effect", Constrained(&[constraint(Present), constraint(OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]))], &Text)),
             ("timeAdded", Text),
         ]))),
@@ -214,21 +227,21 @@ pub static NODECLAIM_V1BETA1: Shape = Object(&[
             ("name", Constrained(&[constraint(Present)], &Text)),
         ]))),
         ("resources", Object(&[
-            ("requests", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &IntegerOrText))),
+            ("requests", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &IntegerOrText))),
         ])),
         ("kubelet", Object(&[
             ("clusterDNS", List(&Text)),
             ("cpuCFSQuota", Boolean),
-            ("evictionHard", Map(&Constrained(&[constraint(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
+            ("evictionHard", Map(&Constrained(&[constraint(Matches(&EVICTION_THRESHOLD))], &Text))),
             ("evictionMaxPodGracePeriod", Integer),
-            ("evictionSoft", Map(&Constrained(&[constraint(Matches(r"^((\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%||(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?)$"))], &Text))),
+            ("evictionSoft", Map(&Constrained(&[constraint(Matches(&EVICTION_THRESHOLD))], &Text))),
             ("evictionSoftGracePeriod", Map(&Text)),
             ("imageGCHighThresholdPercent", Constrained(&[constraint(Within(0..=100))], &Integer)),
             ("imageGCLowThresholdPercent", Constrained(&[constraint(Within(0..=100))], &Integer)),
-            ("kubeReserved", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
+            ("kubeReserved", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &Text))),
             ("maxPods", Constrained(&[constraint(Within(0..=2147483647))], &Integer)),
             ("podsPerCore", Constrained(&[constraint(Within(0..=2147483647))], &Integer)),
-            ("systemReserved", Map(&Constrained(&[constraint(Matches(r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"))], &Text))),
+            ("systemReserved", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &Text))),
         ])),
     ]))),
     ("status", Any),

@@ -2,8 +2,8 @@
 
 use crate::budget::{Budgets, ParsedBudget, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath, Severity};
-use crate::karpenter::shape::MOST_BUDGETS;
-use crate::karpenter::{Budget, Disruption, KarpenterVersion, NodePool};
+use crate::karpenter::shape::{BUDGETS, nodepool};
+use crate::karpenter::{ApiVersion, Budget, Disruption, KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -14,7 +14,7 @@ pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, [Silent], Shown
 pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, [Silent], Shown);
 
 /// Returns whether the list has a legal length.
-pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
+pub fn check(version: ApiVersion, budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
     if budgets.is_empty() {
         findings
             .report(
@@ -25,7 +25,8 @@ pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
             )
             .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
     }
-    budgets.len() <= MOST_BUDGETS
+    let most = nodepool(version).at(BUDGETS).most(findings.context.release);
+    most.is_none_or(|most| budgets.len() <= most)
 }
 
 /// Returns whether the release has budgets; reports them if it does not.
@@ -191,7 +192,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::karpenter::ApiVersion;
     use crate::policy::DeclaredCluster;
     use crate::rules::testing::{errors, errors_for, findings_for, findings_in, warnings};
 

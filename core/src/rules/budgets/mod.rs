@@ -25,7 +25,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut F
     if !list::check_release(findings) {
         return;
     }
-    let few_enough = list::check(written, findings);
+    let few_enough = list::check(pool.version, written, findings);
     let readable: Vec<_> = budgets
         .iter()
         .filter(|budget| check_alone(pool, budget, findings))

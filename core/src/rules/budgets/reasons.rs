@@ -3,12 +3,12 @@
 use crate::budget::{Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, KarpenterVersion};
+use crate::karpenter::{ApiVersion, Availability, Budget, KarpenterVersion};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-/// The longest list that the CRD accepts.
-const MOST_REASONS: usize = 50;
+/// The path of a reason.
+const REASON: &str = "spec.disruption.budgets[].reasons[]";
 
 /// Common words for expiration, which is not a reason in any release of v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
@@ -31,11 +31,15 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
             )
             .suggest("leave it out for all reasons");
     }
-    if reasons.len() > MOST_REASONS && findings.context.release.has(KarpenterVersion::REASONS_LIMITED) {
+    let most = findings
+        .context
+        .karpenter
+        .most("spec.disruption.budgets[].reasons", version);
+    if let Some(most) = most.filter(|most| reasons.len() > *most) {
         let error_type = ErrorType::TooMany {
             actual: reasons.len(),
         };
-        let reason = format!("must have at most {MOST_REASONS} items");
+        let reason = format!("must have at most {most} items");
         findings
             .report(
                 &BUDGET_REASON_REPEATED,
@@ -55,7 +59,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings
     for (index, text) in reasons.iter().enumerate() {
         let Some(text) = text.as_str() else { continue };
         let path = || budget.path("reasons").index(index);
-        let known = karpenter.knows(EnumValues::Reason, ApiVersion::V1, text);
+        let known = karpenter.knows(REASON, ApiVersion::V1, text);
         if known != Availability::Yes {
             report_unknown(path(), text, known, findings);
         }
@@ -72,10 +76,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings
 }
 
 fn report_unknown(path: FieldPath, text: &str, known: Availability, findings: &mut Findings<'_>) {
-    let supported = findings
-        .context
-        .karpenter
-        .words(EnumValues::Reason, ApiVersion::V1);
+    let supported = findings.context.karpenter.words(REASON, ApiVersion::V1);
     let is_expiration = EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word));
     let reason = match known {
         Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),

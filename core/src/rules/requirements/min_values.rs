@@ -3,12 +3,10 @@
 use super::{Entry, Scope};
 use crate::diagnostic::{FieldPath, Origin};
 use crate::json::FewMap;
+use crate::karpenter::shape::nodepool;
 use crate::karpenter::{Field, KarpenterVersion, Operator, Requirement, whole_number};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-
-/// The largest number that the CRD accepts.
-const LARGEST: i64 = 50;
 
 pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, [Schema, Silent], Read);
 pub static REQUIREMENT_MIN_VALUES_DISTINCT: Rule =
@@ -34,13 +32,18 @@ pub fn check_range(
             .report(&REQUIREMENT_MIN_VALUES, path(), least, reason)
             .origin(Origin::Silent)
             .suggest("remove it");
-    } else if (1..=LARGEST).contains(&least) {
-        return Some(least);
-    } else {
-        let reason = format!("must be from 1 to {LARGEST}");
-        findings.report(&REQUIREMENT_MIN_VALUES, path(), least, reason);
+        return None;
     }
-    None
+    let field = "spec.template.spec.requirements[].minValues";
+    let range = nodepool(scope.template.version)
+        .at(field)
+        .range(scope.context.release)?;
+    if !range.contains(&least) {
+        let reason = format!("must be from {} to {}", range.start(), range.end());
+        findings.report(&REQUIREMENT_MIN_VALUES, path(), least, reason);
+        return None;
+    }
+    Some(least)
 }
 
 /// Compares the number with how many values the requirement lists, valid or not. Returns it if there are enough.

@@ -32,9 +32,9 @@ pub mod zone_region;
 use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, quoted};
+use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::karpenter::{
-    EnumValues, LabelKind, Naming, Operator, Part, Provider, Requirement, Template, TemplateOwner,
-    canonical_label,
+    LabelKind, Naming, Operator, Part, Provider, Requirement, Template, TemplateOwner, canonical_label,
 };
 use crate::value::label::label_value;
 
@@ -67,9 +67,9 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The words of an enumeration that this release and API version know.
-    fn words(&self, vocabulary: EnumValues) -> &'static [&'static str] {
-        self.context.karpenter.words(vocabulary, self.template.version)
+    /// The capacity types that this release knows.
+    fn capacity_types(&self) -> &'static [&'static str] {
+        CAPACITY_TYPES.words(self.context.release)
     }
 
     /// The part of an instance type's name that the provider makes a label of, by the label's current name.

@@ -4,7 +4,6 @@
 
 mod calendar;
 mod cover;
-mod crd;
 mod days;
 mod error;
 mod field;
@@ -20,7 +19,6 @@ use std::time::Duration;
 use calendar::Fields;
 use days::Days;
 
-pub use crd::crd_accepts;
 pub use error::{CountCause, RangeItem, ScheduleError};
 pub use field::CronField;
 pub use fires::FireTimes;

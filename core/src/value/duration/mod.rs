@@ -9,4 +9,3 @@ mod units;
 pub use budget::BudgetDuration;
 pub use go::{GoDuration, GoDurationError};
 pub use nillable::{NillableDuration, NillableDurationError};
-pub(crate) use nillable::{fits_lifetime, fits_lifetime_of_v1beta1, fits_terms};
