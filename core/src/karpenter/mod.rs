@@ -26,7 +26,7 @@ mod template;
 mod template_owner;
 mod version;
 
-pub use disruption::{Budget, Disruption};
+pub use disruption::Disruption;
 pub use field::Field;
 pub(crate) use field::whole_number;
 pub use installed::{Installed, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};

@@ -178,18 +178,4 @@ mod tests {
             assert!(pool.disruption.present().is_none());
         }
     }
-
-    #[test]
-    fn elements_keep_their_place_when_a_neighbour_is_of_the_wrong_type() {
-        let object = json!({"spec": {"disruption": {"budgets": [7, {"nodes": 5}, {"nodes": "1"}]}}});
-        let object = Json::from(&object);
-        let pool = NodePool::view(ApiVersion::V1, &object);
-        let budgets = pool.disruption.present().unwrap().budgets.present().unwrap();
-        assert_eq!(budgets.len(), 2);
-        assert_eq!(budgets[0].nodes, Field::Mistyped);
-        assert_eq!(
-            budgets[1].path("nodes").to_string(),
-            "spec.disruption.budgets[2].nodes"
-        );
-    }
 }

@@ -44,7 +44,7 @@ mod types;
 mod unknown;
 mod weight;
 
-use crate::budget::ParsedBudget;
+use crate::budget::Budgets;
 use crate::diagnostic::Report;
 use crate::karpenter::{NodeClaim, NodePool, Stored, Template};
 use crate::rules::rule::Rule;
@@ -211,7 +211,7 @@ pub(crate) fn check<'a>(
 ) -> Report {
     let limits = Limits::parse(pool, old, context.policy);
     let mut findings = Findings::new(pool.object, stored, context);
-    let budgets = ParsedBudget::all(pool);
+    let budgets = Budgets::parse_all(pool);
     fields::check(pool.object, &pool.template, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);

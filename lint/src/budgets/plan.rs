@@ -7,7 +7,7 @@ use clap::Args;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 use poolgate_core::budget::{
-    Closed, LocalHours, MaintenanceHours, Reason, Reasons, SeasonalBudgets, WeeklyHours,
+    LocalHours, MaintenanceHours, Reason, Reasons, SeasonalBudgets, WeeklyHours, WrittenWindow,
 };
 use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use poolgate_core::value::nodes::BudgetNodes;
@@ -204,7 +204,7 @@ fn budgets(args: &PlanArgs, variant: &SeasonalBudgets) -> String {
         format!("      reasons: {}\n", args.reasons().written())
     };
     let mut text = String::from("spec:\n  disruption:\n    budgets:\n");
-    if args.reason.is_empty() && variant.closed.contains(&Closed::Always) {
+    if args.reason.is_empty() && variant.closed.contains(&WrittenWindow::Always) {
         text.insert_str(
             0,
             "# These hours leave no minute in which a node may be disrupted.\n",
@@ -214,7 +214,7 @@ fn budgets(args: &PlanArgs, variant: &SeasonalBudgets) -> String {
     }
     for closed in &variant.closed {
         let _ = write!(text, "    - nodes: \"0\"\n{reasons}");
-        if let Closed::Window { schedule, duration } = closed {
+        if let WrittenWindow::Scheduled { schedule, duration } = closed {
             let _ = writeln!(text, "      schedule: \"{schedule}\"\n      duration: {duration}");
         }
     }

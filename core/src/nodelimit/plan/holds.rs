@@ -11,7 +11,7 @@ use super::node::Node;
 use super::remaining::{DisruptableNodes, RemainingCapacity};
 use super::situation::Situation;
 use super::turns;
-use crate::budget::{Reason, Timing};
+use crate::budget::Reason;
 use crate::nodelimit::ledger::Moment;
 
 /// How often the windows of budgets are checked. They open and close at full minutes.
@@ -157,10 +157,8 @@ fn open_nodes<'p>(
 
 /// When a budget's window may open or close.
 fn next_window(situation: &Situation<'_>) -> Option<Moment> {
-    let entries = situation.pool.budgets.as_ref()?.entries();
-    let has_windows = entries
-        .iter()
-        .any(|entry| matches!(entry.timing, Timing::Windows(_)));
+    let mut budgets = situation.pool.budgets.as_ref()?.iter();
+    let has_windows = budgets.any(|budget| budget.windows().is_some());
     let second = u64::try_from(situation.wall.as_second().rem_euclid(60)).ok()?;
     let passed = Duration::new(second, u32::try_from(situation.wall.subsec_nanosecond()).ok()?);
     has_windows.then(|| situation.clock.plus(MINUTE.saturating_sub(passed)))

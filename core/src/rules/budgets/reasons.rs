@@ -1,9 +1,9 @@
 //! Which disruptions a budget limits: its `reasons`.
 
-use crate::budget::{Reason, Reasons};
+use crate::budget::{Budget, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Availability, Budget, KarpenterVersion};
+use crate::karpenter::{ApiVersion, Availability, KarpenterVersion};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -17,8 +17,10 @@ pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, [Schema]);
 pub static BUDGET_REASON_REPEATED: Rule = rule!("budget-reason-repeated", Error, [Schema]);
 pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, [Silent], Shown);
 
-pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'_>) {
-    let Some(reasons) = budget.reasons.present().filter(|_| version == ApiVersion::V1) else {
+/// Checks the reasons of a budget as they are written.
+pub fn check(version: ApiVersion, budget: &Budget, written: Option<&Json<'_>>, findings: &mut Findings<'_>) {
+    let reasons = written.and_then(|budget| budget.get("reasons")?.as_array());
+    let Some(reasons) = reasons.filter(|_| version == ApiVersion::V1) else {
         return;
     };
     if reasons.is_empty() {
@@ -53,7 +55,7 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
     check_each(budget, reasons, findings);
 }
 
-fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings<'_>) {
+fn check_each(budget: &Budget, reasons: &[Json<'_>], findings: &mut Findings<'_>) {
     let karpenter = findings.context.karpenter;
     let mut seen = Reasons::NONE;
     for (index, text) in reasons.iter().enumerate() {

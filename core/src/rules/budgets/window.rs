@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::budget::{Parsed, ParsedBudget};
+use crate::budget::{Budget, Parsed};
 use crate::diagnostic::{Edit, ErrorType, FieldPath, Origin, Suggestion};
-use crate::karpenter::{Budget, Field, KarpenterVersion};
+use crate::karpenter::{Field, KarpenterVersion};
 use crate::rules::context::Context;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -19,8 +19,8 @@ pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, [Sile
 pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, [Silent], Shown);
 
 /// Checks when the budget holds. Returns whether it does at some times or always, so that it can be compared with others.
-pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
-    check_pair(budget.view, findings);
+pub fn check(budget: &Budget, findings: &mut Findings<'_>) -> bool {
+    check_pair(budget, findings);
     let duration = check_duration(budget, findings);
     let fires = schedules::check(budget, duration, findings);
     if budget.has_no_window() {
@@ -28,17 +28,18 @@ pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
     }
     let is_sound = fires && duration.is_some();
     if is_sound && budget.is_always_active() {
-        let text = budget.view.duration.present().unwrap_or_default();
+        let duration = budget.duration.as_ref().present();
+        let text = duration.map_or("", |duration| &duration.text);
         let reason = "the window begins again before it ends, so the budget is always active";
         findings
-            .report(&BUDGET_ALWAYS_ACTIVE, budget.view.path("duration"), text, reason)
+            .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, reason)
             .suggest("shorten it, or remove schedule and duration if it should always be active")
-            .related(budget.view.path("schedule"));
+            .related(budget.path("schedule"));
     }
     is_sound
 }
 
-fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
+fn check_pair(budget: &Budget, findings: &mut Findings<'_>) {
     let (missing, beside, suggestion) = match (&budget.schedule, &budget.duration) {
         (Field::Absent, Field::Absent) => return,
         (Field::Absent, _) => (
@@ -65,20 +66,20 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Returns the duration if it can be read and is not zero.
-fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
+fn check_duration(budget: &Budget, findings: &mut Findings<'_>) -> Option<Duration> {
     let Parsed { text, value } = budget.duration.as_ref().present()?;
-    let path = || budget.view.path("duration");
+    let path = || budget.path("duration");
     match value.as_ref().map_err(AsRef::as_ref) {
         Ok(duration) if is_in_two_units(text, path, &findings.context) => {
             findings
-                .report(&BUDGET_DURATION, path(), *text, ONE_UNIT)
+                .report(&BUDGET_DURATION, path(), &**text, ONE_UNIT)
                 .suggest(Suggestion::write(duration.in_one_unit()));
             None
         }
         Ok(duration) if duration.is_zero() => {
             let reason = "the window has no length, so the budget is never active";
             findings
-                .report(&BUDGET_EMPTY_WINDOW, path(), *text, reason)
+                .report(&BUDGET_EMPTY_WINDOW, path(), &**text, reason)
                 .suggest("write how long it is, such as 30m");
             None
         }
