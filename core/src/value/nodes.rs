@@ -1,6 +1,6 @@
 //! The `nodes` of a budget: how many nodes may be disrupted at once, as a number or a percentage.
 
-use super::excerpt::LONGEST;
+use super::mistake::LONGEST;
 use super::{Mistake, is_number};
 use crate::diagnostic::Suggestion;
 

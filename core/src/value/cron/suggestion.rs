@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::Schedule;
-use super::calendar::MACROS;
 use super::error::{CountCause, RangeItem, ScheduleError};
-use super::field::{CronField, MONTHS, WEEKDAYS};
+use super::fields::{CronField, MACROS, MONTHS, WEEKDAYS};
 use super::parse::named;
 use crate::diagnostic::{Edit, Suggestion, nearest_within};
 use crate::value::is_cut;

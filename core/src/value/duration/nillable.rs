@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::go::{GoDuration, GoDurationError};
-use super::units::in_known_units;
+use super::in_known_units;
 use crate::diagnostic::Suggestion;
 use crate::value::{excerpt, is_cut};
 
