@@ -105,7 +105,7 @@ fn any_lenience() -> impl Strategy<Value = Policy> {
         for (rule, level) in levels {
             let is_lighter = match level {
                 Level::Off => true,
-                Level::Severity(severity) => Some(severity) <= rule.severity,
+                Level::Severity(severity) => severity <= rule.severity,
             };
             if is_lighter {
                 policy.levels.set(rule.id, level);

@@ -7,10 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::karpenter::{
-    ApiVersion, Availability, EnumValues, Installed, KarpenterVersion, ReleaseSource, TargetKarpenter,
+    ApiVersion, Availability, Installed, KarpenterVersion, ReleaseSource, TargetKarpenter,
     UnreadableDefinition, schema_defaults,
 };
 use serde_json::{Value, json};
+
+const POLICY: &str = "spec.disruption.consolidationPolicy";
+const OPERATOR: &str = "spec.template.spec.requirements[].operator";
+const REASON: &str = "spec.disruption.budgets[].reasons[]";
 
 /// A published definition, and the releases that ship it.
 struct Published {
@@ -172,18 +176,19 @@ fn the_ranges_of_neighbours_do_not_overlap() {
 #[test]
 fn the_words_of_a_release_are_those_of_its_definition() {
     for (release, version, spec) in schemas() {
-        for (vocabulary, place) in [
+        for (path, place) in [
             (
-                EnumValues::ConsolidationPolicy,
+                POLICY,
                 "/properties/disruption/properties/consolidationPolicy/enum".to_owned(),
             ),
-            (EnumValues::Operator, format!("{REQUIREMENT}/operator/enum")),
-            (EnumValues::Reason, format!("{BUDGET}/reasons/items/enum")),
+            (OPERATOR, format!("{REQUIREMENT}/operator/enum")),
+            (REASON, format!("{BUDGET}/reasons/items/enum")),
         ] {
             let listed = spec.pointer(&place).and_then(Value::as_array);
             let listed: BTreeSet<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
-            let words: BTreeSet<&str> = vocabulary.words(version, release).iter().copied().collect();
-            assert_eq!(words, listed, "{release} {version:?} {vocabulary:?}");
+            let karpenter = TargetKarpenter::from(release);
+            let words: BTreeSet<&str> = karpenter.words(path, version).iter().copied().collect();
+            assert_eq!(words, listed, "{release} {version:?} {path}");
         }
     }
 }
@@ -198,7 +203,6 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
                 .is_some_and(|found| found.to_string().contains(what))
         }
     };
-    let consolidate_after = "/properties/disruption/properties/consolidateAfter";
     let labels = "/properties/template/properties/metadata/properties/labels/x-kubernetes-validations";
     let anchored = "/properties/disruption/properties/consolidateAfter/pattern";
     let milestones: Vec<(KarpenterVersion, Is)> = vec![
@@ -229,10 +233,6 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
             Box::new(has("/properties/replicas".to_owned())),
         ),
         (
-            KarpenterVersion::REASONS_LIMITED,
-            Box::new(has(format!("{BUDGET}/reasons/maxItems"))),
-        ),
-        (
             KarpenterVersion::GTE_LTE,
             Box::new(mentions("/properties/template", "Gte")),
         ),
@@ -252,10 +252,6 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
             KarpenterVersion::UNHEALTHY,
             Box::new(mentions("/properties/disruption", "Unhealthy")),
         ),
-        (
-            KarpenterVersion::CONSOLIDATE_AFTER_OPTIONAL,
-            Box::new(has(format!("{consolidate_after}/default"))),
-        ),
     ];
     for (since, is_there) in milestones {
         // What v1beta1 never got says nothing about the release.
@@ -271,14 +267,21 @@ fn limits_and_demands_of_a_release_are_those_of_its_definition() {
     for (release, version, _) in schemas() {
         let by_table = TargetKarpenter::from(release);
         let by_definition = TargetKarpenter::default().with_definition(Arc::new(installed(release)));
+        for list in [
+            "spec.template.spec.requirements",
+            "spec.disruption.budgets",
+            "spec.disruption.budgets[].reasons",
+        ] {
+            assert_eq!(
+                by_table.most(list, version),
+                by_definition.most(list, version),
+                "{release} {version:?} {list}"
+            );
+        }
+        let consolidate_after = "spec.disruption.consolidateAfter";
         assert_eq!(
-            by_table.max_requirements(version),
-            by_definition.max_requirements(version),
-            "{release} {version:?}"
-        );
-        assert_eq!(
-            by_table.requires_consolidate_after(version),
-            by_definition.requires_consolidate_after(version),
+            by_table.requires(consolidate_after, version),
+            by_definition.requires(consolidate_after, version),
             "{release} {version:?}"
         );
     }
@@ -315,9 +318,7 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
         .expect("an enumeration");
     *policies = json!(["WhenEmpty", "WhenCheaper"]);
     let installed = Arc::new(Installed::parse(&definition).expect("a definition"));
-    let policy = |karpenter: &TargetKarpenter, word| {
-        karpenter.knows(EnumValues::ConsolidationPolicy, ApiVersion::V1, word)
-    };
+    let policy = |karpenter: &TargetKarpenter, word| karpenter.knows(POLICY, ApiVersion::V1, word);
 
     let read = TargetKarpenter::default().with_definition(Arc::clone(&installed));
     assert_eq!(
@@ -352,15 +353,14 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
 fn a_word_of_a_later_release_says_which() {
     let karpenter =
         TargetKarpenter::default().with_definition(Arc::new(installed(KarpenterVersion::new(1, 8, 0))));
-    let knows = |vocabulary, word| karpenter.knows(vocabulary, ApiVersion::V1, word);
+    let knows = |path, word| karpenter.knows(path, ApiVersion::V1, word);
     assert_eq!(
-        knows(EnumValues::Operator, "Gte"),
+        knows(OPERATOR, "Gte"),
         Availability::Since(KarpenterVersion::GTE_LTE)
     );
-    assert_eq!(knows(EnumValues::Operator, "Gt"), Availability::Yes);
-    assert_eq!(knows(EnumValues::CapacityType, "reserved"), Availability::Yes);
+    assert_eq!(knows(OPERATOR, "Gt"), Availability::Yes);
     assert_eq!(
-        knows(EnumValues::Reason, "Unhealthy"),
+        knows(REASON, "Unhealthy"),
         Availability::Since(KarpenterVersion::UNHEALTHY)
     );
 }
@@ -368,15 +368,16 @@ fn a_word_of_a_later_release_says_which() {
 #[test]
 fn a_definition_tells_whether_it_keeps_the_node_limit_mode() {
     let mut definition = definition_of(KarpenterVersion::new(1, 14, 1));
-    let read = |definition: &Value| {
+    let keeps = |definition: &Value| {
         let installed = Installed::parse(definition).expect("a definition");
-        installed.version(ApiVersion::V1).expect("v1").clone()
+        let karpenter = TargetKarpenter::default().with_definition(Arc::new(installed));
+        karpenter.keeps_node_limit_mode(ApiVersion::V1).expect("v1")
     };
-    assert!(!read(&definition).keeps_node_limit_mode);
+    assert!(!keeps(&definition));
 
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["disruption"]
         ["properties"]["nodeLimitMode"] = json!({"type": "string", "enum": ["Hard", "Soft"]});
-    assert!(read(&definition).keeps_node_limit_mode);
+    assert!(keeps(&definition));
 }
 
 #[test]

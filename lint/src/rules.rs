@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use poolgate_core::diagnostic::{Origin, Severity};
+use poolgate_core::diagnostic::Origin;
 use poolgate_core::rules::rule::Rule;
 
 use crate::terminal;
@@ -51,7 +51,7 @@ fn list(rules: &[&Rule], output: &mut impl Write) -> io::Result<()> {
 
 /// Name, severity and title of a rule.
 fn line(rule: &Rule) -> (&'static str, &'static str, String) {
-    (rule.id.as_str(), severity(rule), rule.page().title)
+    (rule.id.as_str(), rule.severity.as_str(), rule.page().title)
 }
 
 /// Writes the page of a rule, wrapped into this many columns.
@@ -59,7 +59,7 @@ fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()>
     let (id, page) = (rule.id, rule.page());
     let wrapped = |markdown: &str| textwrap::fill(&plain(markdown), width);
     let (title, why) = (wrapped(&format!("{}.", page.title)), wrapped(&page.why));
-    writeln!(output, "{id} ({})\n\n{title}\n", severity(rule))?;
+    writeln!(output, "{id} ({})\n\n{title}\n", rule.severity.as_str())?;
     writeln!(output, "{why}\n\n{}", wrapped(&origins(rule)))?;
     if !page.seen_in.is_empty() {
         let seen_in = format!("Seen in: {}", page.seen_in.join(", "));
@@ -74,11 +74,6 @@ fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()>
         indented(page.bad),
         indented(page.good)
     )
-}
-
-/// The severity of a rule's findings, as a word.
-fn severity(rule: &Rule) -> &'static str {
-    rule.severity.map_or("off", Severity::as_str)
 }
 
 /// What reports findings that show only across objects.

@@ -9,7 +9,7 @@ use poolgate_core::diagnostic::{Diagnostic, Origin, Report, Severity};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool, Stored};
 use poolgate_core::manifest::{Document, Limits, parse};
-use poolgate_core::policy::{Level, Policy};
+use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together};
 use poolgate_core::rules::rule::{Evidence, Rule};
@@ -78,11 +78,6 @@ fn objects(example: &str) -> (Option<Value>, Value) {
 
 /// The policy under which a rule has findings.
 fn policy(rule: &Rule) -> Policy {
-    if rule.severity.is_none() {
-        let mut policy = Policy::default();
-        policy.levels.set(rule.id, Level::Severity(Severity::Warning));
-        return policy;
-    }
     if !rule.id.as_str().starts_with("policy-") {
         return Policy::default();
     }
@@ -239,26 +234,8 @@ fn evidence_is_given_for_what_nobody_denies_and_for_nothing_else() {
 fn a_bad_example_breaks_its_rule_and_no_other() {
     for rule in CATALOGUE {
         let (release, _) = releases(rule);
-        let expected = (rule.id.as_str(), rule.severity.unwrap_or(Severity::Warning));
+        let expected = (rule.id.as_str(), rule.severity);
         assert_eq!(spoken(rule, rule.page().bad, release), [expected], "{}", rule.id);
-    }
-}
-
-#[test]
-fn a_rule_that_is_off_is_silent_until_the_policy_gives_it_a_level() {
-    let mut off = CATALOGUE.iter().filter(|rule| rule.severity.is_none()).peekable();
-    assert!(off.peek().is_some(), "no rule is off, so this test shows nothing");
-    for rule in off {
-        let (_, object) = objects(rule.page().bad);
-        let request = Request {
-            subject: subject_of(&object),
-            object: &Json::from(&object),
-            old: None,
-            claims: None,
-            at: jiff::Timestamp::default(),
-        };
-        let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
-        assert_eq!(report.diagnostics(), []);
     }
 }
 

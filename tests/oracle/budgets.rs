@@ -89,11 +89,11 @@ fn poolgate_computes_budgets_as_karpenter_does() {
             .collect();
         for ((at, nodes), answer) in asked.into_iter().zip(oracle.ask(&questions)) {
             let answer = answer.given();
-            for (place, entry) in budgets.entries().iter().enumerate() {
+            for (place, budget) in budgets.iter().enumerate() {
                 let theirs = &answer["budgets"][place]["active"];
                 assert_eq!(
                     theirs,
-                    entry.is_active(at),
+                    budget.is_active(at),
                     "seed {}, case {number}, budget {place} at {at}: {object}",
                     effort.seed
                 );

@@ -335,7 +335,7 @@ fn is_error(finding: &Diagnostic) -> bool {
         "{:?} is no origin of its rule: {finding}",
         finding.origin
     );
-    rule.severity == Some(Severity::Error)
+    rule.severity == Severity::Error
 }
 
 /// A finding that claims that the API server or Karpenter rejects it, if they do not.

@@ -83,7 +83,6 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("node-class-kind", launch::is_ignored),
     ("node-class-fork", launch::is_ignored),
     ("node-class-name", has_no_claims_of_the_class),
-    ("taint-time-added", is_unreadable),
     ("taint-startup", launch::keeps_pods_away),
     ("expire-after", is_unreadable),
     ("termination-grace-period", is_unreadable),

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::list::{Budgets, Entry, Timing};
+use super::list::{Budget, Budgets};
 use super::reasons::Reason;
+use super::timing::Timing;
 use crate::value::nodes::BudgetNodes;
 
 /// How many nodes of a pool may be disrupted for one reason.
@@ -37,7 +38,7 @@ impl Allowance {
     }
 
     /// Whether it allows fewer nodes than another one.
-    pub(crate) fn is_below(self, other: Self) -> bool {
+    pub(super) fn is_below(self, other: Self) -> bool {
         match (self.nodes(), other.nodes()) {
             (Some(ours), Some(theirs)) => ours < theirs,
             (ours, theirs) => ours.is_some() && theirs.is_none(),
@@ -45,14 +46,17 @@ impl Allowance {
     }
 }
 
-/// How many of a pool's nodes a budget allows while it is active. A percentage is rounded up.
-pub fn value(budget: BudgetNodes, nodes: u32) -> u32 {
-    match budget {
-        BudgetNodes::Count(count) => u32::try_from(count).unwrap_or(0),
-        BudgetNodes::Percent(percent) => {
-            let share = (u64::from(percent) * u64::from(nodes)).div_ceil(100);
-            u32::try_from(share).unwrap_or(u32::MAX)
-        }
+impl Budget {
+    /// How many of a pool's `nodes` it allows to be disrupted while it is active; `None` if that cannot be read. A percentage
+    /// is rounded up.
+    pub fn allows(&self, nodes: u32) -> Option<u32> {
+        Some(match self.nodes()? {
+            BudgetNodes::Count(count) => u32::try_from(count).unwrap_or(0),
+            BudgetNodes::Percent(percent) => {
+                let share = (u64::from(percent) * u64::from(nodes)).div_ceil(100);
+                u32::try_from(share).unwrap_or(u32::MAX)
+            }
+        })
     }
 }
 
@@ -60,33 +64,34 @@ impl Budgets {
     /// How many of a pool's `nodes` may be disrupted for a reason at an instant, if none is being disrupted
     /// already. Only correct if [`super::is_supported`].
     pub fn allowance(&self, reason: Reason, nodes: u32, at: Timestamp) -> Allowance {
-        self.allowance_where(reason, nodes, |_, entry| entry.is_active(at))
+        self.allowance_where(reason, nodes, |_, budget| budget.is_active(at))
     }
 
     /// The most that is ever allowed for a reason, by the budgets that always hold; `None` if none always holds.
-    pub(crate) fn always_allowed(&self, reason: Reason, nodes: u32) -> Option<u32> {
-        let holds_always = |_, entry: &Entry| matches!(entry.timing, Timing::Always);
+    pub(super) fn always_allowed(&self, reason: Reason, nodes: u32) -> Option<u32> {
+        let holds_always = |_, budget: &Budget| budget.is_always_active();
         self.allowance_where(reason, nodes, holds_always).nodes()
     }
 
     /// What [`Self::allowance`] returns, if it is known which budgets are active. The first argument of `is_active`
-    /// is the index in [`Budgets::entries`].
-    pub(crate) fn allowance_where(
+    /// is the place in [`Budgets::iter`].
+    pub(super) fn allowance_where(
         &self,
         reason: Reason,
         nodes: u32,
-        is_active: impl Fn(usize, &Entry) -> bool,
+        is_active: impl Fn(usize, &Budget) -> bool,
     ) -> Allowance {
-        let is_broken = |entry: &&Entry| matches!(entry.timing, Timing::Broken(_));
-        if let Some(broken) = self.entries().iter().find(is_broken) {
-            return Allowance::Blocked { budget: broken.index };
+        let is_blocked = |budget: &&Budget| matches!(budget.timing, Timing::Blocked);
+        if let Some(blocked) = self.iter().find(is_blocked) {
+            return Allowance::Blocked {
+                budget: blocked.index,
+            };
         }
         let lowest = self
-            .entries()
             .iter()
             .enumerate()
-            .filter(|(place, entry)| entry.reasons.has(reason) && is_active(*place, entry))
-            .map(|(_, entry)| (value(entry.nodes, nodes), entry.index))
+            .filter(|(place, budget)| budget.has(reason) && is_active(*place, budget))
+            .filter_map(|(_, budget)| Some((budget.allows(nodes)?, budget.index)))
             .min();
         lowest.map_or(Allowance::Unlimited, |(nodes, budget)| Allowance::Limited {
             nodes,

@@ -1,12 +1,17 @@
-//! When no budget limits disruption: the minutes of the week that budgets leave, and the budgets that would cover them.
+//! The minutes of the week that budgets leave, or do not leave, to disruption, and the budgets that would fill a gap.
 
 use super::hours::{DAY, DAYS, WEEK};
-use super::list::{Budgets, Entry, Timing};
-use super::maintenance::{Closed, windows};
+use super::list::{Budget, Budgets};
+use super::maintenance::{WrittenWindow, windows};
 use super::reasons::{Reason, Reasons};
-use super::window::Windows;
+use super::timing::{Timing, Windows};
+use crate::karpenter::shape::{BUDGETS, nodepool};
+use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use crate::value::cron::WeekMinutes;
 use crate::value::duration::BudgetDuration;
+
+/// The most budgets that are spelt out to fill a gap.
+const SPELT_OUT: usize = 3;
 
 /// Reasons that no budget limits at the same times.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,10 +33,209 @@ pub enum GapTimes {
     Outside(usize),
 }
 
-/// The minutes of the week at which something is so: that nothing limits a reason, or that windows are open.
+/// A set of minutes of the week: those without a limit, or those at which windows are open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenWeek {
-    covered: WeekMinutes,
+    open: WeekMinutes,
+}
+
+/// What to add to budgets so that they limit some reasons at all times, in YAML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Filling {
+    /// A budget that is always active, beside none or beside freezes.
+    Always(String),
+    /// Budgets for exactly the hours that are open.
+    Hours {
+        /// A budget for each window.
+        budgets: Vec<String>,
+        /// Whether they are of 0, and other hours remain in which nodes may be disrupted.
+        is_freeze: bool,
+    },
+    /// More budgets than are spelt out.
+    Many,
+    /// Budgets for times that are not the same every week.
+    Irregular,
+}
+
+/// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read, or not in full.
+pub(crate) fn never_allows_drift(pool: &NodePool<'_>) -> bool {
+    Budgets::parse(pool).is_ok_and(|budgets| {
+        let is_read_in_full = budgets.iter().all(|budget| !budget.has_unknown_field);
+        is_read_in_full && budgets.never_allows(Reason::Drifted)
+    })
+}
+
+impl Budgets {
+    /// Whether no node may ever be disrupted for a reason, whatever the size of the pool: some budget of 0 applies
+    /// at every minute of every week. Windows of dates and months count as open, because the rest is not the same
+    /// every week.
+    pub(crate) fn never_allows(&self, reason: Reason) -> bool {
+        self.never_allows_beside(&WeekMinutes::NONE, reason)
+    }
+
+    /// Like [`Self::never_allows`], with one more budget of 0 at these minutes of the week.
+    fn never_allows_beside(&self, closed: &WeekMinutes, reason: Reason) -> bool {
+        let mut closed = closed.clone();
+        for budget in self {
+            let is_zero = budget.is_zero() && budget.has(reason);
+            match &budget.timing {
+                // It blocks every reason, even those it is not for.
+                Timing::Blocked => return true,
+                Timing::Always if is_zero => return true,
+                Timing::Windows(windows) if is_zero => {
+                    if let Some(week) = windows.week() {
+                        closed.add(week);
+                    }
+                }
+                Timing::Always | Timing::Windows(_) | Timing::Never | Timing::Unreadable => {}
+            }
+        }
+        closed.is_whole_week()
+    }
+}
+
+impl Budgets {
+    /// When no budget limits each of these reasons, those with the same times together. Only what is certain.
+    pub fn gaps(&self, of: Reasons) -> Vec<Gap> {
+        let mut coverages: Vec<Coverage> = of.iter().map(Coverage::new).collect();
+        for budget in self {
+            // A week takes microseconds: none is computed that changes nothing.
+            let mut open = coverages
+                .iter_mut()
+                .filter(|coverage| coverage.is_open_for(budget))
+                .peekable();
+            match &budget.timing {
+                // It blocks every reason, even those it is not for.
+                Timing::Blocked => return Vec::new(),
+                Timing::Always => open.for_each(|coverage| coverage.always = true),
+                Timing::Windows(windows) if open.peek().is_some() => {
+                    let week = windows.week();
+                    for coverage in open {
+                        match week {
+                            Some(week) => {
+                                coverage.covered.add(week);
+                                coverage.weekly += 1;
+                            }
+                            None => coverage.others.push(budget.index),
+                        }
+                    }
+                }
+                Timing::Windows(_) | Timing::Never | Timing::Unreadable => {}
+            }
+        }
+        let mut gaps: Vec<Gap> = Vec::new();
+        for coverage in coverages {
+            let reasons = Reasons::only(coverage.reason);
+            let Some(times) = coverage.gap() else { continue };
+            match gaps.iter_mut().find(|gap| gap.times == times) {
+                Some(gap) => gap.reasons = gap.reasons.with(reasons),
+                None => gaps.push(Gap { reasons, times }),
+            }
+        }
+        gaps
+    }
+}
+
+impl Budgets {
+    /// What would limit reasons when nothing else does, written for this version.
+    pub fn filling(&self, gap: &Gap, version: ApiVersion) -> Filling {
+        let reasons = gap.reasons;
+        let mut others = self.iter().filter(|budget| budget.reasons().has_any(reasons));
+        if others.all(Budget::is_zero) {
+            // Beside any other budget, one for all reasons might change what that allows.
+            let is_alone = |budget: &Budget| budget.is_zero() && budget.reasons() == Reasons::ALL;
+            let reasons = if self.iter().all(is_alone) {
+                Reasons::ALL
+            } else {
+                reasons
+            };
+            return Filling::Always(budget_text(version, "10%", reasons, None));
+        }
+        let GapTimes::Weekly(week) = &gap.times else {
+            return Filling::Irregular;
+        };
+        let windows = week.windows();
+        let most = nodepool(version).at(BUDGETS).most(KarpenterVersion::NEWEST);
+        if windows.len() > SPELT_OUT || most.is_some_and(|most| self.len() + windows.len() > most) {
+            return Filling::Many;
+        }
+        // A freeze in the last open hours would never end.
+        let is_freeze = !reasons
+            .iter()
+            .any(|reason| self.never_allows_beside(&week.open, reason));
+        let nodes = if is_freeze { "\"0\"" } else { "10%" };
+        let budget = |window: &WrittenWindow| budget_text(version, nodes, reasons, Some(window));
+        Filling::Hours {
+            budgets: windows.iter().map(budget).collect(),
+            is_freeze,
+        }
+    }
+}
+
+impl Windows {
+    /// When they are open, if some begin before the one before them has ended. `None` also if that is not the same every
+    /// week.
+    pub fn joined(&self) -> Option<OpenWeek> {
+        let open = self.week()?;
+        let fires = self.fires()?.count();
+        let minutes = self.duration().as_secs() / 60;
+        (open.count() < fires.saturating_mul(minutes)).then(|| OpenWeek { open: open.clone() })
+    }
+}
+
+impl OpenWeek {
+    /// The windows that cover exactly these minutes.
+    pub fn windows(&self) -> Vec<WrittenWindow> {
+        let minutes: Vec<bool> = (0..WEEK).map(|minute| self.open.has(minute)).collect();
+        windows(&minutes)
+    }
+
+    /// When it is open for the first time from Monday on, and how many times more in the week; ends with a comma.
+    pub fn described(&self) -> String {
+        let is_open = |minute: usize| self.open.has(minute % WEEK);
+        let mut opens = (DAY..DAY + WEEK).filter(|minute| is_open(*minute) && !is_open(minute + WEEK - 1));
+        let Some(first) = opens.next() else {
+            return String::new();
+        };
+        let end = (first..first + WEEK)
+            .find(|minute| !is_open(*minute))
+            .unwrap_or(first);
+        let more = match opens.count() {
+            0 => String::new(),
+            1 => " and once more a week,".into(),
+            several => format!(" and {several} more times a week,"),
+        };
+        let length = BudgetDuration::written((end - first) as u64);
+        format!("from {} UTC for {length},{more}", clock(first))
+    }
+}
+
+/// A minute of the week as a day and a time.
+fn clock(minute: usize) -> String {
+    let day = DAYS.get(minute / DAY % DAYS.len()).copied().unwrap_or_default();
+    let (first, rest) = day.split_at_checked(1).unwrap_or_default();
+    let (hour, minute) = (minute % DAY / 60, minute % 60);
+    format!("{}{rest} {hour:02}:{minute:02}", first.to_uppercase())
+}
+
+/// A budget for some reasons, in YAML on one line; without a window it is always active. Only v1 has `reasons`.
+pub fn budget_text(
+    version: ApiVersion,
+    nodes: &str,
+    reasons: Reasons,
+    window: Option<&WrittenWindow>,
+) -> String {
+    let reasons = if version == ApiVersion::V1 && reasons != Reasons::ALL {
+        format!(", reasons: {}", reasons.written())
+    } else {
+        String::new()
+    };
+    let window = if let Some(WrittenWindow::Scheduled { schedule, duration }) = window {
+        format!(", schedule: \"{schedule}\", duration: {duration}")
+    } else {
+        String::new()
+    };
+    format!("{{nodes: {nodes}{reasons}{window}}}")
 }
 
 /// What is known of the budgets for one reason.
@@ -59,8 +263,8 @@ impl Coverage {
     }
 
     /// Whether another budget could still make a difference.
-    fn is_open_for(&self, entry: &Entry) -> bool {
-        entry.reasons.has(self.reason) && !self.always && !self.covered.is_whole_week()
+    fn is_open_for(&self, budget: &Budget) -> bool {
+        budget.has(self.reason) && !self.always && !self.covered.is_whole_week()
     }
 
     /// When certainly none of the budgets is active, if that is ever.
@@ -71,7 +275,7 @@ impl Coverage {
         match (self.weekly, self.others.as_slice()) {
             (0, []) => Some(GapTimes::Always),
             (_, []) => Some(GapTimes::Weekly(Box::new(OpenWeek {
-                covered: self.covered,
+                open: self.covered.others(),
             }))),
             // A single window without a gap would be always active. Several may fill each other's gaps.
             (0, [only]) => Some(GapTimes::Outside(*only)),
@@ -80,97 +284,47 @@ impl Coverage {
     }
 }
 
-impl Budgets {
-    /// When no budget limits each of these reasons, those with the same times together. Only what is certain.
-    pub fn gaps(&self, of: Reasons) -> Vec<Gap> {
-        let mut coverages: Vec<Coverage> = of.iter().map(Coverage::new).collect();
-        for entry in self.entries() {
-            // A week takes microseconds: none is computed that changes nothing.
-            let mut open = coverages
-                .iter_mut()
-                .filter(|coverage| coverage.is_open_for(entry))
-                .peekable();
-            match &entry.timing {
-                // It blocks every reason, even those it is not for.
-                Timing::Broken(_) => return Vec::new(),
-                Timing::Always => open.for_each(|coverage| coverage.always = true),
-                Timing::Windows(windows) if open.peek().is_some() => {
-                    let week = windows.week();
-                    for coverage in open {
-                        match week {
-                            Some(week) => {
-                                coverage.covered.add(week);
-                                coverage.weekly += 1;
-                            }
-                            None => coverage.others.push(entry.index),
-                        }
-                    }
-                }
-                Timing::Windows(_) | Timing::Never => {}
-            }
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::json::Json;
+    use crate::karpenter::{ApiVersion, NodePool};
+
+    fn never_allows(budgets: &Value, reason: Reason) -> bool {
+        let object = json!({"spec": {"disruption": {"budgets": budgets}}});
+        let object = Json::from(&object);
+        let pool = NodePool::view(ApiVersion::V1, &object);
+        Budgets::parse(&pool).unwrap().never_allows(reason)
+    }
+
+    fn freeze(schedule: &str, duration: &str) -> Value {
+        json!({"nodes": "0", "schedule": schedule, "duration": duration})
+    }
+
+    #[test]
+    fn windows_that_cover_the_week_together_leave_no_minute() {
+        let day = freeze("0 8 * * *", "12h");
+        for budgets in [
+            json!([{"nodes": "5"}, {"nodes": "0%"}]),
+            json!([{"nodes": "0", "reasons": ["Drifted"]}]),
+            json!([day, freeze("0 20 * * *", "12h")]),
+            json!([freeze("0 0 31 2 *", "8h")]),
+            json!([{"nodes": "5", "reasons": ["Empty"], "schedule": "0 0 * * sat-sun", "duration": "1h"}]),
+        ] {
+            assert!(never_allows(&budgets, Reason::Drifted), "{budgets}");
         }
-        let mut gaps: Vec<Gap> = Vec::new();
-        for coverage in coverages {
-            let reasons = Reasons::only(coverage.reason);
-            let Some(times) = coverage.gap() else { continue };
-            match gaps.iter_mut().find(|gap| gap.times == times) {
-                Some(gap) => gap.reasons = gap.reasons.with(reasons),
-                None => gaps.push(Gap { reasons, times }),
-            }
+        for budgets in [
+            json!(null),
+            json!([]),
+            json!([{"nodes": "1%"}]),
+            json!([{"nodes": "0", "reasons": ["Empty"]}]),
+            json!([day, freeze("0 20 * * *", "11h59m")]),
+            json!([day, freeze("0 20 * * mon-sat", "12h")]),
+            json!([day, freeze("0 20 1 * *", "12h")]),
+        ] {
+            assert!(!never_allows(&budgets, Reason::Drifted), "{budgets}");
         }
-        gaps
     }
-}
-
-impl Windows {
-    /// When they are open, if some begin before the one before them has ended. `None` also if that is not the same every
-    /// week.
-    pub fn joined(&self) -> Option<OpenWeek> {
-        let open = self.week()?;
-        let fires = self.fires()?.count();
-        let minutes = self.duration().as_secs() / 60;
-        (open.count() < fires.saturating_mul(minutes)).then(|| OpenWeek {
-            covered: open.others(),
-        })
-    }
-}
-
-impl OpenWeek {
-    /// Whether budgets that allow nothing for a reason at these minutes leave it no other.
-    pub(crate) fn is_all_that(&self, budgets: &Budgets, reason: Reason) -> bool {
-        budgets.never_allows_beside(&self.covered.others(), reason)
-    }
-
-    /// The windows that cover exactly these minutes.
-    pub fn windows(&self) -> Vec<Closed> {
-        let is_covered: Vec<bool> = (0..WEEK).map(|minute| self.covered.has(minute)).collect();
-        windows(&is_covered)
-    }
-
-    /// When it is open for the first time from Monday on, and how many times more in the week; ends with a comma.
-    pub fn described(&self) -> String {
-        let is_open = |minute: usize| !self.covered.has(minute % WEEK);
-        let mut opens = (DAY..DAY + WEEK).filter(|minute| is_open(*minute) && !is_open(minute + WEEK - 1));
-        let Some(first) = opens.next() else {
-            return String::new();
-        };
-        let end = (first..first + WEEK)
-            .find(|minute| !is_open(*minute))
-            .unwrap_or(first);
-        let more = match opens.count() {
-            0 => String::new(),
-            1 => " and once more a week,".into(),
-            several => format!(" and {several} more times a week,"),
-        };
-        let length = BudgetDuration::written((end - first) as u64);
-        format!("from {} UTC for {length},{more}", clock(first))
-    }
-}
-
-/// A minute of the week as a day and a time.
-fn clock(minute: usize) -> String {
-    let day = DAYS.get(minute / DAY % DAYS.len()).copied().unwrap_or_default();
-    let (first, rest) = day.split_at_checked(1).unwrap_or_default();
-    let (hour, minute) = (minute % DAY / 60, minute % 60);
-    format!("{}{rest} {hour:02}:{minute:02}", first.to_uppercase())
 }

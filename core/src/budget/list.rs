@@ -1,50 +1,53 @@
-//! All budgets of a NodePool, parsed for computing.
+//! The budgets of a NodePool, parsed once: rules say what is wrong with one, everything else computes with them.
 
-use std::sync::Arc;
-
-use jiff::Timestamp;
-
-use super::parsed::{DEFAULT_NODES, ParsedBudget, TextError};
-use super::reasons::Reasons;
-use super::window::{SearchLimit, Window, WindowState, Windows};
+use super::reasons::{Reason, Reasons};
+use super::timing::{Timing, Windows};
 use crate::diagnostic::FieldPath;
-use crate::json::Json;
-use crate::karpenter::{Disruption, Field, NodePool};
-use crate::value::cron::ScheduleError;
+use crate::json::{Json, Object};
+use crate::karpenter::{ApiVersion, Disruption, Field, NodePool};
+use crate::value::Mistake;
+use crate::value::cron::{Schedule, ScheduleError};
+use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;
 
-/// The budgets of a NodePool, in its order.
+/// The CRD's default if a budget has no `nodes`.
+const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
+
+const FIELDS: [&str; 4] = ["nodes", "reasons", "schedule", "duration"];
+
+/// The budgets of a NodePool, in its order. What is computed from them is right if each of them can be read.
 #[derive(Debug)]
 pub struct Budgets {
-    entries: Vec<Entry>,
-    written: bool,
+    list: Vec<Budget>,
+    are_written: bool,
 }
 
-/// One budget of a pool, parsed.
+/// One element of `spec.disruption.budgets`.
 #[derive(Debug)]
-pub struct Entry {
+pub struct Budget {
     /// Its index in the list, from 0.
     pub index: usize,
-    /// How many nodes may be disrupted.
-    pub nodes: BudgetNodes,
-    /// The reasons for disruption that it applies to.
-    pub reasons: Reasons,
-    /// When it applies: at any time, in windows, or never.
+    /// `nodes`: a number of nodes, or a percentage.
+    pub nodes: Field<Parsed<BudgetNodes, Mistake>>,
+    /// `reasons`; mistyped also if one of them is unknown. v1beta1 has none.
+    pub reasons: Field<Reasons>,
+    /// `schedule`: when it starts to apply; a cron expression or a macro, in UTC.
+    pub schedule: Field<Parsed<Schedule, ScheduleError>>,
+    /// `duration`: how long it applies each time.
+    pub duration: Field<Parsed<BudgetDuration, Mistake>>,
+    /// When it applies, by its schedule and duration.
     pub timing: Timing,
+    /// Whether it has a field that its version does not know. What it was meant to say is then open.
+    pub(crate) has_unknown_field: bool,
 }
 
-/// When a budget applies, parsed.
+/// A string and its meaning.
 #[derive(Debug)]
-pub enum Timing {
-    /// At any time, because it has no schedule.
-    Always,
-    /// Never: its window has no length, or its interval (`@every`) never ends, because Karpenter starts it again at
-    /// each check.
-    Never,
-    /// For its duration after each fire of its schedule.
-    Windows(Arc<Windows>),
-    /// Unknown: the CRD accepts the schedule, but Karpenter cannot read it.
-    Broken(ScheduleError),
+pub struct Parsed<T, E> {
+    /// As it is in the object.
+    pub text: Box<str>,
+    /// What it means. The error is in a box because most strings have none: a NodePool may have tens of thousands of budgets.
+    pub value: Result<T, Box<E>>,
 }
 
 /// A budget because of which the object is rejected or cannot be decoded, so that Karpenter never acts on it.
@@ -58,146 +61,222 @@ pub struct UnreadableBudget {
 }
 
 impl Budgets {
-    /// Reads the budgets of a pool. If it has none, those of the CRD's default: 10% at all times.
+    /// Parses the budgets of a pool. If it has none, those of the CRD's default: 10% at all times.
     pub fn parse(pool: &NodePool<'_>) -> Result<Self, UnreadableBudget> {
-        Self::of_parsed(pool, &ParsedBudget::all(pool, usize::MAX))
-    }
-
-    /// Like [`Self::parse`], for a pool whose budgets are parsed already.
-    pub(crate) fn of_parsed(
-        pool: &NodePool<'_>,
-        budgets: &[ParsedBudget<'_>],
-    ) -> Result<Self, UnreadableBudget> {
-        let disruption = typed(pool.disruption.as_ref(), || {
-            FieldPath::of(&["spec", "disruption"])
-        })?;
-        let list = || Disruption::path("budgets");
-        let written = match disruption {
-            Some(disruption) => typed(disruption.budgets.as_ref(), list)?,
+        let disruption = typed(&pool.disruption, || FieldPath::of(&["spec", "disruption"]))?;
+        let list = match disruption {
+            Some(disruption) => typed(&disruption.budgets, || Disruption::path("budgets"))?,
             None => None,
         };
-        if written.is_none() {
-            return Ok(Self::unwritten());
+        let Some(list) = list else {
+            return Ok(Self {
+                list: vec![Budget::parse(0, &Object::default(), pool.version)],
+                are_written: false,
+            });
+        };
+        if let Some(index) = list.iter().position(|element| !Json::is_object(element)) {
+            return Err(unreadable(
+                Disruption::path("budgets").index(index),
+                "it is not an object",
+            ));
         }
-        if let Some(index) = first_of_wrong_type(pool) {
-            return Err(unreadable(list().index(index), "it is not an object"));
-        }
-        let entries: Result<_, _> = budgets.iter().map(Entry::new).collect();
-        Ok(Self {
-            entries: entries?,
-            written: true,
-        })
+        let budgets = Self::parse_all(pool);
+        budgets.iter().try_for_each(Budget::check)?;
+        Ok(budgets)
     }
 
-    fn unwritten() -> Self {
+    /// Parses all elements of the list, whether they can be read or not; none if the object has no list.
+    pub(crate) fn parse_all(pool: &NodePool<'_>) -> Self {
+        let disruption = pool.disruption.as_ref().present();
+        let list = disruption.and_then(|disruption| disruption.budgets.present());
+        let elements = list.into_iter().flatten().enumerate();
+        let budgets = elements.map(|(index, element)| match element.as_object() {
+            Some(budget) => Budget::parse(index, budget, pool.version),
+            None => Budget::unreadable(index),
+        });
         Self {
-            entries: vec![Entry {
-                index: 0,
-                nodes: DEFAULT_NODES,
-                reasons: Reasons::ALL,
-                timing: Timing::Always,
-            }],
-            written: false,
+            list: budgets.collect(),
+            are_written: true,
         }
     }
 
     /// The budgets in the order of the list; just the CRD's default if the object has none.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    pub fn iter(&self) -> std::slice::Iter<'_, Budget> {
+        self.list.iter()
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is none, so that nothing limits disruption.
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
     }
 
     /// Whether the budgets are in the object; if not, they are the CRD's default.
     pub const fn are_written(&self) -> bool {
-        self.written
+        self.are_written
     }
 }
 
-impl Entry {
-    /// Whether Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
-    /// [`super::is_supported`].
-    pub fn is_active(&self, at: Timestamp) -> bool {
-        match &self.timing {
-            Timing::Always => true,
-            Timing::Windows(windows) => windows.is_open(at),
-            Timing::Never | Timing::Broken(_) => false,
+impl<'b> IntoIterator for &'b Budgets {
+    type Item = &'b Budget;
+    type IntoIter = std::slice::Iter<'b, Budget>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl Budget {
+    /// The path of a field of this budget.
+    pub fn path(&self, field: &'static str) -> FieldPath {
+        Disruption::path("budgets").index(self.index).key(field)
+    }
+
+    /// How many nodes may be disrupted; `None` if that cannot be read.
+    pub fn nodes(&self) -> Option<BudgetNodes> {
+        match &self.nodes {
+            Field::Absent => Some(DEFAULT_NODES),
+            Field::Mistyped => None,
+            Field::Present(nodes) => nodes.value(),
         }
     }
 
-    pub(crate) fn phase(&self, at: Timestamp, reach: &mut SearchLimit) -> WindowState {
-        match &self.timing {
-            Timing::Always => WindowState::constant(true),
-            Timing::Windows(windows) => windows.phase(at, reach),
-            Timing::Never | Timing::Broken(_) => WindowState::constant(false),
+    /// Whether it lets no node be disrupted while it applies.
+    pub fn is_zero(&self) -> bool {
+        self.nodes().is_some_and(BudgetNodes::is_zero)
+    }
+
+    /// Its reasons; none if they cannot be read.
+    pub const fn reasons(&self) -> Reasons {
+        match self.reasons {
+            Field::Absent => Reasons::ALL,
+            Field::Mistyped => Reasons::NONE,
+            Field::Present(reasons) => reasons,
         }
     }
 
-    fn new(budget: &ParsedBudget<'_>) -> Result<Self, UnreadableBudget> {
-        let view = budget.view;
-        let path = |field: &'static str| move || view.path(field);
-        let nodes = match typed(budget.nodes.as_ref(), path("nodes"))? {
-            Some(nodes) => *read(&nodes.value, path("nodes"))?,
-            None => DEFAULT_NODES,
-        };
-        let reasons = budget
-            .reasons
-            .ok_or_else(|| unreadable(view.path("reasons"), "it is not a list of Karpenter's reasons"))?;
-        let schedule = typed(budget.schedule.as_ref(), path("schedule"))?;
-        let duration = typed(budget.duration.as_ref(), path("duration"))?;
-        let timing = match (schedule, duration) {
-            (None, None) => Timing::Always,
-            (None, Some(_)) => return Err(unreadable(view.path("schedule"), "it is required with duration")),
-            (Some(_), None) => return Err(unreadable(view.path("duration"), "it is required with schedule")),
-            (Some(schedule), Some(duration)) => {
-                let duration = read(&duration.value, path("duration"))?.as_duration();
-                match schedule.value.as_ref().map_err(AsRef::as_ref) {
-                    Ok(schedule) => {
-                        let window = budget.window.clone();
-                        timing(window.unwrap_or_else(|| Window::new(*schedule, duration)))
-                    }
-                    Err(TextError::Wrong(error)) => Timing::Broken(error.clone()),
-                    Err(error) => return Err(unreadable(view.path("schedule"), error)),
-                }
+    /// Whether it is for a reason.
+    pub const fn has(&self, reason: Reason) -> bool {
+        self.reasons().has(reason)
+    }
+
+    /// Whether it has neither schedule nor duration.
+    pub const fn has_no_window(&self) -> bool {
+        self.schedule.is_absent() && self.duration.is_absent()
+    }
+
+    /// Whether it applies at any time.
+    pub const fn is_always_active(&self) -> bool {
+        matches!(self.timing, Timing::Always)
+    }
+
+    /// Its windows, if it applies at some times only.
+    pub const fn windows(&self) -> Option<&Windows> {
+        match &self.timing {
+            Timing::Windows(windows) => Some(windows),
+            _ => None,
+        }
+    }
+
+    fn parse(index: usize, budget: &Object<'_>, version: ApiVersion) -> Self {
+        let schedule = Field::text(budget, "schedule").map(|text| Parsed::new(text, Schedule::parse));
+        let duration = Field::text(budget, "duration").map(|text| Parsed::new(text, BudgetDuration::parse));
+        let timing = match (&schedule, &duration) {
+            (Field::Absent, Field::Absent) => Timing::Always,
+            (Field::Present(Parsed { value: Err(_), .. }), Field::Present(Parsed { value: Ok(_), .. })) => {
+                Timing::Blocked
             }
+            (Field::Present(schedule), Field::Present(duration)) => schedule
+                .value()
+                .zip(duration.value())
+                .map_or(Timing::Unreadable, |(schedule, duration)| {
+                    Timing::new(schedule, duration.as_duration())
+                }),
+            _ => Timing::Unreadable,
         };
-        let index = view.index;
-        Ok(Self {
+        let names_reasons = budget.get("reasons").is_some_and(|reasons| !reasons.is_null());
+        let is_unknown = |field: &str| !FIELDS.contains(&field);
+        Self {
             index,
-            nodes,
-            reasons,
+            nodes: Field::text(budget, "nodes").map(|text| Parsed::new(text, BudgetNodes::parse)),
+            reasons: match version {
+                ApiVersion::V1 => Reasons::parse(Field::list(budget, "reasons")),
+                ApiVersion::V1Beta1 => Field::Absent,
+            },
+            schedule,
+            duration,
             timing,
-        })
+            has_unknown_field: budget.keys().any(is_unknown)
+                || version == ApiVersion::V1Beta1 && names_reasons,
+        }
+    }
+
+    /// An element that is not an object.
+    const fn unreadable(index: usize) -> Self {
+        Self {
+            index,
+            nodes: Field::Mistyped,
+            reasons: Field::Mistyped,
+            schedule: Field::Mistyped,
+            duration: Field::Mistyped,
+            timing: Timing::Unreadable,
+            has_unknown_field: false,
+        }
+    }
+
+    /// Why the API server or Karpenter's decoder rejects it, if they do.
+    fn check(&self) -> Result<(), UnreadableBudget> {
+        let path = |field| move || self.path(field);
+        if let Some(nodes) = typed(&self.nodes, path("nodes"))? {
+            nodes.check(path("nodes"))?;
+        }
+        if self.reasons == Field::Mistyped {
+            return Err(unreadable(
+                self.path("reasons"),
+                "it is not a list of Karpenter's reasons",
+            ));
+        }
+        match (
+            typed(&self.schedule, path("schedule"))?,
+            typed(&self.duration, path("duration"))?,
+        ) {
+            (None, Some(_)) => Err(unreadable(self.path("schedule"), "it is required with duration")),
+            (Some(_), None) => Err(unreadable(self.path("duration"), "it is required with schedule")),
+            (Some(_), Some(duration)) => duration.check(path("duration")),
+            (None, None) => Ok(()),
+        }
     }
 }
 
-fn timing(window: Window) -> Timing {
-    match window {
-        Window::Always => Timing::Always,
-        Window::Sometimes(windows) if windows.never_open() => Timing::Never,
-        Window::Sometimes(windows) => Timing::Windows(windows),
+impl<T: Copy, E: ToString> Parsed<T, E> {
+    fn new(text: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> Self {
+        let value = parse(text).map_err(Box::new);
+        let text = text.into();
+        Self { text, value }
+    }
+
+    fn value(&self) -> Option<T> {
+        self.value.as_ref().ok().copied()
+    }
+
+    fn check(&self, path: impl FnOnce() -> FieldPath) -> Result<(), UnreadableBudget> {
+        match &self.value {
+            Ok(_) => Ok(()),
+            Err(error) => Err(unreadable(path(), error.as_ref())),
+        }
     }
 }
 
-fn read<T, E: ToString>(
-    value: &Result<T, Box<E>>,
-    path: impl FnOnce() -> FieldPath,
-) -> Result<&T, UnreadableBudget> {
-    value.as_ref().map_err(|error| unreadable(path(), error.as_ref()))
-}
-
-fn typed<T>(field: Field<T>, path: impl FnOnce() -> FieldPath) -> Result<Option<T>, UnreadableBudget> {
+fn typed<T>(field: &Field<T>, path: impl FnOnce() -> FieldPath) -> Result<Option<&T>, UnreadableBudget> {
     match field {
         Field::Absent => Ok(None),
         Field::Present(value) => Ok(Some(value)),
         Field::Mistyped => Err(unreadable(path(), "it is of the wrong type")),
     }
-}
-
-/// The index of the first element of the list that is not an object. A view skips these.
-fn first_of_wrong_type(pool: &NodePool<'_>) -> Option<usize> {
-    let list = pool.spec.present()?.get("disruption")?.get("budgets")?;
-    list.as_array()?
-        .iter()
-        .position(|element| !Json::is_object(element))
 }
 
 fn unreadable(path: FieldPath, why: &(impl ToString + ?Sized)) -> UnreadableBudget {

@@ -36,20 +36,20 @@ pub struct MaintenanceHours {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeasonalBudgets {
     /// When no node may be disrupted, in UTC.
-    pub closed: Vec<Closed>,
+    pub closed: Vec<WrittenWindow>,
     /// The periods in which to use these budgets, in their order.
     pub spans: Vec<(Timestamp, Timestamp)>,
     /// The UTC offset of each zone during these periods: those of `allowed`, then those of `frozen`.
     pub offsets: Vec<Offset>,
 }
 
-/// A time in which no node may be disrupted.
+/// When a budget applies, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Closed {
+pub enum WrittenWindow {
     /// At any time.
     Always,
-    /// Windows of a budget.
-    Window {
+    /// For some time after each fire of a schedule.
+    Scheduled {
         /// When the windows open: a cron expression in UTC.
         schedule: String,
         /// How long they stay open.
@@ -117,57 +117,57 @@ impl MaintenanceHours {
     }
 
     /// The windows in which no node may be disrupted while the zones have these offsets.
-    fn closed(&self, offsets: &[Offset]) -> Vec<Closed> {
+    fn closed(&self, offsets: &[Offset]) -> Vec<WrittenWindow> {
         let (allowing, freezing) = offsets
             .split_at_checked(self.allowed.len())
             .unwrap_or((offsets, &[]));
-        let mut is_open = vec![self.allowed.is_empty(); WEEK];
-        set(&mut is_open, &self.allowed, allowing, true);
-        set(&mut is_open, &self.frozen, freezing, false);
-        windows(&is_open)
+        let mut is_closed = vec![!self.allowed.is_empty(); WEEK];
+        set(&mut is_closed, &self.allowed, allowing, false);
+        set(&mut is_closed, &self.frozen, freezing, true);
+        windows(&is_closed)
     }
 }
 
 /// Sets the minutes of hours in zones with these UTC offsets.
-fn set(week: &mut [bool], hours: &[LocalHours], offsets: &[Offset], open: bool) {
+fn set(week: &mut [bool], hours: &[LocalHours], offsets: &[Offset], closed: bool) {
     for (local, offset) in hours.iter().zip(offsets) {
         // In whole minutes; all offsets are, since no clock follows local mean time any more.
         let minutes = offset.seconds().div_euclid(60);
         let offset = usize::try_from(minutes.rem_euclid(MINUTES_OF_WEEK)).unwrap_or(0);
         for minute in local.hours.minutes() {
             if let Some(place) = week.get_mut((minute + WEEK - offset) % WEEK) {
-                *place = open;
+                *place = closed;
             }
         }
     }
 }
 
-/// The runs of closed minutes, as windows: one schedule for each start time and length.
-pub(crate) fn windows(is_open: &[bool]) -> Vec<Closed> {
-    let Some(first) = is_open.iter().position(|open| *open) else {
-        return vec![Closed::Always];
+/// The runs of marked minutes of the week, as windows: one schedule for each start time and length.
+pub(super) fn windows(minutes: &[bool]) -> Vec<WrittenWindow> {
+    let Some(first) = minutes.iter().position(|marked| !marked) else {
+        return vec![WrittenWindow::Always];
     };
     let mut windows: BTreeMap<(usize, usize), [bool; 7]> = BTreeMap::new();
-    let mut close = |start: usize, length: usize| {
+    let mut add = |start: usize, length: usize| {
         let days = windows.entry((start % DAY, length)).or_default();
         if let Some(day) = days.get_mut(start % WEEK / DAY) {
             *day = true;
         }
     };
-    // Once around, from an open minute back to the same.
-    let (behind, before) = (is_open.iter().skip(first), is_open.iter().take(first + 1));
+    // Once around, from an unmarked minute back to the same.
+    let (behind, before) = (minutes.iter().skip(first), minutes.iter().take(first + 1));
     let mut began = None;
-    for (step, open) in behind.chain(before).enumerate() {
-        match (open, began) {
-            (false, None) => began = Some(first + step),
-            (true, Some(start)) => {
-                close(start, first + step - start);
+    for (step, marked) in behind.chain(before).enumerate() {
+        match (marked, began) {
+            (true, None) => began = Some(first + step),
+            (false, Some(start)) => {
+                add(start, first + step - start);
                 began = None;
             }
             _ => {}
         }
     }
-    let window = |((start, length), days): ((usize, usize), [bool; 7])| Closed::Window {
+    let window = |((start, length), days): ((usize, usize), [bool; 7])| WrittenWindow::Scheduled {
         schedule: format!("{} {} * * {}", start % 60, start / 60, weekdays(days)),
         duration: BudgetDuration::written(length as u64),
     };
@@ -223,10 +223,10 @@ mod tests {
         wish.variants(time("2026-01-05T10:00:00Z"), time("2027-01-05T10:00:00Z"))
     }
 
-    fn shown(closed: &[Closed]) -> Vec<String> {
-        let one = |closed: &Closed| match closed {
-            Closed::Always => "always".to_owned(),
-            Closed::Window { schedule, duration } => format!("{schedule} for {duration}"),
+    fn shown(closed: &[WrittenWindow]) -> Vec<String> {
+        let one = |closed: &WrittenWindow| match closed {
+            WrittenWindow::Always => "always".to_owned(),
+            WrittenWindow::Scheduled { schedule, duration } => format!("{schedule} for {duration}"),
         };
         closed.iter().map(one).collect()
     }

@@ -1,7 +1,7 @@
 //! Reasons for voluntary disruption of nodes by Karpenter.
 
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Budget, Field};
+use crate::karpenter::Field;
 use crate::value::words;
 
 /// Why Karpenter disrupts a node, in the words of a budget's `reasons`.
@@ -90,15 +90,15 @@ impl Reasons {
         self.iter().map(Reason::as_str).collect::<Vec<_>>().join(between)
     }
 
-    /// The reasons that a budget lists; `None` if one of them cannot be read. A budget without `reasons` applies to
-    /// all of them, one with an empty list to none.
-    pub fn parse(budget: &Budget<'_>, version: ApiVersion) -> Option<Self> {
-        match (version, budget.reasons) {
-            (ApiVersion::V1Beta1, _) | (_, Field::Absent) => Some(Self::ALL),
-            (_, Field::Mistyped) => None,
-            (_, Field::Present(list)) => list.iter().try_fold(Self::NONE, |reasons, reason| {
-                Some(reasons.with(Self::only(Reason::parse(Json::as_str(reason)?)?)))
-            }),
-        }
+    /// The reasons that a budget lists; mistyped if one of them is unknown. A budget without `reasons` applies to all of them,
+    /// one with an empty list to none.
+    pub(super) fn parse(list: Field<&[Json<'_>]>) -> Field<Self> {
+        let Field::Present(list) = list else {
+            return list.map(|_| Self::ALL);
+        };
+        let reasons = list.iter().try_fold(Self::NONE, |reasons, reason| {
+            Some(reasons.with(Self::only(Reason::parse(Json::as_str(reason)?)?)))
+        });
+        reasons.map_or(Field::Mistyped, Field::Present)
     }
 }

@@ -29,19 +29,20 @@ fn office() -> Value {
 
 #[test]
 fn a_share_is_rounded_up_and_a_count_is_taken_as_it_is() {
-    use crate::value::nodes::BudgetNodes::{Count, Percent};
-    for (budget, nodes, expected) in [
-        (Percent(10), 0, 0),
-        (Percent(10), 1, 1),
-        (Percent(10), 10, 1),
-        (Percent(10), 11, 2),
-        (Percent(0), 50, 0),
-        (Percent(100), 7, 7),
-        (Percent(100), u32::MAX, u32::MAX),
-        (Count(5), 2, 5),
-        (Count(0), 2, 0),
+    for (written, nodes, expected) in [
+        ("10%", 0, 0),
+        ("10%", 1, 1),
+        ("10%", 10, 1),
+        ("10%", 11, 2),
+        ("0%", 50, 0),
+        ("100%", 7, 7),
+        ("100%", u32::MAX, u32::MAX),
+        ("5", 2, 5),
+        ("0", 2, 0),
     ] {
-        assert_eq!(value(budget, nodes), expected, "{budget:?} of {nodes}");
+        let budgets = parsed(&json!([{"nodes": written}])).unwrap();
+        let allowed = budgets.iter().next().and_then(|budget| budget.allows(nodes));
+        assert_eq!(allowed, Some(expected), "{written} of {nodes}");
     }
 }
 
@@ -166,6 +167,25 @@ fn a_change_far_away_is_not_searched_for_without_end() {
 }
 
 #[test]
+fn budgets_keep_their_place_when_a_neighbour_is_of_the_wrong_type() {
+    let object = json!({"spec": {"disruption": {"budgets": [7, {"nodes": 5}, {"nodes": "1"}]}}});
+    let budgets = Budgets::parse_all(&NodePool::view(ApiVersion::V1, &Json::from(&object)));
+    let paths: Vec<_> = budgets
+        .iter()
+        .map(|budget| budget.path("nodes").to_string())
+        .collect();
+    assert_eq!(
+        paths,
+        [0, 1, 2].map(|index| format!("spec.disruption.budgets[{index}].nodes"))
+    );
+    let nodes: Vec<_> = budgets.iter().map(Budget::nodes).collect();
+    assert_eq!(
+        nodes,
+        [None, None, Some(crate::value::nodes::BudgetNodes::Count(1))]
+    );
+}
+
+#[test]
 fn what_the_api_server_rejects_is_named_with_its_place() {
     for (budgets, wanted) in [
         (
@@ -249,11 +269,11 @@ proptest! {
         for (reason, row) in reasons.into_iter().zip(&week) {
             let minutes = minutes(&budgets, reason, from, 7 * 24 * 60);
             prop_assert_eq!(row.len(), HOURS);
-            for (spread, hour) in row.iter().zip(minutes.chunks(60)) {
+            for (range, hour) in row.iter().zip(minutes.chunks(60)) {
                 let numbers = || hour.iter().map(|nodes| nodes.unwrap_or(u32::MAX));
                 let number = |allowance: Allowance| Some(allowance.nodes().unwrap_or(u32::MAX));
-                prop_assert_eq!(number(spread.lowest), numbers().min());
-                prop_assert_eq!(number(spread.highest), numbers().max());
+                prop_assert_eq!(number(range.lowest), numbers().min());
+                prop_assert_eq!(number(range.highest), numbers().max());
             }
             let first = minutes.iter().position(|nodes| *nodes != minutes[0]);
             match (budgets.next_change(reason, 12, from), first) {

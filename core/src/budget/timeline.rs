@@ -1,14 +1,160 @@
-//! Walks from one opening or closing of a window to the next.
+//! How what is allowed changes over time: when it changes next, and what it is in each hour of a week.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::allowance::Allowance;
-use super::list::{Budgets, Entry};
+use super::list::{Budget, Budgets};
 use super::reasons::Reason;
-use super::window::{SearchLimit, StateEnd, WindowState};
+use super::timing::{SearchLimit, StateEnd, WindowState};
+
+/// The most fires that are checked. More than a month of every second minute.
+const MOST_FIRES: u32 = 30_000;
+
+/// How far ahead is searched: past the next 29 February.
+const HORIZON: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);
+
+/// The hours of a week.
+pub const HOURS: usize = 7 * 24;
+
+/// When the number of nodes that may be disrupted for a reason changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// The number stays what it is for ever.
+    Never,
+    /// The number changes at a known instant.
+    At {
+        /// The instant of the change.
+        at: Timestamp,
+        /// What is allowed from then on.
+        to: Allowance,
+    },
+    /// Not before this instant: the search ends there, after five years or some 30,000 fires.
+    NotBefore(Timestamp),
+}
+
+/// What is allowed in a period in which windows may open and close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AllowanceRange {
+    /// The least.
+    pub lowest: Allowance,
+    /// The most.
+    pub highest: Allowance,
+}
+
+impl AllowanceRange {
+    const fn of(allowance: Allowance) -> Self {
+        Self {
+            lowest: allowance,
+            highest: allowance,
+        }
+    }
+
+    fn add(&mut self, now: Allowance) {
+        if now.is_below(self.lowest) {
+            self.lowest = now;
+        }
+        if self.highest.is_below(now) {
+            self.highest = now;
+        }
+    }
+}
+
+impl Budgets {
+    /// When the number of a pool's `nodes` that may be disrupted for a reason differs from that at an instant. Only
+    /// correct if [`super::is_supported`].
+    pub fn next_change(&self, reason: Reason, nodes: u32, at: Timestamp) -> Change {
+        let horizon = at.checked_add(HORIZON).unwrap_or(Timestamp::MAX);
+        let reach = SearchLimit {
+            until: horizon,
+            fires: MOST_FIRES,
+        };
+        let always = self.always_allowed(reason, nodes);
+        let mut walk = Timeline::from(self, at, reach, |budget| {
+            budget.has(reason)
+                && always.is_none_or(|always| budget.allows(nodes).is_some_and(|allowed| allowed < always))
+        });
+        let now = walk.allowance(reason, nodes).nodes();
+        loop {
+            let next = match walk.until() {
+                StateEnd::Always => return Change::Never,
+                StateEnd::AtLeast(until) => return Change::NotBefore(until.min(horizon)),
+                StateEnd::At(next) if next > horizon => return Change::NotBefore(horizon),
+                StateEnd::At(next) => next,
+            };
+            walk.advance(next);
+            let to = walk.allowance(reason, nodes);
+            if to.nodes() != now {
+                return Change::At { at: next, to };
+            }
+            if walk.is_exhausted() {
+                return Change::NotBefore(next);
+            }
+        }
+    }
+}
+
+impl Budgets {
+    /// What is allowed for each of these reasons in each hour of the week from an instant on: one row per reason, its hours
+    /// in their order. Only correct if [`super::is_supported`].
+    pub fn week(&self, reasons: &[Reason], nodes: u32, from: Timestamp) -> Vec<Vec<AllowanceRange>> {
+        self.periods(reasons, nodes, from, SignedDuration::from_hours(1), HOURS)
+    }
+
+    /// What is allowed for each of these reasons in each of this many periods of this length.
+    pub fn periods(
+        &self,
+        reasons: &[Reason],
+        nodes: u32,
+        from: Timestamp,
+        length: SignedDuration,
+        count: usize,
+    ) -> Vec<Vec<AllowanceRange>> {
+        let ends: Vec<Timestamp> =
+            std::iter::successors(from.checked_add(length).ok(), |end| end.checked_add(length).ok())
+                .take(count)
+                .collect();
+        // A window opens once a minute at most, so the time alone is a sufficient bound.
+        let reach = SearchLimit {
+            until: ends.last().copied().unwrap_or(from),
+            fires: u32::MAX,
+        };
+        let mut walk = Timeline::from(self, from, reach, |_| true);
+        let mut rows = vec![Vec::with_capacity(count); reasons.len()];
+        for end in ends {
+            let ranges = ranges_until(&mut walk, reasons, nodes, end);
+            for (row, range) in rows.iter_mut().zip(ranges) {
+                row.push(range);
+            }
+        }
+        rows
+    }
+}
+
+/// Walks up to the end of a period, which belongs to the next one: what is allowed before.
+fn ranges_until(
+    walk: &mut Timeline<'_>,
+    reasons: &[Reason],
+    nodes: u32,
+    end: Timestamp,
+) -> Vec<AllowanceRange> {
+    let begun = |reason: &Reason| AllowanceRange::of(walk.allowance(*reason, nodes));
+    let mut ranges: Vec<_> = reasons.iter().map(begun).collect();
+    while let StateEnd::At(next) = walk.until()
+        && next < end
+    {
+        walk.advance(next);
+        for (range, reason) in ranges.iter_mut().zip(reasons) {
+            range.add(walk.allowance(*reason, nodes));
+        }
+    }
+    if walk.until() == StateEnd::At(end) {
+        walk.advance(end);
+    }
+    ranges
+}
 
 /// The budgets of a pool at an instant, to be advanced in time.
-pub struct Timeline<'b> {
+struct Timeline<'b> {
     budgets: &'b Budgets,
     phases: Vec<WindowState>,
     reach: SearchLimit,
@@ -17,20 +163,20 @@ pub struct Timeline<'b> {
 impl<'b> Timeline<'b> {
     /// Begins at an instant with the budgets that matter; the others are assumed not to change. Searches no further
     /// than `reach` in total.
-    pub fn from(
+    fn from(
         budgets: &'b Budgets,
         at: Timestamp,
         mut reach: SearchLimit,
-        matters: impl Fn(&Entry) -> bool,
+        matters: impl Fn(&Budget) -> bool,
     ) -> Self {
-        let begin = |entry: &Entry| {
-            if matters(entry) {
-                entry.phase(at, &mut reach)
+        let begin = |budget: &Budget| {
+            if matters(budget) {
+                budget.phase(at, &mut reach)
             } else {
-                WindowState::constant(entry.is_active(at))
+                WindowState::constant(budget.is_active(at))
             }
         };
-        let phases = budgets.entries().iter().map(begin).collect();
+        let phases = budgets.iter().map(begin).collect();
         Self {
             budgets,
             phases,
@@ -39,7 +185,7 @@ impl<'b> Timeline<'b> {
     }
 
     /// What is allowed for a reason now.
-    pub fn allowance(&self, reason: Reason, nodes: u32) -> Allowance {
+    fn allowance(&self, reason: Reason, nodes: u32) -> Allowance {
         let is_open = |place| {
             self.phases
                 .get(place)
@@ -50,7 +196,7 @@ impl<'b> Timeline<'b> {
     }
 
     /// How long no window opens or closes.
-    pub fn until(&self) -> StateEnd {
+    fn until(&self) -> StateEnd {
         let instant = |until: &StateEnd| match until {
             StateEnd::Always => None,
             StateEnd::At(at) | StateEnd::AtLeast(at) => Some(*at),
@@ -63,18 +209,17 @@ impl<'b> Timeline<'b> {
     }
 
     /// Advances to the instant at which windows open or close.
-    pub fn advance(&mut self, to: Timestamp) {
-        let entries = self.budgets.entries().iter();
-        for (phase, entry) in self.phases.iter_mut().zip(entries) {
+    fn advance(&mut self, to: Timestamp) {
+        for (phase, budget) in self.phases.iter_mut().zip(self.budgets) {
             if phase.until == StateEnd::At(to) {
                 self.reach.fires = self.reach.fires.saturating_sub(1);
-                *phase = entry.phase(to, &mut self.reach);
+                *phase = budget.phase(to, &mut self.reach);
             }
         }
     }
 
     /// Whether `reach` is used up.
-    pub fn is_exhausted(&self) -> bool {
+    fn is_exhausted(&self) -> bool {
         self.reach.fires == 0
     }
 }

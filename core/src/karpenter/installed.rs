@@ -9,42 +9,20 @@ mod schema;
 
 use serde_json::Value;
 
-use super::{ApiVersion, EnumValues, KarpenterVersion};
+use super::{ApiVersion, KarpenterVersion};
 pub use recognise::ReleaseRange;
-use schema::Schema;
+pub use schema::Schema;
 
 /// The name of the definition of NodePools.
 pub const NODEPOOL_DEFINITION: &str = "nodepools.karpenter.sh";
-
-/// Most values of an enumeration that are kept. Karpenter's longest has eight.
-const MOST_WORDS: usize = 64;
 
 /// The content of a cluster's NodePool definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Installed {
     /// The releases that ship a definition like this; `None` if they are older than all known ones.
     pub releases: Option<ReleaseRange>,
-    versions: Vec<InstalledVersion>,
+    versions: Vec<Schema>,
 }
-
-/// One version of the API in a definition.
-#[derive(Debug, Clone, PartialEq)]
-pub struct InstalledVersion {
-    /// The version of the API, such as v1.
-    pub version: ApiVersion,
-    /// Whether `spec.disruption.nodeLimitMode` is kept; if not, the API server prunes it.
-    pub keeps_node_limit_mode: bool,
-    /// Most elements of `requirements`; `None` if not limited.
-    pub max_requirements: Option<usize>,
-    /// Whether `consolidateAfter` is required in `spec.disruption`.
-    pub requires_consolidate_after: bool,
-    consolidation_policies: Option<Words>,
-    operators: Option<Words>,
-    reasons: Option<Words>,
-}
-
-/// The values of an enumeration.
-type Words = Vec<Box<str>>;
 
 /// Why a definition says nothing about NodePools of a version that poolgate knows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +43,7 @@ impl Installed {
             let name = name.unwrap_or_default().chars().take(100).collect();
             return Err(UnreadableDefinition::OtherName(name));
         }
-        let schemas: Vec<Schema<'_>> = definition
+        let schemas: Vec<Schema> = definition
             .pointer("/spec/versions")
             .and_then(Value::as_array)
             .into_iter()
@@ -77,7 +55,7 @@ impl Installed {
         }
         Ok(Self {
             releases: recognise::releases(&schemas),
-            versions: schemas.iter().map(InstalledVersion::new).collect(),
+            versions: schemas,
         })
     }
 
@@ -88,36 +66,9 @@ impl Installed {
     }
 
     /// The definition of one version.
-    pub fn version(&self, version: ApiVersion) -> Option<&InstalledVersion> {
+    pub fn version(&self, version: ApiVersion) -> Option<&Schema> {
         self.versions
             .iter()
             .find(|installed| installed.version == version)
-    }
-}
-
-impl InstalledVersion {
-    fn new(schema: &Schema<'_>) -> Self {
-        let words = |at: &str| schema.words(at).map(|words| words.take(MOST_WORDS).collect());
-        Self {
-            version: schema.version,
-            keeps_node_limit_mode: schema.has("disruption.nodeLimitMode"),
-            max_requirements: schema.max_items("template.spec.requirements"),
-            requires_consolidate_after: schema.requires("disruption", "consolidateAfter"),
-            consolidation_policies: words("disruption.consolidationPolicy"),
-            operators: words("template.spec.requirements[].operator"),
-            reasons: words("disruption.budgets[].reasons[]"),
-        }
-    }
-
-    /// Whether the definition accepts this word; `None` if it lists no values for this field.
-    pub fn takes(&self, vocabulary: EnumValues, word: &str) -> Option<bool> {
-        let words = match vocabulary {
-            EnumValues::ConsolidationPolicy => &self.consolidation_policies,
-            EnumValues::Operator => &self.operators,
-            EnumValues::Reason => &self.reasons,
-            EnumValues::CapacityType => &None,
-        };
-        let words = words.as_ref()?;
-        Some(words.iter().any(|known| **known == *word))
     }
 }

@@ -4,7 +4,6 @@
 //! ignored by all other code.
 
 mod disruption;
-mod enum_values;
 mod field;
 mod installed;
 mod label_sets;
@@ -24,11 +23,10 @@ mod target;
 mod template;
 mod version;
 
-pub use disruption::{Budget, Disruption};
-pub use enum_values::{Availability, EnumValues};
+pub use disruption::Disruption;
 pub use field::Field;
 pub(crate) use field::whole_number;
-pub use installed::{Installed, InstalledVersion, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
+pub use installed::{Installed, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
 pub(crate) use label_sets::likely_label;
 pub use label_sets::{LabelKind, LabelSets};
 pub(crate) use labels::{
@@ -49,6 +47,7 @@ pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};
+pub use shape::Availability;
 pub use stored::Stored;
 pub use taint::{Taint, TaintList};
 pub use target::{ReleaseSource, TargetKarpenter};

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::shape::{Constraint, ConstraintKind, Shape, nodepool};
+use super::shape::{Constraints, Shape, nodepool};
 use super::{ApiVersion, KarpenterVersion, Provider};
 
 /// The NodePool as the API server would complete it by the definition of this release. A field is written if it is
@@ -40,7 +40,8 @@ fn complete(value: &mut Value, shape: &Shape, release: KarpenterVersion) {
             for (name, shape) in *fields {
                 if map.get(*name).is_none_or(Value::is_null)
                     && let Shape::Constrained(constraints, _) = shape
-                    && let Some(default) = default(constraints, release)
+                    && let Some(default) = Constraints::new(constraints).default(release)
+                    && let Ok(default) = serde_json::from_str(default)
                 {
                     map.insert((*name).to_owned(), default);
                 }
@@ -51,14 +52,6 @@ fn complete(value: &mut Value, shape: &Shape, release: KarpenterVersion) {
         }
         _ => {}
     }
-}
-
-/// The default of a field in this release.
-fn default(constraints: &[Constraint], release: KarpenterVersion) -> Option<Value> {
-    constraints.iter().find_map(|constraint| match constraint.kind {
-        ConstraintKind::Default(json) if constraint.is_in(release) => serde_json::from_str(json).ok(),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

@@ -25,8 +25,6 @@ pub struct Taint<'a> {
     pub value: Field<&'a str>,
     /// `effect`: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: Field<&'a str>,
-    /// `timeAdded`: a time in RFC 3339.
-    pub(crate) time_added: Field<&'a str>,
 }
 
 impl TaintList {
@@ -57,7 +55,6 @@ impl<'a> Taint<'a> {
             key: Field::text(taint, "key"),
             value: Field::text(taint, "value"),
             effect: Field::text(taint, "effect"),
-            time_added: Field::text(taint, "timeAdded"),
         }
     }
 }

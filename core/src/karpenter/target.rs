@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{ApiVersion, Availability, EnumValues, Installed, InstalledVersion, KarpenterVersion};
-
-/// Most requirements of a NodePool or NodeClaim, unless the installed definition says otherwise.
-const MAX_REQUIREMENTS: usize = 100;
+use super::installed::Schema;
+use super::shape::{Constraints, nodepool};
+use super::{ApiVersion, Availability, Installed, KarpenterVersion};
 
 /// The source of the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,14 +114,13 @@ impl TargetKarpenter {
         self.installed.as_deref()
     }
 
-    /// Whether it knows a word. If the definition is known and lists the words, it alone decides, except that a
-    /// word which it lacks may still belong to a later release.
-    pub fn knows(&self, vocabulary: EnumValues, version: ApiVersion, word: &str) -> Availability {
-        let table = || vocabulary.knows(version, self.release, word);
-        match self
-            .in_use(version)
-            .and_then(|installed| installed.takes(vocabulary, word))
-        {
+    /// Whether the string at a path may be a word. If the definition is known and lists the words, it alone decides, except
+    /// that a word which it lacks may still belong to a later release.
+    pub fn knows(&self, path: &str, version: ApiVersion, word: &str) -> Availability {
+        let table = || self.constraints(path, version).knows(self.release, word);
+        let installed = self.in_use(path, version);
+        let listed = installed.and_then(|(schema, path)| schema.words(path));
+        match listed.map(|mut words| words.any(|known| known == word)) {
             Some(true) => Availability::Yes,
             Some(false) => match table() {
                 Availability::Yes => Availability::No,
@@ -132,38 +130,55 @@ impl TargetKarpenter {
         }
     }
 
-    /// The words that messages list. A word that only the definition knows is accepted but not listed.
-    pub fn words(&self, vocabulary: EnumValues, version: ApiVersion) -> &'static [&'static str] {
-        vocabulary.words(version, self.release)
+    /// The words for the string at a path that messages list. A word that only the definition knows is accepted but not
+    /// listed.
+    pub fn words(&self, path: &str, version: ApiVersion) -> &'static [&'static str] {
+        self.constraints(path, version).words(self.release)
     }
 
-    /// Most requirements of a NodePool of this version, or of a NodeClaim.
-    pub fn max_requirements(&self, version: ApiVersion) -> usize {
-        self.in_use(version)
-            .and_then(|installed| installed.max_requirements)
-            .unwrap_or(MAX_REQUIREMENTS)
+    /// The most entries of the list at a path; `None` if there is no limit.
+    pub fn most(&self, path: &str, version: ApiVersion) -> Option<usize> {
+        self.in_use(path, version)
+            .and_then(|(schema, path)| schema.max_items(path))
+            .or_else(|| self.constraints(path, version).most(self.release))
     }
 
-    /// Whether `spec.disruption` must have `consolidateAfter`, unless poolgate writes it.
-    pub fn requires_consolidate_after(&self, version: ApiVersion) -> bool {
-        self.in_use(version).map_or_else(
-            || version == ApiVersion::V1 && !self.release.has(KarpenterVersion::CONSOLIDATE_AFTER_OPTIONAL),
-            |installed| installed.requires_consolidate_after,
-        )
+    /// Whether the field at a path must be written, unless poolgate writes it.
+    pub fn requires(&self, path: &str, version: ApiVersion) -> bool {
+        match self.in_use(path, version) {
+            Some((schema, path)) => schema.requires(path),
+            None => self.constraints(path, version).requires(self.release),
+        }
+    }
+
+    /// What the API server writes for a missing value at a path, as JSON.
+    pub fn default_of(&self, path: &str, version: ApiVersion) -> Option<&'static str> {
+        self.constraints(path, version).default(self.release)
+    }
+
+    /// Whether the definition of the release rejects the string at a path by its pattern, length or enumeration.
+    pub fn rejects(&self, path: &str, version: ApiVersion, text: &str) -> bool {
+        self.constraints(path, version).rejects(self.release, text)
+    }
+
+    fn constraints(&self, path: &str, version: ApiVersion) -> Constraints {
+        nodepool(version).at(path)
     }
 
     /// Whether the API server keeps `spec.disruption.nodeLimitMode`; `None` if the definition is not known. The
     /// release that the user gives does not matter here.
     pub fn keeps_node_limit_mode(&self, version: ApiVersion) -> Option<bool> {
-        let installed = self.installed.as_ref()?.version(version)?;
-        Some(installed.keeps_node_limit_mode)
+        Some(self.installed.as_ref()?.version(version)?.keeps_node_limit_mode())
     }
 
-    /// The definition, if it is used for verdicts.
-    fn in_use(&self, version: ApiVersion) -> Option<&InstalledVersion> {
+    /// The definition, if it is used for verdicts, and a path as it has it.
+    fn in_use<'p>(&self, path: &'p str, version: ApiVersion) -> Option<(&Schema, &'p str)> {
         match self.source {
             ReleaseSource::User => None,
-            ReleaseSource::Newest | ReleaseSource::Definition => self.installed.as_ref()?.version(version),
+            ReleaseSource::Newest | ReleaseSource::Definition => {
+                let schema = self.installed.as_ref()?.version(version)?;
+                Some((schema, path.strip_prefix("spec.")?))
+            }
         }
     }
 }

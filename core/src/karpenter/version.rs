@@ -70,8 +70,6 @@ impl KarpenterVersion {
     pub(crate) const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);
     /// `spec.replicas`, the scale subresource and `status.nodes`.
     pub const STATIC_CAPACITY: Self = Self::new(1, 8, 0);
-    /// A budget has at most 50 reasons.
-    pub const REASONS_LIMITED: Self = Self::new(1, 8, 0);
     /// Every NodeClaim requires the capacity types of its instance types.
     pub(crate) const CAPACITY_TYPES_REQUIRED: Self = Self::new(1, 8, 2);
     /// The requirement operators `Gte` and `Lte`.
@@ -88,8 +86,6 @@ impl KarpenterVersion {
     pub const UNHEALTHY: Self = Self::new(1, 15, 0);
     /// The feature gate `TerminateFirstDrift`, for static pools at their limit.
     pub const TERMINATE_FIRST_DRIFT: Self = Self::new(1, 15, 0);
-    /// `consolidateAfter` may be left out of `spec.disruption`: it becomes `0s`.
-    pub const CONSOLIDATE_AFTER_OPTIONAL: Self = Self::new(1, 15, 0);
 }
 
 impl fmt::Display for KarpenterVersion {

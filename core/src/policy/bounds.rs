@@ -7,7 +7,7 @@ use super::Glob;
 use super::kinds::{List, MapOf, Switch, karpenter_word, whole};
 use super::record::{object, record};
 use super::texts::{Amount, BUDGET_DURATION, DURATION, LABEL_KEY, NAME_PATTERN, RESOURCE, SCHEDULE, Written};
-use crate::karpenter::EnumValues;
+use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::value::cron::Schedule;
 use crate::value::duration::{BudgetDuration, GoDuration};
 use crate::value::quantity::Quantity;
@@ -63,7 +63,7 @@ record! {
         required_labels: Vec<String> = or_default "requiredLabels", List(0, LABEL_KEY),
             "Labels that every node must get.";
         capacity_types: Option<Vec<String>> = optional "capacityTypes",
-            List(1, karpenter_word(EnumValues::CapacityType)), "The capacity types that may be used.";
+            List(1, karpenter_word(CAPACITY_TYPES)), "The capacity types that may be used.";
         node_classes: Option<Vec<NodeClassPattern>> = optional "nodeClasses", List(1, object()),
             "The node classes that may be used; a part that is left out may be anything.";
         expire_after: DurationBounds = or_default "expireAfter", object(), "How long nodes may and must live.";

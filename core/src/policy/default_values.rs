@@ -6,7 +6,8 @@ use super::kinds::{List, karpenter_word, word};
 use super::record::{At, Fields, Record, object};
 use super::texts::{BUDGET_DURATION, BUDGET_NODES, DURATION_OR_NEVER, SCHEDULE};
 use crate::api::NodeLimitMode;
-use crate::karpenter::{ApiVersion, EnumValues};
+use crate::karpenter::ApiVersion;
+use crate::karpenter::shape::nodepool;
 
 /// The values of fields that the user left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Record for DefaultValues {
         let built_in = Self::default();
         let about = "spec.disruption.budgets; without this one budget of 10%.";
         let budgets = fields.optional("budgets", &List(1, object::<DefaultBudget>()), about);
-        let policies = karpenter_word(EnumValues::ConsolidationPolicy);
+        let policies = karpenter_word(nodepool(ApiVersion::V1).at("spec.disruption.consolidationPolicy"));
         let about = "spec.disruption.consolidationPolicy of v1; without this WhenEmptyOrUnderutilized.";
         let consolidation_policy = fields.optional("consolidationPolicy", &policies, about);
         let about = "spec.disruption.consolidateAfter of v1; without this 0s.";
@@ -79,7 +80,10 @@ impl Record for DefaultBudget {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let about = "How many nodes may be disrupted at once: a number or a percentage, as text.";
         let nodes = fields.required("nodes", &BUDGET_NODES, about);
-        let reasons = List(1, karpenter_word(EnumValues::Reason));
+        let reasons = List(
+            1,
+            karpenter_word(nodepool(ApiVersion::V1).at("spec.disruption.budgets[].reasons[]")),
+        );
         let about = "What it limits; without this every reason, from Karpenter 1.15 on also the repair of broken nodes. \
                      v1beta1 has no reasons: there the budget limits all.";
         let reasons = fields.optional("reasons", &reasons, about);

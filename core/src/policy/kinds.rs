@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::record::{At, Found, Kind, did_you_mean};
 use crate::diagnostic::{FieldPath, Suggestion, quoted};
-use crate::karpenter::{ApiVersion, EnumValues, KarpenterVersion};
+use crate::karpenter::KarpenterVersion;
+use crate::karpenter::shape::Constraints;
 use crate::value::in_any_case;
 
 /// A mapping whose fields are not read here.
@@ -114,8 +115,8 @@ pub const fn only(word: &'static [&'static str; 1]) -> Word<String> {
 }
 
 /// A word of Karpenter's, exactly, in the newest release that is known.
-pub fn karpenter_word(values: EnumValues) -> Word<String> {
-    exactly(values.words(ApiVersion::V1, KarpenterVersion::NEWEST))
+pub fn karpenter_word(field: Constraints) -> Word<String> {
+    exactly(field.words(KarpenterVersion::NEWEST))
 }
 
 const fn exactly(words: &'static [&'static str]) -> Word<String> {

@@ -9,8 +9,10 @@ use super::glob::Glob;
 use super::kinds::{Text, Wrong, wrong};
 use super::record::{At, Found, Kind};
 use crate::diagnostic::{FieldPath, Suggestion};
-use crate::karpenter::{KarpenterVersion, ProviderVersion, is_resource, likely_resource};
-use crate::value::cron::{Schedule, crd_accepts};
+use crate::karpenter::{
+    ApiVersion, KarpenterVersion, ProviderVersion, TargetKarpenter, is_resource, likely_resource,
+};
+use crate::value::cron::Schedule;
 use crate::value::duration::{BudgetDuration, GoDuration};
 use crate::value::label::{is_object_name, label_value, qualified_name};
 use crate::value::nodes::BudgetNodes;
@@ -80,11 +82,18 @@ pub const BUDGET_NODES: Text<String> = Text {
     },
 };
 
+/// Whether Karpenter's CRD rejects the schedule of a budget.
+fn rejects_schedule(text: &str) -> bool {
+    TargetKarpenter::default().rejects("spec.disruption.budgets[].schedule", ApiVersion::V1, text)
+}
+
 pub const SCHEDULE: Text<Written<Schedule>> = Text {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     parse: |text| match Schedule::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
-        Ok(_) if !crd_accepts(text) => wrong("Karpenter's CRD does not accept this schedule", None::<String>),
+        Ok(_) if rejects_schedule(text) => {
+            wrong("Karpenter's CRD does not accept this schedule", None::<String>)
+        }
         Ok(schedule) if schedule.never_fires() => wrong("this schedule never fires", None::<String>),
         Ok(schedule) => Ok(Written::new(text, schedule)),
     },

@@ -180,16 +180,16 @@ fn a_file_of_nothing_but_mistakes_is_reported_in_part() {
 
 #[test]
 fn off_means_off_although_yaml_reads_false() {
-    let rule = RuleId::new("limit-unquoted");
+    let rule = RuleId::new("limit-zero");
     for off in ["off", "\"off\"", "Off", "false"] {
-        let policy = policy(&format!("rules:\n  limit-unquoted: {off}\n"));
+        let policy = policy(&format!("rules:\n  limit-zero: {off}\n"));
         assert_eq!(policy.levels.get(rule, Origin::Silent), Some(Level::Off), "{off}");
     }
 }
 
 #[test]
 fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
-    let text = format!("{HEAD}rules:\n  weight: off\n  limit-unquoted: off\n  expire-after: info\n");
+    let text = format!("{HEAD}rules:\n  weight: off\n  limit-zero: off\n  expire-after: info\n");
     let reading = parse(&text).expect("a policy");
     let level = |rule, origin| reading.policy.levels.get(RuleId::new(rule), origin);
     let (info, warning) = (

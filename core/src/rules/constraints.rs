@@ -207,7 +207,6 @@ mod tests {
                         }
                         ConstraintKind::AtLeast(_)
                         | ConstraintKind::Matches(_)
-                        | ConstraintKind::DateTime
                         | ConstraintKind::Default(_) => {}
                     }
                 }

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use crate::api::ClaimCounts;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::shape::Shape;
-use crate::karpenter::{KarpenterVersion, LabelSets, TargetKarpenter};
+use crate::karpenter::shape::{REQUIREMENT_KEY, Shape};
+use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, TargetKarpenter};
 use crate::policy::Policy;
 
 /// What a verdict depends on besides the object itself.
@@ -47,8 +47,14 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The longest key of a requirement, in bytes. The definition counts characters, but a legal key is ASCII.
+    pub fn longest_key(&self) -> usize {
+        let most = self.karpenter.most(REQUIREMENT_KEY, ApiVersion::V1);
+        most.unwrap_or(usize::MAX)
+    }
+
     /// Whether the definition of the release rejects a text at this path: its pattern, format, length or enumeration.
     pub fn crd_rejects(&self, path: &FieldPath, text: &str) -> bool {
-        self.shape.rejects(path, text, self.release)
+        self.shape.at_path(path).rejects(self.release, text)
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Findings<'a> {
     pub context: Context<'a>,
     severities: Severities<'a>,
     /// The last finding, to which its check may still add.
-    last: Option<(&'static Rule, Diagnostic)>,
+    last: Option<Diagnostic>,
     report: Report,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Findings<'a> {
         title: impl Into<String>,
     ) -> &mut Diagnostic {
         self.keep_last();
-        &mut self.last.insert((rule, rule.finding(path, error_type, title))).1
+        self.last.insert(rule.finding(path, error_type, title))
     }
 
     /// Reports a mistake in a text. The API server notices it if the definition of the release rejects the text;
@@ -86,16 +86,10 @@ impl<'a> Findings<'a> {
             .suggest_if_known(Suggestion::spelling(text, supported))
     }
 
-    /// Whether a rule is on by default, or the policy switches it on. Nothing depends on asking; it only saves work that
-    /// would be dropped.
-    pub fn wants(&self, rule: &Rule) -> bool {
-        rule.severity.is_some() || self.context.policy.levels.get(rule.id, Origin::Silent).is_some()
-    }
-
     /// Keeps the last finding, with the severity that policy and ratchet give it, unless its rule is off.
     fn keep_last(&mut self) {
-        if let Some((rule, diagnostic)) = self.last.take()
-            && let Some(diagnostic) = self.severities.apply_policy(rule, diagnostic)
+        if let Some(diagnostic) = self.last.take()
+            && let Some(diagnostic) = self.severities.apply_policy(diagnostic)
         {
             self.report.push(diagnostic);
         }
@@ -133,12 +127,11 @@ impl<'a> Severities<'a> {
     }
 
     /// The finding with the severity that policy and ratchet give it; `None` if its rule is off.
-    pub fn apply_policy(&mut self, rule: &Rule, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
+    pub fn apply_policy(&mut self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         let is_denied = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
         match self.policy.levels.get(diagnostic.rule, diagnostic.origin) {
             Some(Level::Off) => return None,
             Some(Level::Severity(severity)) => diagnostic.severity = severity,
-            None if rule.severity.is_none() => return None,
             None => {}
         }
         if is_denied && diagnostic.severity < Severity::Error {
@@ -217,10 +210,9 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::RuleId;
-    use crate::karpenter::shape::nodepool;
-    use crate::karpenter::{ApiVersion, TargetKarpenter};
+    use crate::karpenter::TargetKarpenter;
     use crate::policy::Policy;
-    use crate::rules::limits::amount::{LIMIT_UNQUOTED, LIMIT_ZERO};
+    use crate::rules::limits::amount::LIMIT_ZERO;
 
     const BOTH_HALVES: RuleId = RuleId::new("budget-schedule-duration");
     const MODE: RuleId = RuleId::new("node-limit-mode");
@@ -320,37 +312,6 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_of_a_rule_that_is_off_is_dropped_until_the_policy_gives_the_rule_a_level() {
-        let (object, karpenter) = (json!({}), TargetKarpenter::default());
-        let kept = |policy: &Policy| {
-            let context = Context {
-                claims: None,
-                at: jiff::Timestamp::default(),
-                policy,
-                karpenter: &karpenter,
-                release: karpenter.release(),
-                shape: nodepool(ApiVersion::V1),
-                labels: &policy.labels,
-            };
-            let object = Json::from(&object);
-            let mut findings = Findings::new(&object, None, context);
-            findings.report(&LIMIT_UNQUOTED, FieldPath::root(), ErrorType::Required, "");
-            findings.report(&LIMIT_ZERO, FieldPath::root(), ErrorType::Required, "");
-            findings
-                .into_report()
-                .into_iter()
-                .map(|kept| kept.rule)
-                .collect::<Vec<_>>()
-        };
-        let mut policy = Policy::default();
-        assert_eq!(kept(&policy), [LIMIT_ZERO.id]);
-        policy
-            .levels
-            .set(LIMIT_UNQUOTED.id, Level::Severity(Severity::Info));
-        assert_eq!(kept(&policy), [LIMIT_UNQUOTED.id, LIMIT_ZERO.id]);
-    }
-
-    #[test]
     fn an_exemption_ends_after_its_last_day_and_says_when_that_is_near() {
         let exemption = Exemption {
             pools: vec![crate::policy::Glob::new("gpu-*")],
@@ -442,11 +403,9 @@ mod tests {
 
     #[test]
     fn a_raised_level_obeys_the_ratchet() {
-        let object = json!({"spec": {"limits": {"cpu": 1000}}});
+        let object = json!({"spec": {"limits": {"cpu": "0"}}});
         let mut policy = Policy::default();
-        policy
-            .levels
-            .set(RuleId::new("limit-unquoted"), Level::Severity(Severity::Error));
+        policy.levels.set(LIMIT_ZERO.id, Level::Severity(Severity::Error));
         let denies = |old: Option<&Value>| {
             let old = old.map(Json::from);
             let request = crate::review::Request {
@@ -459,7 +418,7 @@ mod tests {
             let report = crate::review::review(&request, &policy, &TargetKarpenter::default()).report;
             report
                 .with_severity(Severity::Error)
-                .any(|finding| finding.rule.as_str() == "limit-unquoted")
+                .any(|finding| finding.rule == LIMIT_ZERO.id)
         };
         assert!(denies(None));
         assert!(!denies(Some(&object)));

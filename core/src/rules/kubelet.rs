@@ -1,7 +1,6 @@
 //! Fields that only templates of v1beta1 have: the kubelet's settings, and `resources`.
 
 use super::findings::Findings;
-use super::length::too_long;
 use super::origins::by_quantity;
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{Json, Object};
@@ -175,9 +174,6 @@ fn quantity(text: &str) -> Result<(), Wrong> {
 
 /// A duration that Karpenter can read. The CRD accepts any string.
 fn grace_period(text: &str) -> Result<(), Wrong> {
-    if let Some(reason) = too_long(text) {
-        return Err((Origin::Poolgate, reason));
-    }
     GoDuration::parse(text).map(|_| ()).map_err(|error| {
         let reason = format!("{error}, and Karpenter could then not read any NodePool");
         (Origin::Silent, reason)

@@ -1,12 +1,12 @@
 //! The labels that a template gives its nodes.
 
 use super::findings::Findings;
-use super::requirements::keys::LONGEST_KEY;
 use super::requirements::misspelt_values;
 use super::reserved_labels::Reserved;
 use crate::diagnostic::Origin;
 use crate::json::Json;
-use crate::karpenter::{EnumValues, Template};
+use crate::karpenter::Template;
+use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
@@ -44,10 +44,11 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
                         .map(|key| format!("write {key}")),
                 );
         }
-        Ok(()) if key.len() > LONGEST_KEY => {
+        Ok(()) if key.len() > findings.context.longest_key() => {
             let reason = format!(
-                "is {} bytes long, and the maximum in a NodeClaim is {LONGEST_KEY}, so no node would ever launch",
-                key.len()
+                "is {} bytes long, and the maximum in a NodeClaim is {}, so no node would ever launch",
+                key.len(),
+                findings.context.longest_key()
             );
             findings
                 .report(&LABEL_KEY_LENGTH, path(), key, reason)
@@ -57,8 +58,7 @@ fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &
     }
     let Some(text) = value.as_str() else { return };
     if let Err(error) = label_value(text) {
-        let karpenter = findings.context.karpenter;
-        let capacity_types = karpenter.words(EnumValues::CapacityType, template.version);
+        let capacity_types = CAPACITY_TYPES.words(findings.context.release);
         let corrected =
             corrected_value(text).and_then(|fixed| misspelt_values::existing(key, fixed, capacity_types));
         findings

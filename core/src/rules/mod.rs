@@ -20,7 +20,6 @@ mod findings;
 mod kubelet;
 mod label_domains;
 mod labels;
-mod length;
 mod lifetime;
 mod limits;
 mod moved;
@@ -46,7 +45,7 @@ mod types;
 mod unknown;
 mod weight;
 
-use crate::budget::ParsedBudget;
+use crate::budget::Budgets;
 use crate::diagnostic::Report;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool, Stored, Template};
@@ -97,7 +96,6 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::amount::LIMIT_NEGATIVE,
     &limits::amount::LIMIT_ZERO,
     &limits::amount::LIMIT_UNIT,
-    &limits::amount::LIMIT_UNQUOTED,
     &limits::resource::LIMIT_UNKNOWN,
     &limits::nodes::LIMIT_NODES_WHOLE,
     &limits::nodes::LIMIT_NODES_RELEASE,
@@ -166,7 +164,6 @@ pub static CATALOGUE: &[&Rule] = &[
     &taints::TAINT_KEY,
     &taints::TAINT_EFFECT,
     &taints::TAINT_VALUE,
-    &taints::TAINT_TIME_ADDED,
     &taint_lists::TAINT_REPEATED,
     &taint_lists::TAINT_RESERVED,
     &taint_lists::TAINT_STARTUP,
@@ -213,7 +210,7 @@ pub(crate) fn check<'a>(
 ) -> Report {
     let limits = Limits::parse(pool, old, context.policy);
     let mut findings = Findings::new(pool.object, stored, context);
-    let budgets = ParsedBudget::all(pool, length::LONGEST_TEXT);
+    let budgets = Budgets::parse_all(pool);
     fields::check(pool.object, pool.version, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);

@@ -3,36 +3,26 @@
 use std::time::Duration;
 
 use super::findings::Findings;
-use crate::budget::{Parsed, ParsedBudget, TextError};
+use crate::budget::{Budget, Parsed};
 use crate::diagnostic::Origin;
 use crate::rules::rule::Rule;
-use crate::value::cron::{Schedule, crd_accepts};
+use crate::value::cron::Schedule;
 
-pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Poolgate, Schema], Shown);
+pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Schema], Shown);
 pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, [Silent], Shown);
 pub static SCHEDULE_EVERY: Rule = rule!("schedule-every", Warning, [Silent], Shown);
 pub static SCHEDULE_EITHER_DAY: Rule = rule!("schedule-either-day", Warning, [Silent], Shown);
 
 /// Checks the schedule by itself. Returns whether Karpenter can read it and it fires at times of day, so that the
 /// budget's window can be checked.
-pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &mut Findings<'_>) -> bool {
+pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Findings<'_>) -> bool {
     let Some(Parsed { text, value }) = budget.schedule.as_ref().present() else {
         return false;
     };
-    let path = || budget.view.path("schedule");
+    let path = || budget.path("schedule");
     let schedule = match value.as_ref().map_err(AsRef::as_ref) {
         Ok(schedule) => schedule,
-        Err(error @ TextError::TooLong { .. }) => {
-            findings.report_text(
-                &SCHEDULE_SYNTAX,
-                path(),
-                text,
-                Origin::Poolgate,
-                error.to_string(),
-            );
-            return false;
-        }
-        Err(TextError::Wrong(error)) => {
+        Err(error) => {
             let path = path();
             let consequence = if findings.context.crd_rejects(&path, text) {
                 ""
@@ -46,19 +36,18 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
             return false;
         }
     };
-    // The pattern is the same in every release: most schedules need no look at the table.
-    if !crd_accepts(text) && findings.context.crd_rejects(&path(), text) {
+    if findings.context.crd_rejects(&path(), text) {
         let reason =
             "Karpenter's CRD accepts five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
         findings
-            .report(&SCHEDULE_SYNTAX, path(), *text, reason)
+            .report(&SCHEDULE_SYNTAX, path(), &**text, reason)
             .origin(Origin::Schema);
         return false;
     }
     if schedule.never_fires() {
         let reason = "this schedule never fires; Karpenter treats that as always active";
         findings
-            .report(&SCHEDULE_NEVER_FIRES, path(), *text, reason)
+            .report(&SCHEDULE_NEVER_FIRES, path(), &**text, reason)
             .suggest(
                 "write a time that exists, or remove schedule and duration if it should always be active",
             );
@@ -74,7 +63,7 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
             "an interval counts from the moment at which Karpenter evaluates it, so this budget is {state} active"
         );
         findings
-            .report(&SCHEDULE_EVERY, path(), *text, reason)
+            .report(&SCHEDULE_EVERY, path(), &**text, reason)
             .suggest("write five fields");
         return false;
     }
@@ -87,7 +76,7 @@ pub fn check(budget: &ParsedBudget<'_>, duration: Option<Duration>, findings: &m
     };
     if let Some(reason) = reason {
         findings
-            .report(&SCHEDULE_EITHER_DAY, path(), *text, reason)
+            .report(&SCHEDULE_EITHER_DAY, path(), &**text, reason)
             .suggest("write * in one of them, or a budget for each if either should match");
     }
     true

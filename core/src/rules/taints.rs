@@ -5,18 +5,15 @@ use crate::diagnostic::Origin;
 use crate::karpenter::{Taint, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
-use crate::value::timestamp::{check_timestamp, corrected_timestamp};
 
 pub static TAINT_KEY: Rule = rule!("taint-key", Error, [Schema, Runtime]);
 pub static TAINT_EFFECT: Rule = rule!("taint-effect", Error, [Schema]);
 pub static TAINT_VALUE: Rule = rule!("taint-value", Error, [Silent, Schema, Runtime], Read);
-pub static TAINT_TIME_ADDED: Rule = rule!("taint-time-added", Error, [Schema, Silent], Shown);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in template.all_taints() {
         check_key(taint, findings);
         check_value(taint, findings);
-        check_time_added(taint, findings);
     }
 }
 
@@ -59,19 +56,4 @@ fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     findings
         .report_text(&TAINT_VALUE, path(), value, otherwise, reason)
         .suggest_if_known(suggestion);
-}
-
-fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
-    let Some(time) = taint.time_added.present() else {
-        return;
-    };
-    if let Err(error) = check_timestamp(time) {
-        let (path, suggestion) = (taint.path("timeAdded"), corrected_timestamp(time));
-        findings
-            .report_text(&TAINT_TIME_ADDED, path, time, Origin::Silent, error)
-            .suggest(suggestion.map_or_else(
-                || "leave it out".to_owned(),
-                |time| format!("leave it out, or write {time}"),
-            ));
-    }
 }

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{Edit, ErrorType, FieldPath, Origin, Suggestion};
+use crate::diagnostic::{Edit, ErrorType, FieldPath, Suggestion};
 use crate::json::Json;
 use crate::karpenter::shape::Shape;
 use crate::rules::rule::Rule;
 
-pub static FIELD_TYPE: Rule = rule!("field-type", Error, [Schema, Silent], Read);
+pub static FIELD_TYPE: Rule = rule!("field-type", Error, [Schema]);
 
 /// Reports one value of the wrong type.
 pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
@@ -23,7 +23,7 @@ pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mu
     let reason = format!("must be {expected}");
     let finding = findings.report(&FIELD_TYPE, path, ErrorType::mistyped(value), reason);
     match (value, expected) {
-        (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::FormattedText | Shape::IntegerOrText) => {
+        (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::IntegerOrText) => {
             finding.suggest(Suggestion::quote(&value.to_string()))
         }
         (Json::String(text), Shape::Integer | Shape::Boolean) => {
@@ -31,9 +31,6 @@ pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mu
                 Suggestion::from(format!("write it without quotes: {bare}")).with(Edit::Set(bare))
             }))
         }
-        (Json::Array(_), Shape::FormattedText) => finding.origin(Origin::Silent).consequence(
-            "the API server accepts a list, but Karpenter then fails to list every object of this kind",
-        ),
         (Json::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
         (Json::String(text), Shape::List(_)) if is_word(text) => {
             finding.suggest(format!("write [{}]", text.trim()))

@@ -4,17 +4,24 @@
 //! what to write instead if that is certain.
 
 pub mod cron;
-mod digits;
 pub mod duration;
-mod excerpt;
 pub mod label;
 mod mistake;
 pub mod nodes;
 pub mod quantity;
-pub mod timestamp;
 mod words;
 
-use digits::{digits, is_number};
-use excerpt::{excerpt, is_cut};
 pub use mistake::Mistake;
+use mistake::{excerpt, is_cut};
 pub(crate) use words::{in_any_case, words};
+
+/// The digits at the beginning of a text, and what follows them.
+fn digits(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at_checked(end).unwrap_or((text, ""))
+}
+
+/// Whether a text consists of digits, at least one.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}

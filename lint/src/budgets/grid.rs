@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
-use poolgate_core::budget::{Allowance, Reason, Spread};
+use poolgate_core::budget::{Allowance, AllowanceRange, Reason};
 
 use super::clock::Clock;
 use super::subject::Subject;
@@ -70,11 +70,11 @@ impl Amount {
     }
 }
 
-impl From<Spread> for Cell {
-    fn from(spread: Spread) -> Self {
+impl From<AllowanceRange> for Cell {
+    fn from(range: AllowanceRange) -> Self {
         Self {
-            lowest: spread.lowest.into(),
-            highest: spread.highest.into(),
+            lowest: range.lowest.into(),
+            highest: range.highest.into(),
         }
     }
 }
@@ -172,16 +172,16 @@ impl Grid {
     }
 
     /// The quarters of an hour, grouped by the hours of the clock.
-    fn days(&self, quarters: &[Spread]) -> [Hours; DAYS] {
+    fn days(&self, quarters: &[AllowanceRange]) -> [Hours; DAYS] {
         let mut days = [[None; HOURS_A_DAY]; DAYS];
         let begins = std::iter::successors(Some(self.from), |begin| begin.checked_add(QUARTER).ok());
-        for (begin, spread) in begins.zip(quarters) {
+        for (begin, range) in begins.zip(quarters) {
             let clock = begin.to_zoned(self.zone.clone());
             let day = (clock.date() - self.first).get_days();
             let day = usize::try_from(day).ok().and_then(|day| days.get_mut(day));
             let hour = usize::try_from(clock.hour()).unwrap_or(0);
             if let Some(place) = day.and_then(|day| day.get_mut(hour)) {
-                let cell = Cell::from(*spread);
+                let cell = Cell::from(*range);
                 *place = Some(place.map_or(cell, |known: Cell| known.and(cell)));
             }
         }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use poolgate_core::budget::{Allowance, Change, Entry, Reason, Spread, Timing, value};
+use poolgate_core::budget::{Allowance, AllowanceRange, Budget, Change, Reason};
 use serde_json::{Map, Value, json};
 
 use super::subject::{Subject, nodes_text};
@@ -14,14 +14,13 @@ pub fn document(subjects: &[Subject<'_>], at: Timestamp) -> Value {
 }
 
 fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {
-    let entries = subject.budgets.entries();
     let mut pool = json!({
         "name": subject.name,
         "file": subject.file,
         "nodes": subject.nodes,
         "nodesAssumed": subject.assumed,
         "budgetsWritten": subject.has_budgets(),
-        "budgets": entries.iter().map(|entry| budget(subject, entry, at)).collect::<Vec<_>>(),
+        "budgets": subject.budgets.iter().map(|it| budget(subject, it, at)).collect::<Vec<_>>(),
         "reasons": by_reason(subject, |reason| answer(subject, reason, at)),
         "week": week(subject, midnight(at)),
     });
@@ -31,21 +30,18 @@ fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {
     pool
 }
 
-fn budget(subject: &Subject<'_>, entry: &Entry, at: Timestamp) -> Value {
-    let written = subject.written(entry);
-    let error = match &entry.timing {
-        Timing::Broken(error) => Some(error.to_string()),
-        _ => None,
-    };
+fn budget(subject: &Subject<'_>, budget: &Budget, at: Timestamp) -> Value {
+    let schedule = budget.schedule.as_ref().present();
+    let duration = budget.duration.as_ref().present();
     json!({
-        "index": entry.index,
-        "nodes": nodes_text(entry.nodes),
-        "reasons": entry.reasons.iter().map(Reason::as_str).collect::<Vec<_>>(),
-        "schedule": written.and_then(|budget| budget.schedule.present()),
-        "duration": written.and_then(|budget| budget.duration.present()),
-        "active": entry.is_active(at),
-        "allows": value(entry.nodes, subject.nodes),
-        "error": error,
+        "index": budget.index,
+        "nodes": budget.nodes().map(nodes_text),
+        "reasons": budget.reasons().iter().map(Reason::as_str).collect::<Vec<_>>(),
+        "schedule": schedule.map(|schedule| &schedule.text),
+        "duration": duration.map(|duration| &duration.text),
+        "active": budget.is_active(at),
+        "allows": budget.allows(subject.nodes),
+        "error": schedule.and_then(|schedule| schedule.value.as_ref().err()).map(ToString::to_string),
     })
 }
 
@@ -91,17 +87,17 @@ fn midnight(at: Timestamp) -> Timestamp {
 /// The lowest and the highest number of each hour, null if nothing limits.
 fn week(subject: &Subject<'_>, from: Timestamp) -> Value {
     let rows = subject.budgets.week(&subject.reasons, subject.nodes, from);
-    let hours = |of: fn(&Spread) -> Allowance| -> Map<String, Value> {
+    let hours = |of: fn(&AllowanceRange) -> Allowance| -> Map<String, Value> {
         let rows = subject.reasons.iter().zip(&rows).map(|(reason, row)| {
-            let numbers: Value = row.iter().map(|spread| of(spread).nodes()).collect();
+            let numbers: Value = row.iter().map(|range| of(range).nodes()).collect();
             (reason.as_str().to_owned(), numbers)
         });
         rows.collect()
     };
     json!({
         "from": from.to_string(),
-        "hours": hours(|spread| spread.lowest),
-        "highest": hours(|spread| spread.highest),
+        "hours": hours(|range| range.lowest),
+        "highest": hours(|range| range.highest),
     })
 }
 

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use poolgate_core::budget::{Allowance, Change, Entry, Reason, Reasons, Timing, value};
+use poolgate_core::budget::{Allowance, Budget, Change, Reason, Reasons, Timing};
 use poolgate_core::diagnostic::counted;
 
 use super::clock::Clock;
 use super::notes;
-use super::subject::{Subject, nodes_text};
+use super::subject::{Subject, nodes_text, window};
 use crate::terminal;
 
 /// Explains the budgets at a moment.
@@ -51,8 +51,8 @@ pub fn heading(subject: &Subject<'_>) -> String {
 
 /// The budgets, a line each.
 fn list(subject: &Subject<'_>, at: Timestamp) -> String {
-    let entries = subject.budgets.entries().iter();
-    let rows: Vec<[String; 5]> = entries.map(|entry| row(subject, entry, at)).collect();
+    let budgets = subject.budgets.iter();
+    let rows: Vec<[String; 5]> = budgets.map(|budget| row(subject, budget, at)).collect();
     let mut text = terminal::columns("  ", &rows);
     if !rows.is_empty() {
         text.push('\n');
@@ -60,17 +60,18 @@ fn list(subject: &Subject<'_>, at: Timestamp) -> String {
     text
 }
 
-fn row(subject: &Subject<'_>, entry: &Entry, at: Timestamp) -> [String; 5] {
-    let state = match &entry.timing {
-        Timing::Broken(_) => "cannot be read".to_owned(),
-        _ if entry.is_active(at) => format!("active: {}", value(entry.nodes, subject.nodes)),
+fn row(subject: &Subject<'_>, budget: &Budget, at: Timestamp) -> [String; 5] {
+    let allowed = budget.allows(subject.nodes).filter(|_| budget.is_active(at));
+    let state = match (&budget.timing, allowed) {
+        (Timing::Blocked, _) => "cannot be read".to_owned(),
+        (_, Some(allowed)) => format!("active: {allowed}"),
         _ => "not active".to_owned(),
     };
     [
-        subject.called(entry.index),
-        format!("nodes {}", nodes_text(entry.nodes)),
-        names(entry.reasons),
-        subject.window(entry),
+        subject.called(budget.index),
+        format!("nodes {}", budget.nodes().map(nodes_text).unwrap_or_default()),
+        names(budget.reasons()),
+        window(budget),
         state,
     ]
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use poolgate_core::budget::{Entry, Reasons, Timing};
-use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion};
+use poolgate_core::budget::{Budget, Reasons, Timing};
+use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
 
@@ -14,9 +14,6 @@ use super::at_limit;
 use super::clock::Clock;
 use super::subject::{Subject, hours, unquoted};
 use super::{unlimited, windows};
-
-/// What the CRD writes if `expireAfter` is missing.
-const DEFAULT_EXPIRY: &str = "720h";
 
 /// The notes on a pool, each a paragraph after an empty line.
 pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
@@ -49,10 +46,10 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
 }
 
 fn broken(subject: &Subject<'_>) -> Option<String> {
-    let mut entries = subject.budgets.entries().iter();
-    let (index, error) = entries.find_map(|entry| match &entry.timing {
-        Timing::Broken(error) => Some((entry.index, error)),
-        _ => None,
+    let mut budgets = subject.budgets.iter();
+    let (index, error) = budgets.find_map(|budget| {
+        let schedule = budget.schedule.as_ref().present()?;
+        Some((budget.index, schedule.value.as_ref().err()?))
     })?;
     let suggestion = error.suggestion().map(|suggestion| format!("; {suggestion}"));
     let suggestion = suggestion.unwrap_or_default();
@@ -63,19 +60,15 @@ fn broken(subject: &Subject<'_>) -> Option<String> {
 }
 
 fn frozen(subject: &Subject<'_>) -> Option<String> {
-    let entries = subject.budgets.entries();
-    let holds_always = |entry: &Entry| matches!(entry.timing, Timing::Always);
-    let closed = entries
-        .iter()
-        .find(|entry| holds_always(entry) && entry.nodes.is_zero())?;
-    let opens = |entry: &Entry| {
-        !entry.nodes.is_zero() && entry.reasons.iter().any(|reason| closed.reasons.has(reason))
-    };
-    let moot = entries.iter().find(|entry| opens(entry))?;
+    let mut budgets = subject.budgets.iter();
+    let closed = budgets.find(|budget| budget.is_always_active() && budget.is_zero())?;
+    let opens =
+        |budget: &&Budget| !budget.is_zero() && budget.reasons().and(closed.reasons()) != Reasons::NONE;
+    let moot = subject.budgets.iter().find(opens)?;
     let reasons = if names_no_reasons(subject, closed) {
         String::new()
     } else {
-        format!(" for {}", closed.reasons.names(", "))
+        format!(" for {}", closed.reasons().names(", "))
     };
     Some(format!(
         "budgets[{}] allows no disruption{reasons} and is always active. No other budget can open what it closes, not \
@@ -86,10 +79,8 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
 }
 
 /// Whether a budget applies to all reasons because it lists none.
-fn names_no_reasons(subject: &Subject<'_>, entry: &Entry) -> bool {
-    subject
-        .written(entry)
-        .is_some_and(|budget| budget.reasons.is_absent())
+fn names_no_reasons(subject: &Subject<'_>, budget: &Budget) -> bool {
+    subject.budgets.are_written() && budget.reasons.is_absent()
 }
 
 /// Budgets of 0 that also stop the repair of broken nodes, which may not be intended.
@@ -97,21 +88,12 @@ fn repair(subject: &Subject<'_>) -> Option<String> {
     if !subject.release.has(KarpenterVersion::UNHEALTHY) {
         return None;
     }
-    let entries = subject.budgets.entries().iter();
-    let stops = |entry: &&Entry| entry.nodes.is_zero() && names_no_reasons(subject, entry);
-    let found = |always: bool| {
-        entries.clone().find(|entry| {
-            let holds = match entry.timing {
-                Timing::Always => always,
-                Timing::Windows(_) => !always,
-                Timing::Never | Timing::Broken(_) => false,
-            };
-            stops(entry) && holds
-        })
-    };
-    let (entry, when) = match (found(true), found(false)) {
-        (Some(entry), _) => (entry, "never repaired"),
-        (None, Some(entry)) => (entry, "not repaired while it is active"),
+    let budgets = subject.budgets.iter();
+    let mut stopping = budgets.filter(|budget| budget.is_zero() && names_no_reasons(subject, budget));
+    let always = stopping.clone().find(|budget| budget.is_always_active());
+    let (budget, when) = match (always, stopping.find(|budget| budget.windows().is_some())) {
+        (Some(budget), _) => (budget, "never repaired"),
+        (None, Some(budget)) => (budget, "not repaired while it is active"),
         (None, None) => return None,
     };
     let broken = match subject.gate(FeatureGate::NodeRepair) {
@@ -122,18 +104,18 @@ fn repair(subject: &Subject<'_>) -> Option<String> {
     Some(format!(
         "{} names no reasons, so it also applies to Unhealthy: {broken} of this pool are {when}. With reasons: {} \
          they are.",
-        subject.called(entry.index),
+        subject.called(budget.index),
         Reasons::ALL_BUT_REPAIR.written()
     ))
 }
 
 fn never_open(subject: &Subject<'_>) -> Option<String> {
-    let never = |entry: &&Entry| matches!(entry.timing, Timing::Never);
-    let entry = subject.budgets.entries().iter().find(never)?;
+    let never = |budget: &&Budget| matches!(budget.timing, Timing::Never);
+    let budget = subject.budgets.iter().find(never)?;
     Some(format!(
         "budgets[{}] is never active: its window has no length, or opens by an interval that starts again each time \
          Karpenter checks.",
-        entry.index
+        budget.index
     ))
 }
 
@@ -163,8 +145,7 @@ fn no_room_for_drift(subject: &Subject<'_>) -> Option<String> {
 
 /// What a budget of 0 does to nodes that expire.
 fn expiry(subject: &Subject<'_>) -> Option<String> {
-    let closes = |entry: &Entry| entry.nodes.is_zero();
-    if !subject.budgets.entries().iter().any(closes) {
+    if !subject.budgets.iter().any(Budget::is_zero) {
         return None;
     }
     let (age, whose) = match subject.pool.expire_after {
@@ -205,7 +186,13 @@ fn default_expiry(subject: &Subject<'_>) -> (String, String) {
         .and_then(|provider| Some((provider.name, provider.settings.expire_after?)));
     match own {
         Some((name, age)) => (format!("{}h", hours(age)), format!(", {name}'s default")),
-        None => (DEFAULT_EXPIRY.to_owned(), ", Karpenter's default".to_owned()),
+        None => {
+            let version = subject.pool.version;
+            let path = NodePool::expire_after_path(version).to_string();
+            let age = TargetKarpenter::from(subject.release).default_of(&path, version);
+            let age = age.unwrap_or_default().trim_matches('"');
+            (age.to_owned(), ", Karpenter's default".to_owned())
+        }
     }
 }
 
@@ -215,8 +202,7 @@ fn expires_anyway(release: KarpenterVersion) -> bool {
 }
 
 fn concurrency(subject: &Subject<'_>) -> Option<String> {
-    let mut entries = subject.budgets.entries().iter();
-    let any_limit = entries.any(|entry| !entry.nodes.is_zero());
+    let any_limit = subject.budgets.iter().any(|budget| !budget.is_zero());
     let happens = !subject.active_reasons().is_empty();
     (any_limit && happens && broken(subject).is_none()).then(|| {
         let expiry = match expiry(subject) {

@@ -7,16 +7,13 @@ use clap::Args;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 use poolgate_core::budget::{
-    Closed, LocalHours, MaintenanceHours, Reason, Reasons, SeasonalBudgets, WeeklyHours,
+    LocalHours, MaintenanceHours, Reason, Reasons, SeasonalBudgets, WeeklyHours, WrittenWindow,
 };
-use poolgate_core::karpenter::KarpenterVersion;
+use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::{self, Clock, Moment};
 use super::subject::{nodes_text, reason_on_command_line};
-
-/// Most budgets that a NodePool takes.
-const MOST_BUDGETS: usize = 50;
 
 /// What `--help` ends with.
 pub const EXAMPLES: &str = "\
@@ -102,11 +99,13 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
         "--reason: budgets have reasons from Karpenter 1.0 on"
     );
     let variants = wish.variants(from, until);
+    let most = TargetKarpenter::default().most("spec.disruption.budgets", ApiVersion::V1);
+    let most = most.unwrap_or(usize::MAX);
     for variant in &variants {
         let count = variant.closed.len() + 1;
         ensure!(
-            count <= MOST_BUDGETS,
-            "this takes {count} budgets, and a NodePool has at most {MOST_BUDGETS}: ask for fewer different hours"
+            count <= most,
+            "this takes {count} budgets, and a NodePool has at most {most}: ask for fewer different hours"
         );
     }
     let mut text = introduction(args);
@@ -204,7 +203,7 @@ fn budgets(args: &PlanArgs, variant: &SeasonalBudgets) -> String {
         format!("      reasons: {}\n", args.reasons().written())
     };
     let mut text = String::from("spec:\n  disruption:\n    budgets:\n");
-    if args.reason.is_empty() && variant.closed.contains(&Closed::Always) {
+    if args.reason.is_empty() && variant.closed.contains(&WrittenWindow::Always) {
         text.insert_str(
             0,
             "# These hours leave no minute in which a node may be disrupted.\n",
@@ -214,7 +213,7 @@ fn budgets(args: &PlanArgs, variant: &SeasonalBudgets) -> String {
     }
     for closed in &variant.closed {
         let _ = write!(text, "    - nodes: \"0\"\n{reasons}");
-        if let Closed::Window { schedule, duration } = closed {
+        if let WrittenWindow::Scheduled { schedule, duration } = closed {
             let _ = writeln!(text, "      schedule: \"{schedule}\"\n      duration: {duration}");
         }
     }

@@ -3,12 +3,12 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::time::Duration;
 
-use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
+use poolgate_core::budget::{Allowance, Budget, Budgets, Reason};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
-    ApiVersion, Budget, Disruption, Field, KarpenterVersion, NodePool, Provider, ReleaseSource,
-    TargetKarpenter, WHEN_EMPTY,
+    ApiVersion, Disruption, Field, KarpenterVersion, NodePool, Provider, ReleaseSource, TargetKarpenter,
+    WHEN_EMPTY,
 };
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
 use poolgate_core::value::nodes::BudgetNodes;
@@ -156,25 +156,6 @@ impl<'a> Subject<'a> {
         reasons.filter(|reason| self.idle(*reason).is_none()).collect()
     }
 
-    /// A budget as the object has it; `None` for the default.
-    pub fn written(&self, entry: &Entry) -> Option<&Budget<'a>> {
-        let disruption = self.pool.disruption.as_ref().present()?;
-        let budgets = disruption.budgets.as_ref().present()?;
-        budgets.iter().find(|budget| budget.index == entry.index)
-    }
-
-    /// When a budget is active, in the words of the object.
-    pub fn window(&self, entry: &Entry) -> String {
-        let text = self
-            .written(entry)
-            .and_then(|budget| Some((budget.schedule.present()?, budget.duration.present()?)));
-        match (text, &entry.timing) {
-            (None, _) => "always".into(),
-            (Some((schedule, _)), Timing::Always) => format!("{}, which is always", quoted(schedule)),
-            (Some((schedule, duration)), _) => format!("{} for {duration}", quoted(schedule)),
-        }
-    }
-
     /// Whether the budgets are in the pool.
     pub fn has_budgets(&self) -> bool {
         self.author == Author::Pool && self.budgets.are_written()
@@ -248,6 +229,19 @@ pub fn nodes_text(nodes: BudgetNodes) -> String {
     }
 }
 
+/// When a budget is active, in the words of the object.
+pub fn window(budget: &Budget) -> String {
+    let schedule = budget.schedule.as_ref().present();
+    let text = schedule.zip(budget.duration.as_ref().present());
+    match text {
+        None => "always".into(),
+        Some((schedule, _)) if budget.is_always_active() => {
+            format!("{}, which is always", quoted(&schedule.text))
+        }
+        Some((schedule, duration)) => format!("{} for {}", quoted(&schedule.text), duration.text),
+    }
+}
+
 /// A duration as Karpenter's documentation has it, without quotes. Other text is quoted: it may be anything.
 pub fn unquoted(duration: &str) -> String {
     if duration.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -259,11 +253,11 @@ pub fn unquoted(duration: &str) -> String {
 
 /// The usual reasons, and repair if a budget names only that.
 fn usual_reasons(budgets: &Budgets) -> Vec<Reason> {
-    let names_repair = |entry: &Entry| {
-        entry.reasons.has(Reason::Unhealthy) && USUAL_REASONS.iter().any(|reason| !entry.reasons.has(*reason))
+    let names_repair = |budget: &Budget| {
+        budget.has(Reason::Unhealthy) && USUAL_REASONS.iter().any(|reason| !budget.has(*reason))
     };
     let mut reasons = USUAL_REASONS.to_vec();
-    if budgets.entries().iter().any(names_repair) {
+    if budgets.iter().any(names_repair) {
         reasons.push(Reason::Unhealthy);
     }
     reasons

@@ -1,6 +1,6 @@
 //! Notes on the lengths of windows: those that join, and drains that outlast the hours in which they began.
 
-use poolgate_core::budget::{Closed, Timing, value};
+use poolgate_core::budget::{Budget, Timing, WrittenWindow};
 use poolgate_core::diagnostic::counted;
 use poolgate_core::karpenter::Field;
 use poolgate_core::value::nodes::BudgetNodes;
@@ -12,23 +12,20 @@ const SPELT_OUT: usize = 3;
 
 /// A schedule that fires again inside its own window: the windows join, often to more than was intended.
 pub fn joined(subject: &Subject<'_>) -> Option<String> {
-    let mut entries = subject.budgets.entries().iter();
-    let (entry, week) = entries.find_map(|entry| match &entry.timing {
-        Timing::Windows(windows) => Some((entry, windows.joined()?)),
-        _ => None,
-    })?;
-    let duration = subject.written(entry)?.duration.present()?;
+    let mut budgets = subject.budgets.iter();
+    let (budget, week) = budgets.find_map(|budget| Some((budget, budget.windows()?.joined()?)))?;
+    let duration = &*budget.duration.as_ref().present()?.text;
     let windows = week.windows();
     let spelt_out = |duration: Option<&str>| -> String {
         let each = windows.iter().filter_map(|window| match window {
-            Closed::Window {
+            WrittenWindow::Scheduled {
                 schedule,
                 duration: whole,
             } => Some(format!(
                 "schedule: \"{schedule}\", duration: {}",
                 duration.unwrap_or(whole)
             )),
-            Closed::Always => None,
+            WrittenWindow::Always => None,
         });
         each.collect::<Vec<_>>().join(" and ")
     };
@@ -43,7 +40,7 @@ pub fn joined(subject: &Subject<'_>) -> Option<String> {
     };
     Some(format!(
         "{} begins again before its window of {duration} has ended, so its windows join: {} it is active.{instead}",
-        subject.called(entry.index),
+        subject.called(budget.index),
         week.described()
     ))
 }
@@ -51,15 +48,15 @@ pub fn joined(subject: &Subject<'_>) -> Option<String> {
 /// A percentage that is the whole pool, because it is rounded up.
 pub fn rounded(subject: &Subject<'_>) -> Option<String> {
     let nodes = subject.nodes;
-    let is_whole = |budget: BudgetNodes| {
-        let is_part = matches!(budget, BudgetNodes::Percent(percent) if (1..100).contains(&percent));
-        is_part && nodes > 0 && value(budget, nodes) >= nodes
+    let is_whole = |budget: &&Budget| {
+        let is_part =
+            matches!(budget.nodes(), Some(BudgetNodes::Percent(percent)) if (1..100).contains(&percent));
+        is_part && nodes > 0 && budget.allows(nodes) >= Some(nodes) && !matches!(budget.timing, Timing::Never)
     };
-    let mut entries = subject.budgets.entries().iter();
-    let entry = entries.find(|entry| is_whole(entry.nodes) && !matches!(entry.timing, Timing::Never))?;
+    let budget = subject.budgets.iter().find(is_whole)?;
     Some(format!(
         "A percentage is rounded up: {} of {} is the whole pool.",
-        nodes_text(entry.nodes),
+        budget.nodes().map(nodes_text).unwrap_or_default(),
         counted(nodes as usize, "node")
     ))
 }
@@ -79,8 +76,7 @@ pub fn bounded_drain(subject: &Subject<'_>) -> Option<String> {
             ));
         }
     };
-    let mut entries = subject.budgets.entries().iter();
-    let past = if entries.any(|entry| matches!(entry.timing, Timing::Windows(_))) {
+    let past = if subject.budgets.iter().any(|budget| budget.windows().is_some()) {
         ", and it goes on when the hours end in which it began"
     } else {
         ""

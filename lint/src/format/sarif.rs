@@ -91,14 +91,6 @@ pub fn closing(tally: &Tally, pages: RulePages<'_>) -> String {
     )
 }
 
-/// The severity of a rule in SARIF, or that it is off.
-fn configuration(severity: Option<Severity>) -> Value {
-    match severity {
-        Some(severity) => json!({"level": level(severity)}),
-        None => json!({"enabled": false}),
-    }
-}
-
 fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
     let Some(rule) = text_rules::find_any(id) else {
         return json!({"id": id});
@@ -111,7 +103,7 @@ fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
             "text": format!("{why}\n\nMore: poolgate rules {id}"),
             "markdown": format!("{why}\n\nMore: `poolgate rules {id}`"),
         },
-        "defaultConfiguration": configuration(rule.severity),
+        "defaultConfiguration": {"level": level(rule.severity)},
         "helpUri": pages.url(id),
     }))
 }

@@ -244,8 +244,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             Place::Comment(span) => (span, None),
         };
         let place = self.located(span);
-        let severity = text_rules::find(note.rule).and_then(|rule| rule.severity);
-        let severity = severity.unwrap_or(Severity::Error);
+        let severity = text_rules::find(note.rule).map_or(Severity::Error, |rule| rule.severity);
         self.keep(severity, || Finding {
             // No API server stores an object with such a field.
             is_rejected: field.is_some() && severity == Severity::Error,
@@ -391,13 +390,9 @@ impl<'a, 't> FileCheck<'a, 't> {
         let of_object = self.manifest.across.and_then(|across| across.get(&key));
         for across in of_object.into_iter().flatten() {
             let diagnostic = across.diagnostic.clone();
-            let Some(diagnostic) = apply_policy(
-                across.rule,
-                diagnostic,
-                checked.value,
-                self.manifest.policy,
-                self.settings.at,
-            ) else {
+            let Some(diagnostic) =
+                apply_policy(diagnostic, checked.value, self.manifest.policy, self.settings.at)
+            else {
                 continue;
             };
             let finding = Finding {

@@ -46,7 +46,7 @@ pub fn change(
 /// Whether Karpenter rejects the object for it: also if a policy has lowered the error.
 pub fn is_rejected(diagnostic: &Diagnostic) -> bool {
     let rule = || rules::find(diagnostic.rule.as_str());
-    let was_error = || rule().is_some_and(|rule| rule.severity == Some(Severity::Error));
+    let was_error = || rule().is_some_and(|rule| rule.severity == Severity::Error);
     diagnostic.origin.is_karpenters() && (diagnostic.severity == Severity::Error || was_error())
 }
 

@@ -218,7 +218,7 @@ fn trouble<'r>(finding: &Finding, after: &'r Reviewed) -> Option<&'r Finding> {
 /// Whether it is an error, or was one before a policy or a comment lowered it.
 fn is_error(found: &Finding) -> bool {
     found.severity == Severity::Error
-        || text_rules::find_any(found.rule).is_some_and(|rule| rule.severity == Some(Severity::Error))
+        || text_rules::find_any(found.rule).is_some_and(|rule| rule.severity == Severity::Error)
 }
 
 /// The value that the fix of a finding writes.

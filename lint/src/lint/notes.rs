@@ -77,8 +77,8 @@ pub fn lacks_consolidate_after(checked: &Checked<'_>) -> bool {
 
 /// A NodePool that Karpenter's definition accepts only after a webhook has completed it.
 fn incomplete(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Option<Note> {
-    let is_rejected =
-        lacks_consolidate_after(checked) && karpenter.requires_consolidate_after(checked.version());
+    let is_rejected = lacks_consolidate_after(checked)
+        && karpenter.requires("spec.disruption.consolidateAfter", checked.version());
     let field = FieldPath::of(&["spec", "disruption", "consolidateAfter"]);
     is_rejected.then(|| Note {
         rule: text_rules::DEFAULT,

@@ -166,7 +166,7 @@ mod tests {
         let findings = [
             finding("weight", Severity::Error, "too large"),
             finding("budget-redundant", Severity::Warning, "never lower"),
-            finding("limit-unquoted", Severity::Info, "a number"),
+            finding("requirement-twice", Severity::Info, "twice"),
         ];
         let report = report(&POLICY_REPORTS, &pool("general"), &results(&findings));
         assert_eq!(

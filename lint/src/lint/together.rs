@@ -10,7 +10,6 @@ use poolgate_core::karpenter::{ApiVersion, LabelSets, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
 use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
-use poolgate_core::rules::rule::Rule;
 
 use super::parallel;
 use super::settings::Settings;
@@ -31,7 +30,6 @@ pub type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
 /// A finding on one object that depends on others.
 #[derive(Debug)]
 pub struct Across {
-    pub rule: &'static Rule,
     pub diagnostic: Diagnostic,
     pub others: Vec<Elsewhere>,
 }
@@ -94,7 +92,6 @@ impl Together {
             let of_input = together.entry(pool.here.file.clone()).or_default();
             let of_object = of_input.entry((pool.document, pool.path.clone())).or_default();
             of_object.push(Across {
-                rule: finding.rule,
                 diagnostic: finding.diagnostic,
                 others: others.map(|pool| pool.here.clone()).collect(),
             });

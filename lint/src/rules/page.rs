@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::rules::rule::Rule;
 
-use super::{line, origins, severity, shortened};
+use super::{line, origins, shortened};
 use crate::text_rules;
 
 #[test]
@@ -28,10 +28,9 @@ const INTRODUCTION: &str = "\
 
 Generated from the catalogue by `tests/generated-files --write`; not edited by hand.
 
-An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
-and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
-does not touch becomes a warning; a list counts as one field. A policy can give each rule another severity; see
-[policy.md](policy.md).
+An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only.
+On an update, an error in a field that the update does not touch becomes a warning; a list counts as one field. A policy can
+give each rule another severity; see [policy.md](policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
 (`policy-…`), then what shows only across objects, then what only `poolgate lint` sees: the text, and comments in it.
@@ -54,7 +53,7 @@ fn page() -> String {
 
 fn section(rule: &Rule, output: &mut String) {
     let (id, page) = (rule.id, rule.page());
-    let _ = writeln!(output, "\n## {id}\n\n**{}.** ({})\n", page.title, severity(rule));
+    let _ = writeln!(output, "\n## {id}\n\n**{}.** ({})\n", page.title, rule.severity);
     let _ = writeln!(output, "{}\n\n{}", page.why, origins(rule));
     if !page.seen_in.is_empty() {
         let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
@@ -65,10 +64,9 @@ fn section(rule: &Rule, output: &mut String) {
     }
     let word = match rule.severity {
         _ if rule.is_across => "Found",
-        Some(Severity::Error) => "Denied",
-        Some(Severity::Warning) => "Warned of",
-        Some(Severity::Info) => "Noted",
-        None => "Noted, once a policy gives the rule a level",
+        Severity::Error => "Denied",
+        Severity::Warning => "Warned of",
+        Severity::Info => "Noted",
     };
     let _ = writeln!(
         output,

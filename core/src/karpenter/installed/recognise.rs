@@ -36,11 +36,11 @@ struct Change {
     /// The last release before the next change.
     until: KarpenterVersion,
     /// Whether it is in the definition.
-    is_there: fn(&Definition<'_, '_>) -> bool,
+    is_there: fn(&Definition<'_>) -> bool,
 }
 
 /// A change with only one release before the next one.
-const fn at(since: KarpenterVersion, is_there: fn(&Definition<'_, '_>) -> bool) -> Change {
+const fn at(since: KarpenterVersion, is_there: fn(&Definition<'_>) -> bool) -> Change {
     Change {
         since,
         until: since,
@@ -97,7 +97,7 @@ const CHANGES: &[Change] = &[
 
 /// The releases whose definition looks like this one: those of the last change that is in it; `None` for a definition
 /// that is older than all known ones. Providers change their copies, but none reverts a change.
-pub fn releases(schemas: &[Schema<'_>]) -> Option<ReleaseRange> {
+pub fn releases(schemas: &[Schema]) -> Option<ReleaseRange> {
     let definition = Definition(schemas);
     let last = CHANGES.iter().rev().find(|change| (change.is_there)(&definition));
     last.map(|change| ReleaseRange {
@@ -107,14 +107,14 @@ pub fn releases(schemas: &[Schema<'_>]) -> Option<ReleaseRange> {
 }
 
 /// All versions of a definition.
-struct Definition<'s, 'a>(&'s [Schema<'a>]);
+struct Definition<'s>(&'s [Schema]);
 
-impl Definition<'_, '_> {
-    fn any(&self, is: impl Fn(&Schema<'_>) -> bool) -> bool {
+impl Definition<'_> {
+    fn any(&self, is: impl Fn(&Schema) -> bool) -> bool {
         self.0.iter().any(is)
     }
 
-    fn v1(&self, is: impl Fn(&Schema<'_>) -> bool) -> bool {
+    fn v1(&self, is: impl Fn(&Schema) -> bool) -> bool {
         self.any(|schema| schema.version == ApiVersion::V1 && is(schema))
     }
 

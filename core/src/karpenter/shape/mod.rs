@@ -6,7 +6,6 @@
 //! releases they hold.
 
 mod constraint;
-mod patterns;
 // Laid out by its generator: one field is one line.
 #[rustfmt::skip]
 #[expect(clippy::unreadable_literal, reason = "generated")]
@@ -18,10 +17,19 @@ use super::{ApiVersion, KarpenterVersion, whole_number};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 
-pub(crate) use constraint::{Constraint, ConstraintKind, constraint, entries};
+pub use constraint::Availability;
+pub(crate) use constraint::{
+    CAPACITY_TYPES, Constraint, ConstraintKind, Constraints, Pattern, constraint, entries,
+};
 
-/// The longest list of budgets.
-pub(crate) const MOST_BUDGETS: usize = 50;
+/// The path of the list of budgets.
+pub(crate) const BUDGETS: &str = "spec.disruption.budgets";
+
+/// The path of the list of requirements.
+pub(crate) const REQUIREMENTS: &str = "spec.template.spec.requirements";
+
+/// The path of a requirement's key.
+pub(crate) const REQUIREMENT_KEY: &str = "spec.template.spec.requirements[].key";
 
 /// The shape of a NodePool of this version.
 pub const fn nodepool(version: ApiVersion) -> &'static Shape {
@@ -37,11 +45,8 @@ pub type Fields = &'static [(&'static str, Shape)];
 /// The shape of a value.
 #[derive(Debug)]
 pub enum Shape {
-    /// A string without a `format`.
+    /// A string.
     Text,
-    /// A string with a `format`. Because of the format the API server also accepts a list in its place
-    /// (`typeValidator.Validate` of `k8s.io/kube-openapi`).
-    FormattedText,
     /// A whole number of up to 64 bits.
     Integer,
     /// A whole number or a string.
@@ -65,7 +70,7 @@ pub enum Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Text | Self::FormattedText => "a string",
+            Self::Text => "a string",
             Self::Integer => "a whole number",
             Self::IntegerOrText => "a whole number or a string",
             Self::Boolean => "true or false",
@@ -115,23 +120,29 @@ impl Shape {
         matches!(self, Self::Constrained([first, ..], _) if matches!(first.kind, ConstraintKind::Present))
     }
 
-    /// Whether the definition of a release rejects a text at this path: its pattern, format, length or enumeration. What
-    /// CEL rules say is not in the table.
-    pub(crate) fn rejects(&self, path: &FieldPath, text: &str, release: KarpenterVersion) -> bool {
-        let steps = path.segments().iter().map(|step| match step {
-            Segment::Key(key) => &**key,
-            Segment::Index(_) => "[]",
+    /// What the definitions say of the value at a path such as `spec.disruption.budgets[].nodes`; nothing if they have no
+    /// such field.
+    pub(crate) fn at(&'static self, path: &str) -> Constraints {
+        let steps = path.split('.').flat_map(|step| {
+            let (field, elements) = step
+                .split_once("[]")
+                .map_or((step, None), |(field, _)| (field, Some("[]")));
+            std::iter::once(field).chain(elements)
         });
-        let mut constraints = self.constraints_at(steps).iter();
-        constraints.any(|constraint| constraint.is_in(release) && constraint.kind.rejects(text))
+        self.at_steps(steps)
     }
 
-    /// The constraints on the value at the end of these steps, of all releases. Of a list, any step leads to its
-    /// elements.
-    pub(crate) fn constraints_at<'p>(
-        &self,
-        steps: impl IntoIterator<Item = &'p str>,
-    ) -> &'static [Constraint] {
+    /// What the definitions say of the value at a path in an object.
+    pub(crate) fn at_path(&'static self, path: &FieldPath) -> Constraints {
+        let steps = path.segments().iter();
+        self.at_steps(steps.map(|step| match step {
+            Segment::Key(key) => &**key,
+            Segment::Index(_) => "[]",
+        }))
+    }
+
+    /// Of a list, any step leads to its elements.
+    fn at_steps<'p>(&'static self, steps: impl Iterator<Item = &'p str>) -> Constraints {
         let mut shape = self;
         for step in steps {
             if let Self::Constrained(_, inner) = shape {
@@ -144,13 +155,15 @@ impl Shape {
                     .find_map(|(name, shape)| (*name == step).then_some(shape)),
                 _ => None,
             };
-            let Some(inside) = inside else { return &[] };
+            let Some(inside) = inside else {
+                return Constraints::new(&[]);
+            };
             shape = inside;
         }
-        match shape {
+        Constraints::new(match shape {
             Self::Constrained(constraints, _) => constraints,
             _ => &[],
-        }
+        })
     }
 }
 
@@ -246,7 +259,7 @@ fn walk<'a>(
 fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
     match (shape, value) {
         (Shape::Any, _)
-        | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
+        | (Shape::Text | Shape::IntegerOrText, Json::String(_))
         | (Shape::Boolean, Json::Bool(_)) => true,
         (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) => whole_number(number).is_some(),
         (Shape::Constrained(..), Json::Null) => !shape.may_be_required(),

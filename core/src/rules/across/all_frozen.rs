@@ -42,7 +42,6 @@ pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
     findings
         .push_mut(AcrossFinding {
             pool: *first,
-            rule: &NODEPOOLS_FROZEN,
             diagnostic: NODEPOOLS_FROZEN.finding(Disruption::path("budgets"), error_type, reason),
             others: others.to_vec(),
         })

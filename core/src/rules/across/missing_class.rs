@@ -42,7 +42,6 @@ pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         findings
             .push_mut(AcrossFinding {
                 pool: index,
-                rule: &NODE_CLASS_MISSING,
                 diagnostic: NODE_CLASS_MISSING.finding(path, name, reason),
                 others: Vec::new(),
             })

@@ -16,7 +16,6 @@ use crate::diagnostic::{Diagnostic, FieldPath};
 use crate::json::Json;
 use crate::karpenter::{LabelSets, NodePool};
 use crate::policy::Policy;
-use crate::rules::rule::Rule;
 
 pub use node_classes::{ClassSource, NodeClasses};
 
@@ -38,8 +37,6 @@ pub struct Together<'a> {
 pub struct AcrossFinding {
     /// The index of the NodePool among those given.
     pub pool: usize,
-    /// The rule that reports it.
-    pub rule: &'static Rule,
     /// What is wrong, and at which field of that NodePool.
     pub diagnostic: Diagnostic,
     /// The indexes of the others.
@@ -65,13 +62,12 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
 
 /// A finding of a rule with the severity that a policy gives it in `object` at this time; `None` if the policy switches the rule off.
 pub fn apply_policy(
-    rule: &Rule,
     diagnostic: Diagnostic,
     object: &Json<'_>,
     policy: &Policy,
     at: Timestamp,
 ) -> Option<Diagnostic> {
-    Severities::new(object, None, policy, at).apply_policy(rule, diagnostic)
+    Severities::new(object, None, policy, at).apply_policy(diagnostic)
 }
 
 fn stays(pools: &[NodePool<'_>], index: usize) -> bool {

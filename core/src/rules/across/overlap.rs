@@ -82,7 +82,6 @@ fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> Acr
     );
     AcrossFinding {
         pool: contender.index,
-        rule: &NODEPOOL_OVERLAP,
         diagnostic,
         others: vec![other.index],
     }

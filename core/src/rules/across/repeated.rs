@@ -28,7 +28,6 @@ pub(crate) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -
         findings
             .push_mut(AcrossFinding {
                 pool: index,
-                rule: &NODEPOOL_REPEATED,
                 diagnostic: NODEPOOL_REPEATED.finding(path, name, reason),
                 others: vec![earlier],
             })

@@ -1,6 +1,6 @@
 //! Hours at which no budget holds, so that nothing limits disruption.
 
-use crate::budget::{Budgets, Filling, Gap, GapTimes, ParsedBudget, Reason, Reasons};
+use crate::budget::{Budgets, Filling, Gap, GapTimes, Reason, Reasons};
 use crate::diagnostic::ErrorType;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::rules::findings::Findings;
@@ -11,26 +11,17 @@ pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Info, 
 
 /// Reports the hours at which no budget for a reason holds, of those that happen in the pool. All budgets of the pool must
 /// be readable. Hours for `Empty` alone are not reported, because all empty nodes may be removed at once without harm.
-pub fn check(
-    pool: &NodePool<'_>,
-    happening: Reasons,
-    budgets: &[ParsedBudget<'_>],
-    findings: &mut Findings<'_>,
-) {
+pub fn check(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, findings: &mut Findings<'_>) {
     let replacing = happening.without(Reasons::only(Reason::Empty));
     if reasons_limited_at_times(budgets).and(replacing) == Reasons::NONE {
         return;
     }
-    let Ok(parsed) = Budgets::of_parsed(pool, budgets) else {
-        return;
-    };
-    for gap in parsed.gaps(Reasons::ALL_BUT_REPAIR) {
+    for gap in budgets.gaps(Reasons::ALL_BUT_REPAIR) {
         // Another rule reports a reason without any budget.
         if gap.times == GapTimes::Always || !gap.reasons.has_any(replacing) {
             continue;
         }
         let gap = PoolGap {
-            parsed: &parsed,
             gap,
             happening,
             budgets,
@@ -41,7 +32,7 @@ pub fn check(
 }
 
 /// The reasons for which budgets hold only at some times.
-fn reasons_limited_at_times(budgets: &[ParsedBudget<'_>]) -> Reasons {
+fn reasons_limited_at_times(budgets: &Budgets) -> Reasons {
     let named = |always: bool| {
         budgets
             .iter()
@@ -53,10 +44,9 @@ fn reasons_limited_at_times(budgets: &[ParsedBudget<'_>]) -> Reasons {
 
 /// Times at which no budget of a pool limits some reasons.
 struct PoolGap<'p> {
-    parsed: &'p Budgets,
     gap: Gap,
     happening: Reasons,
-    budgets: &'p [ParsedBudget<'p>],
+    budgets: &'p Budgets,
     version: ApiVersion,
 }
 
@@ -72,15 +62,16 @@ impl PoolGap<'_> {
         };
         let opening = windows.find(|budget| !budget.is_zero());
         let budget = opening.unwrap_or(first);
-        let path = budget.view.path("schedule");
-        let text = budget.view.schedule.present().unwrap_or_default();
+        let path = budget.path("schedule");
+        let schedule = budget.schedule.as_ref().present();
+        let text = schedule.map_or("", |schedule| &schedule.text);
         let unlimited = self.unlimited();
         if opening.is_some() {
             let reason = format!("budgets only restrict: {unlimited}");
             findings
                 .report(&BUDGET_ALLOW_WINDOW, path, text, reason)
                 .suggest(self.filling())
-                .related(budget.view.path("nodes"));
+                .related(budget.path("nodes"));
         } else {
             findings
                 .report(
@@ -116,7 +107,7 @@ impl PoolGap<'_> {
         } else {
             String::new()
         };
-        match self.parsed.filling(&self.gap, self.version) {
+        match self.budgets.filling(&self.gap, self.version) {
             Filling::Always(budget) => format!("add {budget}"),
             Filling::Hours { budgets, is_freeze } => {
                 let also = if is_freeze {

@@ -1,9 +1,10 @@
 //! The list of budgets as a whole: how many there are, and whether one always blocks drift.
 
-use crate::budget::{Budgets, ParsedBudget, Reason, Reasons};
+use crate::budget::{Budget, Budgets, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath, Severity};
-use crate::karpenter::shape::MOST_BUDGETS;
-use crate::karpenter::{Budget, Disruption, KarpenterVersion, NodePool};
+use crate::json::Json;
+use crate::karpenter::shape::{BUDGETS, nodepool};
+use crate::karpenter::{ApiVersion, Disruption, KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -13,7 +14,7 @@ pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, [Silent], Shown
 pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, [Silent], Shown);
 
 /// Returns whether the list has a legal length.
-pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
+pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<'_>) -> bool {
     if budgets.is_empty() {
         findings
             .report(
@@ -24,7 +25,8 @@ pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
             )
             .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
     }
-    budgets.len() <= MOST_BUDGETS
+    let most = nodepool(version).at(BUDGETS).most(findings.context.release);
+    most.is_none_or(|most| budgets.len() <= most)
 }
 
 /// Reports the first budget that always blocks drift, or several that do so together. It is more than a note if nothing
@@ -32,15 +34,15 @@ pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
 pub fn check_blocked(
     pool: &NodePool<'_>,
     happening: Reasons,
-    all: &[ParsedBudget<'_>],
-    readable: &[&ParsedBudget<'_>],
+    all: &Budgets,
+    readable: &[&Budget],
     findings: &mut Findings<'_>,
 ) {
     let mut blocking = readable
         .iter()
         .filter(|budget| budget.is_zero() && budget.has(Reason::Drifted));
     let mut always = blocking.clone().filter(|budget| budget.has_no_window());
-    let names_none = |budget: &&&ParsedBudget<'_>| budget.view.reasons.is_absent();
+    let names_none = |budget: &&&Budget| budget.reasons.is_absent();
     let Some(worst) = always.clone().find(names_none).or_else(|| always.clone().next()) else {
         // Another rule reports a schedule that makes one of them active at all times.
         let is_all_readable = readable.len() == all.len();
@@ -52,11 +54,12 @@ pub fn check_blocked(
         }
         return;
     };
-    let text = worst.view.nodes.present().unwrap_or_default();
+    let nodes = worst.nodes.as_ref().present();
+    let text = nodes.map_or("", |nodes| &nodes.text);
     let mut reason = never_replaced(pool, findings);
     let also = always
-        .find(|other| other.view.index != worst.view.index)
-        .map(|other| format!(", also in budgets[{}]", other.view.index))
+        .find(|other| other.index != worst.index)
+        .map(|other| format!(", also in budgets[{}]", other.index))
         .unwrap_or_default();
     let mut suggestion = format!("write 1 to replace them one by one{also}, or add the schedule of a freeze");
     if names_none(&worst)
@@ -73,7 +76,7 @@ pub fn check_blocked(
     findings
         .report(
             &BUDGET_BLOCKS_DRIFT,
-            worst.view.path("nodes"),
+            worst.path("nodes"),
             ErrorType::note(&text.into()),
             reason,
         )
@@ -131,13 +134,10 @@ fn repaired() -> String {
 fn check_blocked_together(
     pool: &NodePool<'_>,
     happening: Reasons,
-    budgets: &[ParsedBudget<'_>],
+    budgets: &Budgets,
     findings: &mut Findings<'_>,
 ) {
-    let Ok(parsed) = Budgets::of_parsed(pool, budgets) else {
-        return;
-    };
-    if !parsed.never_allows(Reason::Drifted) {
+    if !budgets.never_allows(Reason::Drifted) {
         return;
     }
     let shown = ErrorType::Note {
@@ -149,15 +149,15 @@ fn check_blocked_together(
     );
     let mut suggestion = String::from("leave some hours open");
     let freezes = budgets.iter().filter(|budget| budget.is_zero());
-    let names_none = freezes.clone().any(|budget| budget.view.reasons.is_absent());
+    let names_none = freezes.clone().any(|budget| budget.reasons.is_absent());
     if names_none
-        && parsed.never_allows(Reason::Unhealthy)
+        && budgets.never_allows(Reason::Unhealthy)
         && let Some(never_repaired) = never_repaired(pool, findings)
     {
         reason += never_repaired;
         suggestion += &repaired();
     }
-    let is_frozen = happening.iter().all(|reason| parsed.never_allows(reason));
+    let is_frozen = happening.iter().all(|reason| budgets.never_allows(reason));
     let severity = severity(is_frozen, pool, findings);
     findings
         .report(&BUDGET_BLOCKS_DRIFT, path(), shown, reason)

@@ -11,21 +11,22 @@ pub mod uncovered;
 pub mod window;
 
 use super::findings::Findings;
-use crate::budget::{ParsedBudget, Reason, Reasons};
+use crate::budget::{Budget, Budgets, Reason, Reasons};
+use crate::json::Json;
 use crate::karpenter::{Disruption, Field, NodePool, WHEN_EMPTY};
 
 /// Checks the budgets of a pool, which are parsed already.
-pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, budgets: &Budgets, findings: &mut Findings<'_>) {
     let Some(disruption) = pool.disruption.as_ref().present() else {
         return;
     };
-    let Field::Present(written) = &disruption.budgets else {
+    let Field::Present(written) = disruption.budgets else {
         return;
     };
-    let few_enough = list::check(written, findings);
+    let few_enough = list::check(pool.version, written, findings);
     let readable: Vec<_> = budgets
         .iter()
-        .filter(|budget| check_alone(pool, budget, findings))
+        .filter(|budget| check_alone(pool, budget, written.get(budget.index), findings))
         .collect();
     // Budgets are compared with each other only if the list has a legal length.
     if few_enough {
@@ -39,12 +40,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &[ParsedBudget<'_>], findings: &mut F
 }
 
 /// Checks which reasons and hours no budget covers. An empty list of budgets or reasons has its own rule.
-fn check_coverage(
-    pool: &NodePool<'_>,
-    happening: Reasons,
-    budgets: &[ParsedBudget<'_>],
-    findings: &mut Findings<'_>,
-) {
+fn check_coverage(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, findings: &mut Findings<'_>) {
     let any_for_no_reason = budgets.iter().any(|budget| budget.reasons() == Reasons::NONE);
     if budgets.is_empty() || any_for_no_reason {
         return;
@@ -54,14 +50,16 @@ fn check_coverage(
 }
 
 /// Checks one budget. Returns whether all of it can be read, so that it can be compared with others.
-fn check_alone(pool: &NodePool<'_>, budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
+fn check_alone(
+    pool: &NodePool<'_>,
+    budget: &Budget,
+    written: Option<&Json<'_>>,
+    findings: &mut Findings<'_>,
+) -> bool {
     nodes::check(budget, findings);
-    reasons::check(pool.version, budget.view, findings);
+    reasons::check(pool.version, budget, written, findings);
     let has_times = window::check(budget, findings);
-    has_times
-        && budget.nodes().is_some()
-        && budget.reasons.is_some()
-        && !budget.view.has_unknown_field(pool.version)
+    has_times && budget.nodes().is_some() && budget.reasons != Field::Mistyped && !budget.has_unknown_field
 }
 
 /// The reasons for which healthy nodes are disrupted: drift, and consolidation if it is on. Budgets limit the repair of

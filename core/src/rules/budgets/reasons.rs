@@ -1,14 +1,14 @@
 //! Which disruptions a budget limits: its `reasons`.
 
-use crate::budget::{Reason, Reasons};
+use crate::budget::{Budget, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, KarpenterVersion};
+use crate::karpenter::{ApiVersion, Availability, KarpenterVersion};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-/// The longest list that the CRD accepts.
-const MOST_REASONS: usize = 50;
+/// The path of a reason.
+const REASON: &str = "spec.disruption.budgets[].reasons[]";
 
 /// Common words for expiration, which is not a reason in any release of v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
@@ -17,8 +17,10 @@ pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, [Schema]);
 pub static BUDGET_REASON_REPEATED: Rule = rule!("budget-reason-repeated", Error, [Schema]);
 pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, [Silent], Shown);
 
-pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'_>) {
-    let Some(reasons) = budget.reasons.present().filter(|_| version == ApiVersion::V1) else {
+/// Checks the reasons of a budget as they are written.
+pub fn check(version: ApiVersion, budget: &Budget, written: Option<&Json<'_>>, findings: &mut Findings<'_>) {
+    let reasons = written.and_then(|budget| budget.get("reasons")?.as_array());
+    let Some(reasons) = reasons.filter(|_| version == ApiVersion::V1) else {
         return;
     };
     if reasons.is_empty() {
@@ -31,11 +33,15 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
             )
             .suggest("leave it out for all reasons");
     }
-    if reasons.len() > MOST_REASONS && findings.context.release.has(KarpenterVersion::REASONS_LIMITED) {
+    let most = findings
+        .context
+        .karpenter
+        .most("spec.disruption.budgets[].reasons", version);
+    if let Some(most) = most.filter(|most| reasons.len() > *most) {
         let error_type = ErrorType::TooMany {
             actual: reasons.len(),
         };
-        let reason = format!("must have at most {MOST_REASONS} items");
+        let reason = format!("must have at most {most} items");
         findings
             .report(
                 &BUDGET_REASON_REPEATED,
@@ -49,13 +55,13 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
     check_each(budget, reasons, findings);
 }
 
-fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings<'_>) {
+fn check_each(budget: &Budget, reasons: &[Json<'_>], findings: &mut Findings<'_>) {
     let karpenter = findings.context.karpenter;
     let mut seen = Reasons::NONE;
     for (index, text) in reasons.iter().enumerate() {
         let Some(text) = text.as_str() else { continue };
         let path = || budget.path("reasons").index(index);
-        let known = karpenter.knows(EnumValues::Reason, ApiVersion::V1, text);
+        let known = karpenter.knows(REASON, ApiVersion::V1, text);
         if known != Availability::Yes {
             report_unknown(path(), text, known, findings);
         }
@@ -72,10 +78,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings
 }
 
 fn report_unknown(path: FieldPath, text: &str, known: Availability, findings: &mut Findings<'_>) {
-    let supported = findings
-        .context
-        .karpenter
-        .words(EnumValues::Reason, ApiVersion::V1);
+    let supported = findings.context.karpenter.words(REASON, ApiVersion::V1);
     let is_expiration = EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word));
     let reason = match known {
         Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),

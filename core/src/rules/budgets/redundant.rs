@@ -1,6 +1,6 @@
 //! Budgets that change nothing, because others that allow no more hold whenever they do.
 
-use crate::budget::{ParsedBudget, Reason, Reasons, Windows};
+use crate::budget::{Budget, Reason, Reasons, Windows};
 use crate::karpenter::KarpenterVersion;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -8,7 +8,7 @@ use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, [Silent], Shown);
 
-pub fn check(budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
+pub fn check(budgets: &[&Budget], findings: &mut Findings<'_>) {
     if budgets.len() < 2 {
         return;
     }
@@ -22,7 +22,7 @@ pub fn check(budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
     let mut pointless = Vec::new();
     for budget in budgets.iter().rev() {
         if let Some(lower) = lower_for_all_reasons(budget, &left, known) {
-            left.retain(|other| other.view.index != budget.view.index);
+            left.retain(|other| other.index != budget.index);
             pointless.push((budget, lower));
         }
     }
@@ -33,11 +33,7 @@ pub fn check(budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
 }
 
 /// The budgets that make this one pointless, if there is one for each of its reasons.
-fn lower_for_all_reasons<'r>(
-    of: &ParsedBudget<'_>,
-    budgets: &[&'r ParsedBudget<'r>],
-    known: Reasons,
-) -> Option<Vec<&'r ParsedBudget<'r>>> {
+fn lower_for_all_reasons<'r>(of: &Budget, budgets: &[&'r Budget], known: Reasons) -> Option<Vec<&'r Budget>> {
     let reasons = of.reasons().and(known);
     // Compared once, whatever the number of reasons.
     let overruling: Vec<_> = budgets
@@ -45,36 +41,32 @@ fn lower_for_all_reasons<'r>(
         .copied()
         .filter(|other| other.reasons().has_any(reasons) && overrules(other, of))
         .collect();
-    let mut found: Vec<&ParsedBudget<'_>> = Vec::new();
+    let mut found: Vec<&Budget> = Vec::new();
     for reason in reasons.iter() {
         match overruling.iter().find(|other| other.has(reason)) {
             Some(lower) => found.push(lower),
             None => found.extend(lower_together(of, reason, budgets)?),
         }
     }
-    found.sort_unstable_by_key(|lower| lower.view.index);
-    found.dedup_by_key(|lower| lower.view.index);
+    found.sort_unstable_by_key(|lower| lower.index);
+    found.dedup_by_key(|lower| lower.index);
     (!found.is_empty()).then_some(found)
 }
 
 /// Budgets for a reason that overrule this one together, each in a part of its window.
-fn lower_together<'r>(
-    of: &ParsedBudget<'_>,
-    reason: Reason,
-    budgets: &[&'r ParsedBudget<'r>],
-) -> Option<Vec<&'r ParsedBudget<'r>>> {
+fn lower_together<'r>(of: &Budget, reason: Reason, budgets: &[&'r Budget]) -> Option<Vec<&'r Budget>> {
     let window = of.windows()?;
     let lower = budgets
         .iter()
         .copied()
         .filter(|other| other.windows().is_some() && other.has(reason) && is_never_above(other, of));
     if lower.clone().count() < 2
-        || !Windows::cover_together(lower.clone().filter_map(ParsedBudget::windows), window)
+        || !Windows::cover_together(lower.clone().filter_map(Budget::windows), window)
     {
         return None;
     }
     let week = window.week()?;
-    let does_so_in_part = |other: &&ParsedBudget<'_>| {
+    let does_so_in_part = |other: &&Budget| {
         let windows = other.windows().and_then(Windows::week);
         windows.is_some_and(|open| open.has_any_of(week))
     };
@@ -82,18 +74,18 @@ fn lower_together<'r>(
 }
 
 /// Whether the first budget is another one, and never above the second.
-fn is_never_above(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
+fn is_never_above(one: &Budget, other: &Budget) -> bool {
     let numbers = one.nodes().zip(other.nodes());
-    one.view.index != other.view.index && numbers.is_some_and(|(lower, higher)| never_above(lower, higher))
+    one.index != other.index && numbers.is_some_and(|(lower, higher)| never_above(lower, higher))
 }
 
 /// Whether the first budget is never above the second, and active whenever that is.
-fn overrules(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
+fn overrules(one: &Budget, other: &Budget) -> bool {
     is_never_above(one, other) && holds_whenever(one, other)
 }
 
 /// Whether the first budget is active whenever the second is.
-fn holds_whenever(one: &ParsedBudget<'_>, other: &ParsedBudget<'_>) -> bool {
+fn holds_whenever(one: &Budget, other: &Budget) -> bool {
     match (one.windows(), other.windows()) {
         (Some(windows), Some(others)) => windows.cover(others),
         // Another rule reports a window that makes a budget always active: it may not stay so.
@@ -115,13 +107,13 @@ fn never_above(one: BudgetNodes, other: BudgetNodes) -> bool {
     }
 }
 
-fn report(budget: &ParsedBudget<'_>, lower: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
-    let text = budget.view.nodes.present().unwrap_or("10%");
-    let index = |lower: &ParsedBudget<'_>| format!("budgets[{}]", lower.view.index);
+fn report(budget: &Budget, lower: &[&Budget], findings: &mut Findings<'_>) {
+    let text = nodes(budget);
+    let index = |lower: &Budget| format!("budgets[{}]", lower.index);
     let (why, suggestion) = match lower {
         [lower] => {
             let name = index(lower);
-            let allowed = lower.view.nodes.present().unwrap_or("10%");
+            let allowed = nodes(lower);
             match (lower.has_no_window(), lower.is_zero()) {
                 (true, true) => (
                     format!("{name} always allows {allowed}"),
@@ -152,14 +144,20 @@ fn report(budget: &ParsedBudget<'_>, lower: &[&ParsedBudget<'_>], findings: &mut
     let finding = findings
         .report(
             &BUDGET_REDUNDANT,
-            budget.view.path("nodes"),
+            budget.path("nodes"),
             text,
             format!("the lowest budget counts, and {why}, so this one changes nothing"),
         )
         .suggest(suggestion);
     for lower in lower {
-        finding.related(lower.view.path("nodes"));
+        finding.related(lower.path("nodes"));
     }
+}
+
+/// The number of a budget as it is written, or the default.
+fn nodes(budget: &Budget) -> &str {
+    let nodes = budget.nodes.as_ref().present();
+    nodes.map_or("10%", |nodes| &nodes.text)
 }
 
 const REMOVE: &str = "remove it, or write a lower number";

@@ -1,7 +1,7 @@
 //! Reasons for which there is no budget, so that nothing limits disruption.
 
 use super::list;
-use crate::budget::{ParsedBudget, Reason, Reasons, budget_text};
+use crate::budget::{Budgets, Reason, Reasons, budget_text};
 use crate::diagnostic::ErrorType;
 use crate::karpenter::NodePool;
 use crate::rules::findings::Findings;
@@ -11,12 +11,7 @@ pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warn
 
 /// Reports reasons that no budget covers, of those that replace nodes and happen in the pool. All budgets of the pool must
 /// be readable.
-pub fn check(
-    pool: &NodePool<'_>,
-    happening: Reasons,
-    budgets: &[ParsedBudget<'_>],
-    findings: &mut Findings<'_>,
-) {
+pub fn check(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, findings: &mut Findings<'_>) {
     let replacing = happening.without(Reasons::only(Reason::Empty));
     let covered = budgets
         .iter()

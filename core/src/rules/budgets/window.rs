@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use crate::budget::{Parsed, ParsedBudget, TextError};
+use crate::budget::{Budget, Parsed};
 use crate::diagnostic::{ErrorType, Origin};
-use crate::karpenter::{Budget, Field};
+use crate::karpenter::Field;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::rules::schedules;
 
 pub static BUDGET_SCHEDULE_DURATION: Rule = rule!("budget-schedule-duration", Error, [Schema]);
-pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Silent, Poolgate], Shown);
+pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Silent], Shown);
 pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, [Silent], Shown);
 pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, [Silent], Shown);
 
 /// Checks when the budget holds. Returns whether it does at some times or always, so that it can be compared with others.
-pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
-    check_pair(budget.view, findings);
+pub fn check(budget: &Budget, findings: &mut Findings<'_>) -> bool {
+    check_pair(budget, findings);
     let duration = check_duration(budget, findings);
     let fires = schedules::check(budget, duration, findings);
     if budget.has_no_window() {
@@ -24,17 +24,18 @@ pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
     }
     let is_sound = fires && duration.is_some();
     if is_sound && budget.is_always_active() {
-        let text = budget.view.duration.present().unwrap_or_default();
+        let duration = budget.duration.as_ref().present();
+        let text = duration.map_or("", |duration| &duration.text);
         let reason = "the window begins again before it ends, so the budget is always active";
         findings
-            .report(&BUDGET_ALWAYS_ACTIVE, budget.view.path("duration"), text, reason)
+            .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, reason)
             .suggest("shorten it, or remove schedule and duration if it should always be active")
-            .related(budget.view.path("schedule"));
+            .related(budget.path("schedule"));
     }
     is_sound
 }
 
-fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
+fn check_pair(budget: &Budget, findings: &mut Findings<'_>) {
     let (missing, beside, suggestion) = match (&budget.schedule, &budget.duration) {
         (Field::Absent, Field::Absent) => return,
         (Field::Absent, _) => (
@@ -61,29 +62,19 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Returns the duration if it can be read and is not zero.
-fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
+fn check_duration(budget: &Budget, findings: &mut Findings<'_>) -> Option<Duration> {
     let Parsed { text, value } = budget.duration.as_ref().present()?;
-    let path = || budget.view.path("duration");
+    let path = || budget.path("duration");
     match value.as_ref().map_err(AsRef::as_ref) {
         Ok(duration) if duration.is_zero() => {
             let reason = "the window has no length, so the budget is never active";
             findings
-                .report(&BUDGET_EMPTY_WINDOW, path(), *text, reason)
+                .report(&BUDGET_EMPTY_WINDOW, path(), &**text, reason)
                 .suggest("write how long it is, such as 30m");
             None
         }
         Ok(duration) => Some(duration.as_duration()),
-        Err(error @ TextError::TooLong { .. }) => {
-            findings.report_text(
-                &BUDGET_DURATION,
-                path(),
-                text,
-                Origin::Poolgate,
-                error.to_string(),
-            );
-            None
-        }
-        Err(TextError::Wrong(error)) => {
+        Err(error) => {
             findings
                 .report_text(&BUDGET_DURATION, path(), text, Origin::Silent, error.why)
                 .suggest_if_known(error.suggestion.clone());

@@ -105,16 +105,7 @@ mod tests {
               [consolidate-after]"
             ]
         );
-        for text in [
-            "",
-            "0",
-            "1d",
-            "100ms",
-            "never",
-            "1m | Never",
-            "30s\n",
-            &"1s".repeat(500_000),
-        ] {
+        for text in ["", "0", "1d", "100ms", "never", "1m | Never", "30s\n"] {
             assert_eq!(errors(&after(text)).len(), 1, "{text}");
         }
         for text in ["0s", "720h", "30m1h", "Never"] {

@@ -1,7 +1,7 @@
 //! Checks the word in `spec.disruption.consolidationPolicy`.
 
 use crate::diagnostic::Suggestion;
-use crate::karpenter::{ApiVersion, Availability, Disruption, EnumValues};
+use crate::karpenter::{ApiVersion, Availability, Disruption};
 use crate::rules::rule::Rule;
 
 use crate::rules::findings::Findings;
@@ -18,12 +18,12 @@ pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Fi
     let Some(policy) = disruption.consolidation_policy.present() else {
         return;
     };
-    let vocabulary = EnumValues::ConsolidationPolicy;
-    let known = karpenter.knows(vocabulary, version, policy);
+    let path = "spec.disruption.consolidationPolicy";
+    let known = karpenter.knows(path, version, policy);
     if known == Availability::Yes {
         return;
     }
-    let supported = karpenter.words(vocabulary, version);
+    let supported = karpenter.words(path, version);
     let (reason, suggestion) = if let Some((name, version)) = renamed(policy, version) {
         (
             format!("{version} calls it {name}"),

@@ -6,16 +6,10 @@ use super::CONSEQUENCE;
 use crate::diagnostic::Origin;
 use crate::karpenter::{ApiVersion, Template};
 use crate::rules::findings::Findings;
-use crate::rules::length::too_long;
 use crate::rules::rule::Rule;
 use crate::value::duration::{NillableDuration, NillableDurationError};
 
-pub static TERMINATION_GRACE_PERIOD: Rule = rule!(
-    "termination-grace-period",
-    Error,
-    [Schema, Silent, Poolgate],
-    Shown
-);
+pub static TERMINATION_GRACE_PERIOD: Rule = rule!("termination-grace-period", Error, [Schema, Silent], Shown);
 pub static TERMINATION_GRACE_PERIOD_ZERO: Rule =
     rule!("termination-grace-period-zero", Warning, [Silent], Read);
 
@@ -30,10 +24,6 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Dur
         .present()
         .filter(|_| template.version == ApiVersion::V1)?;
     let path = || Template::path("terminationGracePeriod");
-    if let Some(reason) = too_long(text) {
-        findings.report_text(&TERMINATION_GRACE_PERIOD, path(), text, Origin::Poolgate, reason);
-        return None;
-    }
     let (reason, suggestion) = match NillableDuration::parse(text) {
         Ok(NillableDuration::After(length)) => {
             if length.is_zero() {

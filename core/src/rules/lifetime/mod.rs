@@ -5,7 +5,6 @@ pub mod expiry;
 pub mod grace;
 
 use super::findings::Findings;
-use super::length::too_long;
 use super::limits::Limits;
 use crate::diagnostic::{FieldPath, Origin};
 use crate::karpenter::NodePool;
@@ -26,10 +25,6 @@ pub fn parse(
     path: impl FnOnce() -> FieldPath,
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
-    if let Some(reason) = too_long(text) {
-        findings.report_text(rule, path(), text, Origin::Poolgate, reason);
-        return None;
-    }
     if let Ok(duration) = NillableDuration::parse(text) {
         return Some(duration);
     }

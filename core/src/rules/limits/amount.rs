@@ -1,7 +1,7 @@
 //! The amount of a limit: a valid quantity that makes sense for its resource.
 
 use super::{Limit, path};
-use crate::diagnostic::{ErrorType, Suggestion, counted};
+use crate::diagnostic::{Suggestion, counted};
 use crate::json::Json;
 use crate::karpenter::{NodePool, PLAIN_RESOURCES};
 use crate::rules::findings::Findings;
@@ -12,7 +12,6 @@ use crate::value::quantity::Quantity;
 pub static LIMIT_QUANTITY: Rule = rule!("limit-quantity", Error, [Schema, Silent, Poolgate], Shown);
 pub static LIMIT_NEGATIVE: Rule = rule!("limit-negative", Error, [Silent], Shown);
 pub static LIMIT_ZERO: Rule = rule!("limit-zero", Warning, [Silent], Shown);
-pub static LIMIT_UNQUOTED: Rule = rule!("limit-unquoted", Off, [Silent], Read);
 pub static LIMIT_UNIT: Rule = rule!("limit-unit", Warning, [Silent], Read);
 
 /// Less memory, in bytes, than any machine has: the smallest ones of the clouds have twice as much.
@@ -80,13 +79,6 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
             return;
         }
     };
-    // Many manifests have numbers here.
-    if value.as_number().is_some() && findings.wants(&LIMIT_UNQUOTED) {
-        let reason = "tools that write the object back turn the number into text";
-        findings
-            .report(&LIMIT_UNQUOTED, path(resource), ErrorType::note(value), reason)
-            .suggest(Suggestion::write(value.to_string()));
-    }
     if quantity.is_negative() {
         let reason = "below zero, so this pool could never launch a node";
         findings
@@ -110,12 +102,7 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
-    use crate::diagnostic::Severity;
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::policy::{Level, Policy};
-    use crate::review::{Request, Subject, review};
-    use crate::rules::testing::{completed, errors};
+    use crate::rules::testing::errors;
 
     fn limits(limits: &Value) -> Value {
         json!({"spec": {"limits": limits}})
@@ -136,35 +123,5 @@ mod tests {
             let object = limits(&json!({ "cpu": text }));
             assert_eq!(errors(&object).len(), 1, "{text:.20}");
         }
-    }
-
-    #[test]
-    fn numbers_without_quotes_are_reported_if_the_policy_switches_the_rule_on() {
-        let object = completed(Subject::NodePool(ApiVersion::V1), &limits(&json!({"cpu": 1000})));
-        let said = |policy: &Policy| {
-            let request = Request {
-                subject: Subject::NodePool(ApiVersion::V1),
-                object: &Json::from(&object),
-                old: None,
-                claims: None,
-                at: jiff::Timestamp::default(),
-            };
-            let report = review(&request, policy, &KarpenterVersion::NEWEST.into()).report;
-            report
-                .into_iter()
-                .map(|finding| finding.to_string())
-                .collect::<Vec<_>>()
-        };
-        let mut policy = Policy::default();
-        assert_eq!(said(&policy), [""; 0]);
-        policy
-            .levels
-            .set(LIMIT_UNQUOTED.id, Level::Severity(Severity::Info));
-        assert_eq!(
-            said(&policy),
-            [
-                r#"spec.limits.cpu: 1000: tools that write the object back turn the number into text; write "1000" [limit-unquoted]"#
-            ]
-        );
     }
 }

@@ -5,7 +5,6 @@ use crate::diagnostic::Suggestion;
 use crate::json::Object;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, node_class_label};
 use crate::rules::findings::Findings;
-use crate::rules::requirements::keys::LONGEST_KEY;
 use crate::rules::rule::Rule;
 use crate::value::label::{
     NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value, qualified_name,
@@ -54,9 +53,10 @@ pub fn check_key(template: &Template<'_>, findings: &mut Findings<'_>) {
         Err(error) => {
             format!("{error}, because Karpenter makes group and kind the key of a label on every NodeClaim")
         }
-        Ok(()) if label.len() > LONGEST_KEY => format!(
-            "group and kind form a label of {} bytes, and the maximum in a NodeClaim is {LONGEST_KEY}",
-            label.len()
+        Ok(()) if label.len() > findings.context.longest_key() => format!(
+            "group and kind form a label of {} bytes, and the maximum in a NodeClaim is {}",
+            label.len(),
+            findings.context.longest_key()
         ),
         Ok(()) => return,
     };

@@ -1,7 +1,7 @@
 //! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's default budgets, so it is not
 //! checked.
 
-use crate::budget::ParsedBudget;
+use crate::budget::{Budget, Budgets};
 use crate::diagnostic::ErrorType;
 use crate::karpenter::Disruption;
 use crate::policy::BudgetBounds;
@@ -14,7 +14,7 @@ pub static BUDGET_NODES: Rule = rule!("policy-budget-nodes", Error, [Poolgate]);
 pub static BUDGET_COUNT: Rule = rule!("policy-budget-count", Error, [Poolgate]);
 pub static BUDGET_ALWAYS: Rule = rule!("policy-budget-always", Error, [Poolgate]);
 
-pub fn check(budgets: &[ParsedBudget<'_>], bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+pub fn check(budgets: &Budgets, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     for budget in budgets {
         check_nodes(budget, bounds, findings);
     }
@@ -41,11 +41,11 @@ pub fn check(budgets: &[ParsedBudget<'_>], bounds: &BudgetBounds, findings: &mut
     }
 }
 
-fn holds_always(budget: &ParsedBudget<'_>) -> bool {
-    budget.has_no_window() && budget.view.reasons.is_absent()
+fn holds_always(budget: &Budget) -> bool {
+    budget.has_no_window() && budget.reasons.is_absent()
 }
 
-fn check_nodes(budget: &ParsedBudget<'_>, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+fn check_nodes(budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     let Some(nodes) = budget.nodes.as_ref().present() else {
         return;
     };
@@ -63,6 +63,6 @@ fn check_nodes(budget: &ParsedBudget<'_>, bounds: &BudgetBounds, findings: &mut 
         _ => return,
     };
     findings
-        .report(rule, budget.view.path("nodes"), nodes.text, reason)
+        .report(rule, budget.path("nodes"), &*nodes.text, reason)
         .suggest(suggestion);
 }

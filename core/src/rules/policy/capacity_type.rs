@@ -3,9 +3,8 @@
 use super::listed;
 use crate::diagnostic::{ErrorType, quoted};
 use crate::json::{FewMap, Json};
-use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, EnumValues, Field, NodePool, Operator, Requirement, Selection, Template,
-};
+use crate::karpenter::shape::CAPACITY_TYPES;
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool, Operator, Requirement, Selection, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -21,10 +20,7 @@ pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_
             .present()
             .and_then(|labels| labels.get(CAPACITY_TYPE_LABEL)?.as_str()),
     };
-    let known = findings
-        .context
-        .karpenter
-        .words(EnumValues::CapacityType, pool.version);
+    let known = CAPACITY_TYPES.words(findings.context.release);
     let usable = usable(pool, label, known);
     let forbidden: Vec<&str> = usable
         .into_iter()

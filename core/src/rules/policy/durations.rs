@@ -5,12 +5,10 @@ use std::time::Duration;
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::karpenter::{ApiVersion, Field, NodePool, Provider, ProviderSettings, Template};
 use crate::policy::{DurationBounds, TemplateBounds};
+use crate::rules::context::Context;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-use crate::value::duration::GoDuration;
-
-/// The default of Karpenter's CRD for `expireAfter`.
-const DEFAULT_EXPIRY: Duration = Duration::from_hours(720);
+use crate::value::duration::{GoDuration, NillableDuration};
 
 /// The value for no end.
 const NEVER: &str = "Never";
@@ -27,7 +25,7 @@ pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findin
         &EXPIRE_AFTER,
         || NodePool::expire_after_path(pool.version),
         pool.expire_after,
-        Some(own(|settings| settings.expire_after).unwrap_or(("Karpenter's CRD", DEFAULT_EXPIRY))),
+        own(|settings| settings.expire_after).or_else(|| default_expiry(pool.version, &findings.context)),
         &bounds.expire_after,
         findings,
     );
@@ -44,6 +42,16 @@ pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findin
             bounds,
             findings,
         );
+    }
+}
+
+/// What the definition says that `expireAfter` is if it is left out.
+fn default_expiry(version: ApiVersion, context: &Context<'_>) -> Option<(&'static str, Duration)> {
+    let constraints = context.shape.at_path(&NodePool::expire_after_path(version));
+    let written = constraints.default(context.release)?.trim_matches('"');
+    match NillableDuration::parse(written) {
+        Ok(NillableDuration::After(age)) => Some(("Karpenter's CRD", age)),
+        Ok(NillableDuration::Never) | Err(_) => None,
     }
 }
 

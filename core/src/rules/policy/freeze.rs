@@ -1,6 +1,6 @@
 //! The times at which the policy forbids all disruption.
 
-use crate::budget::{ParsedBudget, Reasons, Windows};
+use crate::budget::{Budget, Budgets, Reasons, Windows};
 use crate::diagnostic::ErrorType;
 use crate::karpenter::{ApiVersion, Disruption, NodePool};
 use crate::policy::FreezeWindow;
@@ -9,12 +9,7 @@ use crate::rules::rule::Rule;
 
 pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, [Poolgate]);
 
-pub fn check(
-    pool: &NodePool<'_>,
-    budgets: &[ParsedBudget<'_>],
-    windows: &[FreezeWindow],
-    findings: &mut Findings<'_>,
-) {
+pub fn check(pool: &NodePool<'_>, budgets: &Budgets, windows: &[FreezeWindow], findings: &mut Findings<'_>) {
     if windows.is_empty() {
         return;
     }
@@ -24,11 +19,11 @@ pub fn check(
             let mut freezes = budgets
                 .iter()
                 .filter(|budget| budget.is_zero() && budget.has(reason));
-            let covers = |freeze: &ParsedBudget<'_>| match freeze.windows() {
+            let covers = |freeze: &Budget| match freeze.windows() {
                 Some(windows) => windows.cover(&wanted),
                 None => freeze.is_always_active(),
             };
-            let together = freezes.clone().filter_map(ParsedBudget::windows);
+            let together = freezes.clone().filter_map(Budget::windows);
             freezes.any(covers) || Windows::cover_together(together, &wanted)
         };
         // The repair of a broken node may go on.

@@ -11,16 +11,11 @@ pub mod template_labels;
 
 use super::findings::Findings;
 use super::limits::Limits;
-use crate::budget::ParsedBudget;
+use crate::budget::Budgets;
 use crate::karpenter::NodePool;
 
 /// Checks a NodePool against the bounds.
-pub fn check(
-    pool: &NodePool<'_>,
-    budgets: &[ParsedBudget<'_>],
-    limits: &Limits<'_>,
-    findings: &mut Findings<'_>,
-) {
+pub fn check(pool: &NodePool<'_>, budgets: &Budgets, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     if pool.spec.present().is_none() {
         return;
     }

@@ -2,7 +2,7 @@
 
 use super::{Entry, Scope, min_values, so_others};
 use crate::diagnostic::{ErrorType, Origin};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator, Selection};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, KarpenterVersion, Operator, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -16,7 +16,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
     if entry.key != CAPACITY_TYPE_LABEL || !counts {
         return true;
     }
-    let known = scope.words(EnumValues::CapacityType);
+    let known = scope.capacity_types();
     let allowed = Selection::new(entry.operator, &entry.values);
     let good = known.iter().filter(|word| allowed.has(word)).count();
     let least = entry

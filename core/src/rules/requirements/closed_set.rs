@@ -4,8 +4,7 @@
 use super::{Entry, Scope, min_values, so_others};
 use crate::diagnostic::{Origin, Severity};
 use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, ClosedSet, EnumValues, KarpenterVersion, LabelValues, Operator, Provider,
-    ProviderVersion,
+    CAPACITY_TYPE_LABEL, ClosedSet, KarpenterVersion, LabelValues, Operator, Provider, ProviderVersion,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -35,7 +34,7 @@ pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
         .filter(|(_, value)| unknown(value));
     let (position, value) = wrong.next()?;
     // Words that Karpenter itself does not know have a rule of their own.
-    if entry.key == CAPACITY_TYPE_LABEL && !scope.words(EnumValues::CapacityType).contains(value) {
+    if entry.key == CAPACITY_TYPE_LABEL && !scope.capacity_types().contains(value) {
         return None;
     }
     let others = so_others(wrong.map(|(_, value)| *value));

@@ -3,7 +3,7 @@
 use super::Scope;
 use super::groups::{Group, Source};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -42,7 +42,7 @@ pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) 
 /// The only values that a label can have, if they are known and every node has one of them.
 fn existing(group: &Group<'_>, scope: &Scope<'_>) -> Option<&'static [&'static str]> {
     let entry = group.entries().next()?;
-    (entry.key == CAPACITY_TYPE_LABEL).then(|| scope.words(EnumValues::CapacityType))
+    (entry.key == CAPACITY_TYPE_LABEL).then(|| scope.capacity_types())
 }
 
 /// Whether no value is left although a node must carry the label.

@@ -3,18 +3,28 @@
 use super::{Findings, Scope};
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{FewMap, Json};
+use crate::karpenter::shape::REQUIREMENTS;
 use crate::karpenter::{
     ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool,
     Provider, Template, canonical_label, node_class_label,
 };
+use crate::rules::context::Context;
 use crate::rules::rule::Rule;
 
 pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, [Schema]);
 pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, [Silent, Schema], Shown);
 
+/// The most requirements of a NodePool or a NodeClaim.
+fn most(context: &Context<'_>, version: ApiVersion) -> usize {
+    context
+        .karpenter
+        .most(REQUIREMENTS, version)
+        .unwrap_or(usize::MAX)
+}
+
 /// Returns whether there are few enough entries to compare them with each other.
 pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    let most = scope.context.karpenter.max_requirements(scope.template.version);
+    let most = most(&scope.context, scope.template.version);
     let actual = scope.template.requirements().len();
     if actual > most {
         findings
@@ -34,7 +44,7 @@ pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
 pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let context = findings.context;
     let template = &pool.template;
-    let most = context.karpenter.max_requirements(pool.version);
+    let most = most(&context, pool.version);
     let listed = template.requirements().len();
     let provider = Scope::new(template, context).provider;
     let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release, provider);
@@ -58,7 +68,7 @@ pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
 /// Denies a NodeClaim with too many requirements.
 pub fn check_nodeclaim(claim: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
     let path = FieldPath::of(&["spec", "requirements"]);
-    let most = findings.context.karpenter.max_requirements(version);
+    let most = most(&findings.context, version);
     let actual = path.find(claim).and_then(Json::as_array).map_or(0, <[_]>::len);
     if actual > most {
         findings

@@ -7,9 +7,6 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, qualified_name};
 
-/// Longest key, in bytes, that the CRD accepts. A legal key may be one byte longer.
-pub const LONGEST_KEY: usize = 316;
-
 pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, [Schema]);
 pub static REQUIREMENT_KEY_LENGTH: Rule = rule!("requirement-key-length", Error, [Runtime, Schema]);
 
@@ -45,8 +42,9 @@ pub fn check<'a>(
                 .origin(origin)
         }
         Err(error) => findings.report(&REQUIREMENT_KEY, path(), key, error.to_string()),
-        Ok(()) if key.len() > LONGEST_KEY => {
-            let reason = format!("is {} bytes long, and the maximum is {LONGEST_KEY}", key.len());
+        Ok(()) if key.len() > findings.context.longest_key() => {
+            let most = findings.context.longest_key();
+            let reason = format!("is {} bytes long, and the maximum is {most}", key.len());
             findings.report(&REQUIREMENT_KEY, path(), key, reason)
         }
         Ok(()) => return Some(key),

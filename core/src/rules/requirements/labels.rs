@@ -60,5 +60,5 @@ pub fn check(
         .report(rule, Scope::field(index, "key"), key, reason)
         .origin(origin)
         .suggest(suggestion);
-    rule.severity != Some(Severity::Error)
+    rule.severity != Severity::Error
 }

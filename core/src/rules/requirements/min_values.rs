@@ -3,12 +3,10 @@
 use super::{Entry, Scope};
 use crate::diagnostic::FieldPath;
 use crate::json::FewMap;
+use crate::karpenter::shape::nodepool;
 use crate::karpenter::{Field, Operator, Requirement, whole_number};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-
-/// The largest number that the CRD accepts.
-const LARGEST: i64 = 50;
 
 pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, [Schema]);
 pub static REQUIREMENT_MIN_VALUES_DISTINCT: Rule =
@@ -17,18 +15,26 @@ pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule =
     rule!("requirement-min-values-custom", Warning, [Silent], Shown);
 
 /// Checks the number by itself, even if the rest of its requirement is wrong. `None` if it is missing or wrong.
-pub fn check_range(requirement: &Requirement<'_>, findings: &mut Findings<'_>) -> Option<i64> {
+pub fn check_range(
+    requirement: &Requirement<'_>,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<i64> {
     let Field::Present(number) = requirement.min_values else {
         return None;
     };
     // A fraction has the wrong type, which the type check reports.
     let least = whole_number(number)?;
-    if (1..=LARGEST).contains(&least) {
-        return Some(least);
+    let field = "spec.template.spec.requirements[].minValues";
+    let range = nodepool(scope.template.version)
+        .at(field)
+        .range(scope.context.release)?;
+    if !range.contains(&least) {
+        let reason = format!("must be from {} to {}", range.start(), range.end());
+        findings.report(&REQUIREMENT_MIN_VALUES, path(requirement.index), least, reason);
+        return None;
     }
-    let reason = format!("must be from 1 to {LARGEST}");
-    findings.report(&REQUIREMENT_MIN_VALUES, path(requirement.index), least, reason);
-    None
+    Some(least)
 }
 
 /// Compares the number with how many values the requirement lists, valid or not. Returns it if there are enough.

@@ -3,7 +3,7 @@
 use super::Scope;
 use super::groups::{Group, Source};
 use super::min_values::{is_more_than, path};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -22,8 +22,8 @@ pub fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'
     };
     let is_short = |left: &Selection<'_>| left.count().is_some_and(|count| is_more_than(least, count));
     // All existing capacity types are known.
-    let known = (entry.key == CAPACITY_TYPE_LABEL)
-        .then(|| Selection::new(Operator::In, scope.words(EnumValues::CapacityType)));
+    let known =
+        (entry.key == CAPACITY_TYPE_LABEL).then(|| Selection::new(Operator::In, scope.capacity_types()));
     let existing = |selection: Selection<'a>| match &known {
         Some(known) => selection.and(known.clone()),
         None => selection,

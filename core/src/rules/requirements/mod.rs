@@ -32,9 +32,8 @@ pub mod zone_region;
 use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, quoted};
-use crate::karpenter::{
-    EnumValues, LabelKind, Naming, Operator, Part, Provider, Requirement, Template, canonical_label,
-};
+use crate::karpenter::shape::CAPACITY_TYPES;
+use crate::karpenter::{LabelKind, Naming, Operator, Part, Provider, Requirement, Template, canonical_label};
 use crate::value::label::label_value;
 
 /// Where a list of requirements is, and what it is checked against.
@@ -66,9 +65,9 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The words of an enumeration that this release and API version know.
-    fn words(&self, vocabulary: EnumValues) -> &'static [&'static str] {
-        self.context.karpenter.words(vocabulary, self.template.version)
+    /// The capacity types that this release knows.
+    fn capacity_types(&self) -> &'static [&'static str] {
+        CAPACITY_TYPES.words(self.context.release)
     }
 
     /// The part of an instance type's name that the provider makes a label of, by the label's current name.
@@ -199,7 +198,7 @@ fn check_entry<'a>(
     scope: &Scope<'a>,
     findings: &mut Findings<'_>,
 ) -> Option<Entry<'a>> {
-    let least = min_values::check_range(requirement, findings);
+    let least = min_values::check_range(requirement, scope, findings);
     let key = keys::check(requirement, scope, findings);
     let operator = operators::check(requirement, scope, findings);
     let about = key.map(|key| {

@@ -3,8 +3,7 @@
 use super::{Entry, Scope};
 use crate::diagnostic::{ErrorType, Suggestion};
 use crate::karpenter::{
-    Availability, EnumValues, Field, LabelKind, Operator, Provider, REGION_LABEL, Requirement,
-    WINDOWS_BUILD_LABEL,
+    Availability, Field, LabelKind, Operator, Provider, REGION_LABEL, Requirement, WINDOWS_BUILD_LABEL,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -32,6 +31,9 @@ const SYNONYMS: &[(&str, Operator)] = &[
     ("<=", Operator::Lte),
     ("le", Operator::Lte),
 ];
+
+/// The path of the operator of a requirement.
+const OPERATOR: &str = "spec.template.spec.requirements[].operator";
 
 pub static REQUIREMENT_OPERATOR: Rule = rule!("requirement-operator", Error, [Schema]);
 pub static REQUIREMENT_OPERATOR_NUMERIC: Rule = rule!("requirement-operator-numeric", Error, [Silent], Shown);
@@ -64,7 +66,7 @@ pub fn check(
         }
     };
     let karpenter = scope.context.karpenter;
-    let known = karpenter.knows(EnumValues::Operator, scope.template.version, text);
+    let known = karpenter.knows(OPERATOR, scope.template.version, text);
     let operator = Operator::parse(text);
     if known == Availability::Yes {
         // An operator that only the installed definition knows is accepted, but its meaning is not checked.
@@ -74,7 +76,7 @@ pub fn check(
         Some(_) => "it needs Karpenter 1.9 or newer, and v1",
         None => "there is no such operator",
     };
-    let words = karpenter.words(EnumValues::Operator, scope.template.version);
+    let words = karpenter.words(OPERATOR, scope.template.version);
     let finding = findings.unsupported(&REQUIREMENT_OPERATOR, path(), text, words, reason);
     if let Some(operator) = operator {
         finding.help = exclusive(operator, requirement).map(Into::into);

@@ -3,7 +3,7 @@
 use super::{Scope, misspelt_values};
 use crate::diagnostic::{ErrorType, Suggestion, quoted};
 use crate::json::Json;
-use crate::karpenter::{EnumValues, Field, Operator, Requirement, integer};
+use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_value, label_value};
@@ -108,7 +108,7 @@ fn check_syntax(
     } else {
         let key = requirement.key.present().unwrap_or_default();
         corrected_value(value)
-            .and_then(|fixed| misspelt_values::existing(key, fixed, scope.words(EnumValues::CapacityType)))
+            .and_then(|fixed| misspelt_values::existing(key, fixed, scope.capacity_types()))
             .map(|fixed| format!("write {fixed}"))
     };
     let reason = match others.len() {

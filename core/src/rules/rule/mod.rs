@@ -22,9 +22,8 @@ pub enum Evidence {
 pub struct Rule {
     /// The name of the rule, which never changes.
     pub id: RuleId,
-    /// The severity of its findings unless the policy changes it. `None` for a rule that is off until the policy
-    /// gives it a level.
-    pub severity: Option<Severity>,
+    /// The severity of its findings unless the policy changes it.
+    pub severity: Severity,
     /// Which program would notice without poolgate: all origins of its findings, the default first.
     pub origins: &'static [Origin],
     /// How it is known what follows from findings that are [`Origin::Silent`]; `None` if the rule has no such
@@ -36,22 +35,20 @@ pub struct Rule {
     pub text: &'static str,
 }
 
-/// A [`Rule`]: its name, its severity (or `Off`), its origins and, if one of them is `Silent`, the
+/// A [`Rule`]: its name, its severity, its origins and, if one of them is `Silent`, the
 /// evidence. Its page is `rules/NAME.md` in the package that declares it; without it, this does not compile.
 #[macro_export]
 macro_rules! rule {
     ($id:literal, $severity:ident, [$($origin:ident),+] $(, $evidence:ident)?) => {
         $crate::rules::rule::Rule {
             id: $crate::diagnostic::RuleId::new($id),
-            severity: $crate::rule!(@severity $severity),
+            severity: $crate::diagnostic::Severity::$severity,
             origins: &[$($crate::diagnostic::Origin::$origin),+],
             evidence: $crate::rule!(@evidence $($evidence)?),
             is_across: false,
             text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/", $id, ".md")),
         }
     };
-    (@severity Off) => { None };
-    (@severity $severity:ident) => { Some($crate::diagnostic::Severity::$severity) };
     (@evidence) => { None };
     (@evidence $evidence:ident) => { Some($crate::rules::rule::Evidence::$evidence) };
 }
@@ -81,7 +78,7 @@ impl Rule {
     ) -> Diagnostic {
         Diagnostic {
             rule: self.id,
-            severity: self.severity.unwrap_or(Severity::Info),
+            severity: self.severity,
             // `rule!` takes no empty list.
             origin: self.origins.first().copied().unwrap_or(Origin::Poolgate),
             path,

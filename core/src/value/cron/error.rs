@@ -1,6 +1,6 @@
 //! What can be wrong with a schedule.
 
-use super::field::CronField;
+use super::fields::CronField;
 use crate::value::duration::GoDurationError;
 
 /// Why Karpenter cannot read a schedule: a clause without a full stop. Because of a schedule that it cannot read,

@@ -7,10 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike as _, Utc};
 use jiff::Timestamp;
 
-use super::calendar::Fields;
-use super::days::Days;
-use super::field::CronField;
-use super::set::{Set, values};
+use super::fields::{CronField, Days, Fields, Set, values};
 use super::{Kind, Schedule};
 
 /// How many years after the year of the instant Karpenter's parser searches for the next fire.

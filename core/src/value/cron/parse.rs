@@ -4,11 +4,8 @@
 use std::time::Duration;
 
 use super::Kind;
-use super::calendar::{Fields, MACROS};
-use super::days::Days;
 use super::error::{CountCause, RangeItem, ScheduleError};
-use super::field::CronField;
-use super::set::Set;
+use super::fields::{CronField, Days, Fields, MACROS, Set};
 use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use super::calendar::Fields;
-use super::days::Days;
-use super::set::Spread;
+use super::fields::{Days, Fields, Gaps};
 
 /// Days in each month of a common year.
 const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -19,8 +17,8 @@ const MINUTES_A_DAY: u32 = 24 * 60;
 /// The longest gap, exact or overestimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
 pub fn longest_gap(fields: &Fields) -> Option<Duration> {
     let days = days_apart(fields)?;
-    let minutes = Spread::of(fields.minutes)?;
-    let hours = Spread::of(fields.hours)?;
+    let minutes = Gaps::of(fields.minutes)?;
+    let hours = Gaps::of(fields.hours)?;
     let across_hours = (hours.widest * 60 + minutes.first).saturating_sub(minutes.last);
     let first = hours.first * 60 + minutes.first;
     let last = hours.last * 60 + minutes.last;
@@ -73,10 +71,10 @@ fn widest(dates: u64, months: u64, years: &[[u8; 12]]) -> Option<u32> {
         } else {
             0
         };
-        if let Some(spread) = Spread::of(dates) {
-            let across_months = last.map_or(0, |last| before + spread.first - last);
-            widest = widest.max(spread.widest).max(across_months);
-            last = Some(before + spread.last);
+        if let Some(gaps) = Gaps::of(dates) {
+            let across_months = last.map_or(0, |last| before + gaps.first - last);
+            widest = widest.max(gaps.widest).max(across_months);
+            last = Some(before + gaps.last);
         }
         before += u32::from(length);
     }
@@ -86,7 +84,7 @@ fn widest(dates: u64, months: u64, years: &[[u8; 12]]) -> Option<u32> {
 /// The longest distance between two of these days of the week. If months are left out, their first and last such
 /// day can each be up to one distance less a day inside the remaining months.
 fn weekdays_apart(weekdays: u64, months: u64) -> Option<u32> {
-    let widest = Spread::of(weekdays | weekdays << 7)?.widest;
+    let widest = Gaps::of(weekdays | weekdays << 7)?.widest;
     if months == ALL_MONTHS {
         return Some(widest);
     }

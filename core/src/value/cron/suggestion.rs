@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-use super::calendar::MACROS;
+use super::Schedule;
 use super::error::{CountCause, RangeItem, ScheduleError};
-use super::field::{CronField, MONTHS, WEEKDAYS};
+use super::fields::{CronField, MACROS, MONTHS, WEEKDAYS};
 use super::parse::named;
-use super::{Schedule, crd_accepts};
 use crate::diagnostic::{Edit, Suggestion, nearest_within};
 use crate::value::is_cut;
 
@@ -56,7 +55,7 @@ impl ScheduleError {
                 ..
             } => return Some((*name).to_owned()),
             ScheduleError::UnknownMacro { name } => return misspelt(name).map(str::to_owned),
-            ScheduleError::NotANumber { .. } => return legal(with_short_names(text)),
+            ScheduleError::NotANumber { .. } => return legal(&with_short_names(text)),
             ScheduleError::AboveMaximum(item) => (&item.text, within_week(item)?),
             ScheduleError::Backwards(item) => (&item.text, wrapped(item)?),
             _ => return None,
@@ -68,13 +67,14 @@ impl ScheduleError {
         let behind = text.get(at + old.len()..)?;
         let stands_alone =
             !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric);
-        legal(format!("{before}{new}{behind}")).filter(|_| is_only && stands_alone)
+        legal(&format!("{before}{new}{behind}")).filter(|_| is_only && stands_alone)
     }
 }
 
-/// The schedule, if both the CRD and Karpenter accept it.
-fn legal(schedule: String) -> Option<String> {
-    (Schedule::parse(&schedule).is_ok() && crd_accepts(&schedule)).then_some(schedule)
+/// The schedule with single blanks, if both Karpenter and its CRD accept it: the CRD rejects `@every`.
+fn legal(schedule: &str) -> Option<String> {
+    let is_legal = Schedule::parse(schedule).is_ok_and(|schedule| schedule.every().is_none());
+    is_legal.then(|| schedule.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The text with each name of a month or day shortened to three letters.

@@ -3,10 +3,8 @@
 
 use std::time::Duration;
 
-use super::calendar::Fields;
-use super::days::Days;
+use super::fields::{Days, Fields, values};
 use super::period::ALL_MONTHS;
-use super::set::values;
 use super::{Kind, Schedule};
 
 const MINUTES: usize = 7 * 24 * 60;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::go::{GoDuration, GoDurationError};
-use super::units::in_known_units;
+use super::in_known_units;
 use crate::diagnostic::Suggestion;
-use crate::value::excerpt::LONGEST;
+use crate::value::mistake::LONGEST;
 use crate::value::{Mistake, is_number};
 
 const NANOS_A_MINUTE: u64 = 60_000_000_000;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::situation::{Memory, Situation};
 use super::state::{ClaimState, Node};
-use crate::budget::{Reason, Timing};
+use crate::budget::Reason;
 use crate::nodelimit::ledger::Moment;
 use remaining::{DisruptableNodes, RemainingCapacity};
 
@@ -150,10 +150,8 @@ fn open_nodes<'p>(
 
 /// When a budget's window may open or close.
 fn next_window(situation: &Situation<'_>) -> Option<Moment> {
-    let entries = situation.pool.budgets.as_ref()?.entries();
-    let has_windows = entries
-        .iter()
-        .any(|entry| matches!(entry.timing, Timing::Windows(_)));
+    let mut budgets = situation.pool.budgets.as_ref()?.iter();
+    let has_windows = budgets.any(|budget| budget.windows().is_some());
     let second = u64::try_from(situation.wall.as_second().rem_euclid(60)).ok()?;
     let passed = Duration::new(second, u32::try_from(situation.wall.subsec_nanosecond()).ok()?);
     has_windows.then(|| situation.clock.plus(MINUTE.saturating_sub(passed)))

@@ -1,11 +1,12 @@
 //! When a budget applies.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::list::Budget;
 use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 
 /// 1990-01-01 and 2090-01-01, in seconds since 1970. Five years and the longest window that closes fit between
@@ -18,22 +19,50 @@ pub fn is_supported(at: Timestamp) -> bool {
 }
 
 /// When a budget applies, by its `schedule` and `duration`.
-#[derive(Debug, Clone)]
-pub enum Window {
-    /// At any time, because there is no schedule, or because the windows leave no gap.
+#[derive(Debug)]
+pub enum Timing {
+    /// At any time: it has no schedule, its windows leave no gap, or its schedule never fires, which Karpenter treats as
+    /// always.
     Always,
-    /// For some time after each fire, but not always.
-    Sometimes(Arc<Windows>),
+    /// Never: its window has no length, or its interval (`@every`) never ends, because Karpenter starts it again at
+    /// each check.
+    Never,
+    /// For its duration after each fire of its schedule.
+    Windows(Windows),
+    /// Never, and no other budget allows anything: Karpenter cannot read its schedule.
+    Blocked,
+    /// Unknown: the API server or Karpenter's decoder rejects its duration, or that only one of the two is there.
+    Unreadable,
 }
 
-impl Window {
-    /// The window of a schedule and a duration. It is always open if it opens again before it closes, and if the
-    /// schedule never fires: Karpenter treats never as always.
-    pub fn new(schedule: Schedule, duration: Duration) -> Self {
+impl Timing {
+    pub(super) fn new(schedule: Schedule, duration: Duration) -> Self {
         if schedule.longest_gap().is_none_or(|gap| duration >= gap) {
             Self::Always
+        } else if duration.is_zero() || schedule.every().is_some() {
+            Self::Never
         } else {
-            Self::Sometimes(Arc::new(Windows::new(schedule, duration)))
+            Self::Windows(Windows::new(schedule, duration))
+        }
+    }
+}
+
+impl Budget {
+    /// Whether Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
+    /// [`is_supported`].
+    pub fn is_active(&self, at: Timestamp) -> bool {
+        match &self.timing {
+            Timing::Always => true,
+            Timing::Windows(windows) => windows.is_open(at),
+            Timing::Never | Timing::Blocked | Timing::Unreadable => false,
+        }
+    }
+
+    pub(super) fn phase(&self, at: Timestamp, reach: &mut SearchLimit) -> WindowState {
+        match &self.timing {
+            Timing::Always => WindowState::constant(true),
+            Timing::Windows(windows) => windows.phase(at, reach),
+            Timing::Never | Timing::Blocked | Timing::Unreadable => WindowState::constant(false),
         }
     }
 }
@@ -104,11 +133,6 @@ impl Windows {
     /// The minutes of the week at which one begins, if they are the same every week.
     pub(crate) fn fires(&self) -> Option<Box<WeekMinutes>> {
         self.schedule.week(Duration::from_mins(1))
-    }
-
-    /// Whether they are never open: Karpenter starts an interval again at each check.
-    pub(crate) fn never_open(&self) -> bool {
-        self.duration.is_zero() || self.schedule.every().is_some()
     }
 
     /// Whether one of these is open whenever one of the others is. Only what is certain.
