@@ -19,7 +19,7 @@ pub fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggest
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::errors_for;
@@ -45,5 +45,29 @@ mod tests {
                 "{release}"
             );
         }
+    }
+
+    #[test]
+    fn only_the_outermost_missing_field_is_reported() {
+        let missed = |object: &Value| -> Vec<String> {
+            let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::OLDEST, object, None);
+            let required = denied.iter().filter(|line| line.ends_with("[field-required]"));
+            required
+                .filter_map(|line| Some(line.split_once(": Required")?.0.to_owned()))
+                .collect()
+        };
+        assert_eq!(missed(&json!({"spec": null})), ["spec"]);
+        assert_eq!(missed(&json!({"spec": {"template": null}})), ["spec.template"]);
+        assert_eq!(
+            missed(
+                &json!({"spec": {"template": {"spec": {"taints": [{}], "requirements": null, "nodeClassRef": null}}}})
+            ),
+            [
+                "spec.template.spec.requirements",
+                "spec.template.spec.taints[0].key",
+                "spec.template.spec.taints[0].effect",
+                "spec.template.spec.nodeClassRef"
+            ]
+        );
     }
 }
