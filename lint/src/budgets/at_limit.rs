@@ -1,6 +1,6 @@
 //! What a Hard node limit does to nodes that must be replaced, whatever the budgets allow.
 
-use poolgate_core::api::{AtLimit, NodeLimit, NodeLimitMode, OverLimit};
+use poolgate_core::api::{AtLimit, NodeLimit, NodeLimitMode, OverLimit, SURGE_ANNOTATION};
 use poolgate_core::budget::Reason;
 use poolgate_core::defaults::node_limit_mode;
 
@@ -26,14 +26,14 @@ pub fn note(subject: &Subject<'_>) -> Option<String> {
     if surge > 0 {
         return Some(format!(
             "At its limit of {nodes} nodes (Hard) the pool may have {surge} more while Karpenter replaces nodes \
-             (poolgate.dev/surge), so drifted and broken nodes are replaced there, too, within the budgets."
+             ({SURGE_ANNOTATION}), so drifted and broken nodes are replaced there, too, within the budgets."
         ));
     }
     let at_limit = AtLimit::annotated(pool).or(subject.policy.map(|policy| policy.at_limit));
     let drifted = "drifted nodes that need a replacement stay, whatever budgets allow";
     let then = match at_limit {
         Some(AtLimit::Block) => {
-            format!("{drifted}, and so do broken ones (at-limit Block). poolgate.dev/surge gives room for that")
+            format!("{drifted}, and so do broken ones (at-limit Block). {SURGE_ANNOTATION} gives room for that")
         }
         Some(AtLimit::Replace) if pool.annotated_node_limit().is_some() => {
             "nodes that have drifted or that Karpenter wants to repair are terminated first, one at a time, and then \

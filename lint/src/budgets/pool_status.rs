@@ -1,5 +1,6 @@
 //! What the status of a pool says beyond its budgets.
 
+use poolgate_core::api::OVER_LIMIT_ANNOTATION;
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::karpenter::NodePool;
 use poolgate_core::value::quantity::Quantity;
@@ -27,7 +28,7 @@ fn above_limit(object: &Value, pool: &NodePool<'_>) -> Option<String> {
              several nodes together: it checks the limit before that, not during it. Karpenter removes none because of the \
              limit: it launches no more until enough nodes are gone for other reasons, and replaces none until it is gone. \
              poolgate's gate prevents the second cause, not the first; its reconciler deletes what is above the limit if \
-             the pool has the annotation poolgate.dev/over-limit: Terminate."
+             the pool has the annotation {OVER_LIMIT_ANNOTATION}: Terminate."
         )
     })
 }

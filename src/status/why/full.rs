@@ -10,7 +10,7 @@ use crate::status::pools::{KnownLimit, PoolFacts};
 
 /// That poolgate holds the node, and until when.
 pub fn held(seen: &Seen<'_>) -> Cause {
-    let holds = "poolgate holds it (label poolgate.dev/held)";
+    let holds = format!("poolgate holds it (label {HELD_LABEL})");
     let cause = |text: String| Cause::new(Kind::HeldByPoolgate, text);
     let Some((pool, limit)) = seen.pool.and_then(|pool| Some((pool, pool.limit?))) else {
         return cause(format!(
