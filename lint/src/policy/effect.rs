@@ -23,11 +23,7 @@ impl Definition {
         let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
         let mut found = Vec::new();
         for mut document in edit::values(&text) {
-            found.extend(
-                definition::among(&mut document)
-                    .into_iter()
-                    .map(|definition| definition.take()),
-            );
+            found.extend(definition::among(&mut document).into_iter().map(Value::take));
         }
         ensure!(
             !found.is_empty(),

@@ -26,15 +26,15 @@ const GLUE: &str = "\u{a0}";
 
 /// The columns of the terminal; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
-    width_of(io::stdout())
+    width_of(&io::stdout())
 }
 
 /// The columns of the terminal; `None` if standard error is not a terminal.
 pub fn error_width() -> Option<usize> {
-    width_of(io::stderr())
+    width_of(&io::stderr())
 }
 
-fn width_of(stream: impl IsTerminal) -> Option<usize> {
+fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     let (width, _) = stream.is_terminal().then(terminal_size).flatten()?;
     Some(usize::from(width.0))
 }
