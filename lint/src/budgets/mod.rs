@@ -10,10 +10,8 @@ mod live;
 mod moment;
 mod notes;
 mod plan;
-mod pool_status;
 mod subject;
 mod svg;
-mod unlimited;
 mod week;
 mod windows;
 

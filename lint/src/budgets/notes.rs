@@ -13,7 +13,7 @@ use crate::terminal;
 use super::at_limit;
 use super::clock::Clock;
 use super::subject::{Subject, hours, unquoted};
-use super::{unlimited, windows};
+use super::windows;
 
 /// The notes on a pool, each a paragraph after an empty line.
 pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
@@ -23,7 +23,7 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
         repair(subject),
         broken(subject)
             .is_none()
-            .then(|| unlimited::note(subject, at, clock))
+            .then(|| windows::unlimited(subject, at, clock))
             .flatten(),
         never_open(subject),
         windows::joined(subject),

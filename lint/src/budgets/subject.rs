@@ -1,8 +1,9 @@
 //! A NodePool whose budgets are explained, and the words for that.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use poolgate_core::api::OVER_LIMIT_ANNOTATION;
 use poolgate_core::budget::{Allowance, Budget, Budgets, Reason};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
@@ -12,10 +13,10 @@ use poolgate_core::karpenter::{
 };
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
 use poolgate_core::value::nodes::BudgetNodes;
+use poolgate_core::value::quantity::Quantity;
 use serde_json::Value;
 
 use super::live::InUse;
-use super::pool_status;
 use crate::sources::nodepools::Found;
 use crate::terminal;
 
@@ -75,7 +76,7 @@ impl<'a> Subject<'a> {
         let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
         let budgets = Budgets::parse(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
-        let in_status = || pool_status::nodes(&found.object);
+        let in_status = || nodes_in_status(&found.object);
         let replicas = || u32::try_from(pool.replicas.present()?).ok();
         let known = nodes.or_else(in_status).or_else(replicas);
         let reasons = match reason {
@@ -90,7 +91,7 @@ impl<'a> Subject<'a> {
             assumed: known.is_none(),
             budgets,
             reasons,
-            stored: pool_status::notes(&found.object, &pool),
+            stored: notes_in_status(&found.object, &pool),
             policy: None,
             release: match found.version {
                 ApiVersion::V1 => KarpenterVersion::NEWEST,
@@ -278,4 +279,73 @@ pub fn reason_on_command_line() -> impl TypedValueParser<Value = Reason> {
         let named = reasons.find(|reason| reason.as_str().eq_ignore_ascii_case(&name));
         named.ok_or("there is no such reason")
     })
+}
+
+/// How many nodes the status counts.
+fn nodes_in_status(object: &Value) -> Option<u32> {
+    u32::try_from(object.pointer("/status/nodes")?.as_u64()?).ok()
+}
+
+/// Why Karpenter launches no nodes for the pool, or no more: sentences.
+fn notes_in_status(object: &Value, pool: &NodePool<'_>) -> Vec<String> {
+    [not_ready(object), above_limit(object, pool)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn above_limit(object: &Value, pool: &NodePool<'_>) -> Option<String> {
+    let nodes = nodes_in_status(object)?;
+    let limit = pool.node_limit()?;
+    (limit < Quantity::from(i64::from(nodes))).then(|| {
+        format!(
+            "The status counts {nodes} nodes, more than limits.nodes allows. The limit was lowered, or Karpenter launched \
+             several nodes together: it checks the limit before that, not during it. Karpenter removes none because of the \
+             limit: it launches no more until enough nodes are gone for other reasons, and replaces none until it is gone. \
+             poolgate's gate prevents the second cause, not the first; its reconciler deletes what is above the limit if \
+             the pool has the annotation {OVER_LIMIT_ANNOTATION}: Terminate."
+        )
+    })
+}
+
+fn not_ready(object: &Value) -> Option<String> {
+    let conditions = object.pointer("/status/conditions")?.as_array()?;
+    let text = |condition: &Value, field: &str| condition.get(field)?.as_str().map(str::to_owned);
+    let is_open = |condition: &&Value| text(condition, "status").is_none_or(|status| status != "True");
+    let (ready, others): (Vec<_>, Vec<_>) = conditions
+        .iter()
+        .filter(is_open)
+        .partition(|condition| text(condition, "type").is_some_and(|kind| kind == "Ready"));
+    let ready = ready.first()?;
+    let reported = if others.is_empty() { vec![*ready] } else { others };
+    let causes = reported.iter().map(|condition| {
+        let of = |field| quoted(&text(condition, field).unwrap_or_default());
+        format!("{} is {}: {}", of("type"), of("status"), of("message"))
+    });
+    Some(format!(
+        "The pool is not ready, so Karpenter launches nothing for it; where no other pool is ready, its log says \"no nodepools \
+         found\". {}. What its validation rejects, `poolgate lint` shows at its line.",
+        causes.collect::<Vec<_>>().join("; ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poolgate_core::json::Json;
+    use poolgate_core::karpenter::ApiVersion;
+    use serde_json::json;
+
+    #[test]
+    fn a_pool_above_its_limit_is_not_blamed_on_a_batch_alone() {
+        let object = json!({"spec": {"limits": {"nodes": "3"}}, "status": {"nodes": 5}});
+        let read = Json::from(&object);
+        let notes = notes_in_status(&object, &NodePool::view(ApiVersion::V1, &read));
+        let [note] = notes.as_slice() else {
+            panic!("{notes:?}")
+        };
+        for said in ["The limit was lowered, or", "poolgate.dev/over-limit: Terminate"] {
+            assert!(note.contains(said), "{note}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! `poolgate default`: writes into manifests the defaults that the cluster would store: those of Karpenter's
 //! definition, then those of admission. Everything else stays as it is.
 
-mod complete;
 mod text;
 
 use std::path::PathBuf;

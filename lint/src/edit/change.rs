@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use poolgate_core::manifest::{self, Document, Form, Lines, Span};
 
-use super::{SourceRange, entry, located, yaml};
+use super::{SourceRange, located, mapping, yaml};
 
 /// What is done to one field of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,8 +132,8 @@ impl TextEdit {
             return Err(UNUSUAL);
         }
         let replaced = match (&change, written.key) {
-            (Change::Remove, Some(key)) => entry::removed(text, key, written.value),
-            (Change::Unwrap, Some(key)) => entry::unwrapped(text, key, written.value),
+            (Change::Remove, Some(key)) => mapping::removed(text, key, written.value),
+            (Change::Unwrap, Some(key)) => mapping::unwrapped(text, key, written.value),
             (Change::Remove | Change::Unwrap, None) => None,
             (Change::Rewrite { .. }, key) => rewritten(rename, write, key, written.value, text),
         };

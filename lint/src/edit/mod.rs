@@ -4,7 +4,6 @@
 //! Does not depend on rules or NodePools.
 
 mod change;
-mod entry;
 mod mapping;
 mod replace;
 mod source_range;

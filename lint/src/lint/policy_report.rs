@@ -186,7 +186,7 @@ mod tests {
                 server: String::new(),
                 answer: Box::new(move |request, take| {
                     assert!(matches!(request, Request::Group("openreports.io")));
-                    for group in group.iter() {
+                    if let Some(group) = &group {
                         take(&serde_json::value::to_raw_value(group).unwrap()).unwrap();
                     }
                     Ok(())

@@ -1,24 +1,25 @@
 //! `poolgate policy`: checks policy files before they are mounted, and prints their JSON Schema.
 
-mod effect;
 mod test;
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow, ensure};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::diagnostic::counted;
 use poolgate_core::policy::Policy;
-
-use crate::terminal;
 use poolgate_core::policy_file::{ReadPolicy, schema};
+use serde_json::Value;
 
+use crate::crd::definition::{self, Overruled};
 use crate::policy_file::{self, LoadError, placed};
 use crate::review_args::instant;
-use effect::Definition;
+use crate::sources::read_text;
+use crate::{edit, terminal};
 
 /// A file has a mistake.
 const FOUND: u8 = 1;
@@ -149,5 +150,51 @@ fn ends(path: &Path, policy: &Policy, at: Timestamp, output: &mut String) {
             None => continue,
         };
         let _ = writeln!(output, "{}: note: exemptions[{number}]: {what}", path.display());
+    }
+}
+
+/// The installed definition. Its file may contain other objects.
+#[derive(Debug)]
+struct Definition(Vec<Value>);
+
+impl Definition {
+    /// Reads it from a file.
+    fn load(path: &Path) -> anyhow::Result<Self> {
+        let file = File::open(path).context("it cannot be opened")?;
+        let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
+        let mut found = Vec::new();
+        for mut document in edit::values(&text) {
+            found.extend(definition::among(&mut document).into_iter().map(Value::take));
+        }
+        ensure!(
+            !found.is_empty(),
+            "it contains no CustomResourceDefinition of NodePools in the group karpenter.sh"
+        );
+        Ok(Self(found))
+    }
+
+    /// One line for each default of the file that has no effect.
+    fn without_effect(&self, reading: &ReadPolicy) -> Vec<String> {
+        let mut lines = Vec::new();
+        let is_set = |field: &str| reading.defaults_set.contains(&field);
+        for definition in &self.0 {
+            let all = definition::overruled(definition, &reading.policy.defaults);
+            let reported = |overruled: &&Overruled| {
+                is_set(overruled.field) && !overruled.is_reported_by_another_of(&all)
+            };
+            for overruled in all.iter().filter(reported) {
+                let when = if overruled.only_if_all_is_absent {
+                    " where a NodePool leaves out all of spec.disruption"
+                } else {
+                    ""
+                };
+                lines.push(format!(
+                    "defaults.{} has no effect on {}{when}: the installed definition writes {} before poolgate is \
+                     asked; `poolgate crd patch --policy FILE` puts {} there",
+                    overruled.field, overruled.version, overruled.present, overruled.wanted
+                ));
+            }
+        }
+        lines
     }
 }

@@ -133,19 +133,15 @@ fn a_fix_that_is_denied_again_is_not_written() {
         "{}",
         outcome.stderr
     );
-    for (field, why) in [
-        ("consolidateAfter", "a unit is missing: s, m or h"),
-        ("budgets[0].nodes", "it cannot be negative"),
-        (
-            "budgets[0].duration",
-            "a unit is missing: h for hours or m for minutes",
-        ),
-        ("expireAfter", "a unit is missing: s, m or h"),
+    for field in [
+        "consolidateAfter",
+        "budgets[0].nodes",
+        "budgets[0].duration",
+        "expireAfter",
     ] {
-        let reported = format!("must be a string; in quotes it is denied as well: {why}");
         let mut lines = outcome.stdout.lines();
         assert!(
-            lines.any(|line| line.contains(field) && line.contains(&reported)),
+            lines.any(|line| line.contains(field) && line.contains("in quotes it is denied as well: ")),
             "{field}: {}",
             outcome.stdout
         );

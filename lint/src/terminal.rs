@@ -1,16 +1,12 @@
 //! The standard streams, and what is printed to people: how wide the terminal is, text that fits into it, rows in columns,
 //! errors with their causes, and the user's text made safe.
 
-mod printable;
-
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, StdinLock, Write as _};
 
+use poolgate_core::diagnostic::quoted;
 use terminal_size::terminal_size;
 use textwrap::{Options, WordSplitter, fill};
-
-pub use printable::clean;
-pub(crate) use printable::{name, xml};
 
 /// The least number of columns into which a text is wrapped.
 const LEAST: usize = 40;
@@ -26,21 +22,21 @@ const GLUE: &str = "\u{a0}";
 
 /// The columns of the terminal; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
-    width_of(io::stdout())
+    width_of(&io::stdout())
 }
 
 /// The columns of the terminal; `None` if standard error is not a terminal.
-pub fn error_width() -> Option<usize> {
-    width_of(io::stderr())
+fn error_width() -> Option<usize> {
+    width_of(&io::stderr())
 }
 
-fn width_of(stream: impl IsTerminal) -> Option<usize> {
+fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     let (width, _) = stream.is_terminal().then(terminal_size).flatten()?;
     Some(usize::from(width.0))
 }
 
 /// The columns into which paragraphs are wrapped: those of the terminal, if it is not too wide to be read well.
-pub fn line_width() -> usize {
+pub(crate) fn line_width() -> usize {
     line_in(width())
 }
 
@@ -122,7 +118,7 @@ pub fn remark(line: &str) {
 }
 
 /// An error with its causes. Many messages contain their cause: it is not repeated.
-pub fn with_causes(error: &anyhow::Error) -> String {
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -135,9 +131,58 @@ pub fn with_causes(error: &anyhow::Error) -> String {
     text
 }
 
+/// Longest name that Kubernetes gives an object, in bytes.
+const LONGEST_NAME: usize = 253;
+
+/// A text with everything that could move the cursor, forge a line or turn the reading direction escaped.
+pub fn clean(text: &str) -> String {
+    let is_safe = |character: char| {
+        !character.is_control() && !matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return text.to_owned();
+    }
+    let mut cleaned = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_safe(character) {
+            cleaned.push(character);
+        } else {
+            cleaned.extend(character.escape_default());
+        }
+    }
+    cleaned
+}
+
+/// A text for XML 1.0, which forbids some characters even if they are escaped. Quotes stay as they are.
+pub(crate) fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            control if control.is_control() => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// The name of an object: as it is, or in quotes and shortened where Kubernetes takes no such name.
+pub(crate) fn name(name: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-._".contains(character);
+    if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyhow::anyhow;
 
     #[test]
     fn a_paragraph_is_as_wide_as_the_terminal_and_never_too_wide_to_be_read() {
@@ -164,8 +209,6 @@ mod tests {
             "to give it room:\n  kubectl annotate nodepool general --overwrite poolgate.dev/node-limit=3.\n  Then wait until it is there"
         );
     }
-
-    use anyhow::anyhow;
 
     #[test]
     fn a_cause_is_added_unless_the_message_contains_it() {
