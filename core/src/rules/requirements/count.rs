@@ -9,8 +9,8 @@ use crate::karpenter::{
 };
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, [Schema]);
-pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, [Silent, Schema], Shown);
+pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, Schema);
+pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, Silent);
 
 /// Returns whether there are few enough entries to compare them with each other.
 pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

@@ -10,8 +10,8 @@ use crate::value::label::{corrected_key, qualified_name};
 /// Longest key, in bytes, that the CRD accepts. A legal key may be one byte longer.
 pub const LONGEST_KEY: usize = 316;
 
-pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, [Schema]);
-pub static REQUIREMENT_KEY_LENGTH: Rule = rule!("requirement-key-length", Error, [Runtime, Schema]);
+pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, Schema);
+pub static REQUIREMENT_KEY_LENGTH: Rule = rule!("requirement-key-length", Error, Runtime);
 
 /// The key of a requirement, if it is valid.
 pub fn check<'a>(

@@ -10,11 +10,9 @@ use crate::rules::rule::Rule;
 /// The largest number that the CRD accepts.
 const LARGEST: i64 = 50;
 
-pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, [Schema, Silent], Read);
-pub static REQUIREMENT_MIN_VALUES_DISTINCT: Rule =
-    rule!("requirement-min-values-distinct", Error, [Silent], Shown);
-pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule =
-    rule!("requirement-min-values-custom", Warning, [Silent], Shown);
+pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Schema);
+pub static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = rule!("requirement-min-values-distinct", Error, Silent);
+pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = rule!("requirement-min-values-custom", Warning, Silent);
 
 /// Checks the number by itself, even if the rest of its requirement is wrong. `None` if it is missing or wrong.
 pub fn check_range(
