@@ -337,7 +337,7 @@ fn is_error(finding: &Diagnostic) -> bool {
 fn invented(finding: &Diagnostic, judgement: &Judgement) -> Option<Mismatch> {
     // Of several repetitions in one list the API server reports only one.
     let field = match finding.path.parent() {
-        Some(list) if finding.rule.as_str() == "budget-reason-repeated" => plain(&list),
+        Some(list) if finding.title.contains("already in the list") => plain(&list),
         _ => plain(&finding.path),
     };
     let confirms = |objections: &[Objection]| {

@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::length::too_long;
-use super::origins::by_quantity;
+use super::limits::amount::noticed_by;
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template};
@@ -131,9 +131,12 @@ impl<'a> Kubelet<'a> {
         findings: &mut Findings<'_>,
     ) {
         for (key, text) in self.texts(field) {
-            if let Err((origin, reason)) = check(text) {
+            if let Err((origin, title)) = check(text) {
                 let path = self.path(field).key(key.to_owned());
-                findings.report(&KUBELET, path, text, reason).origin(origin);
+                let finding = findings.report(&KUBELET, path, text, title).origin(origin);
+                if field == "evictionSoftGracePeriod" {
+                    finding.consequence("Karpenter could then not read any NodePool");
+                }
             }
         }
     }
@@ -179,7 +182,7 @@ fn reserved(text: &str) -> Result<(), Wrong> {
 fn quantity(text: &str) -> Result<(), Wrong> {
     Quantity::parse(text)
         .map(|_| ())
-        .map_err(|error| (by_quantity(&error), error.to_string()))
+        .map_err(|error| (noticed_by(&error), error.to_string()))
 }
 
 /// A duration that Karpenter can read. The CRD accepts any string.
@@ -187,10 +190,9 @@ fn grace_period(text: &str) -> Result<(), Wrong> {
     if let Some(reason) = too_long(text) {
         return Err((Origin::Poolgate, reason));
     }
-    GoDuration::parse(text).map(|_| ()).map_err(|error| {
-        let reason = format!("{error}, and Karpenter could then not read any NodePool");
-        (Origin::Silent, reason)
-    })
+    GoDuration::parse(text)
+        .map(|_| ())
+        .map_err(|error| (Origin::Silent, error.to_string()))
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ const MOST_REASONS: usize = 50;
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
 
 pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, Schema);
-pub static BUDGET_REASON_REPEATED: Rule = rule!("budget-reason-repeated", Error, Schema);
 pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, Silent);
 
 pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'_>) {
@@ -37,12 +36,7 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
         };
         let reason = format!("must have at most {MOST_REASONS} items");
         findings
-            .report(
-                &BUDGET_REASON_REPEATED,
-                budget.path("reasons"),
-                error_type,
-                reason,
-            )
+            .report(&BUDGET_REASON, budget.path("reasons"), error_type, reason)
             .suggest("list each reason once");
         return;
     }
@@ -64,7 +58,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], findings: &mut Findings
         };
         if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
             findings
-                .report(&BUDGET_REASON_REPEATED, path(), text, "it is already in the list")
+                .report(&BUDGET_REASON, path(), text, "it is already in the list")
                 .suggest("remove it");
         }
         seen = seen.with(Reasons::only(reason));

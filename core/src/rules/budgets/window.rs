@@ -13,9 +13,7 @@ use crate::rules::rule::Rule;
 use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
 
-pub static BUDGET_SCHEDULE_DURATION: Rule = rule!("budget-schedule-duration", Error, Schema);
 pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, Schema);
-pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, Silent);
 pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, Silent);
 
 /// Checks when the budget holds. Returns whether it does at some times or always, so that it can be compared with others.
@@ -56,7 +54,7 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
     let reason = format!("{beside} is set, and one has no meaning without the other");
     findings
         .report(
-            &BUDGET_SCHEDULE_DURATION,
+            &BUDGET_DURATION,
             budget.path(missing),
             ErrorType::Required,
             reason,
@@ -78,7 +76,8 @@ fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Opt
         Ok(duration) if duration.is_zero() => {
             let reason = "the window has no length, so the budget is never active";
             findings
-                .report(&BUDGET_EMPTY_WINDOW, path(), *text, reason)
+                .report(&BUDGET_DURATION, path(), *text, reason)
+                .origin(Origin::Silent)
                 .suggest("write how long it is, such as 30m");
             None
         }
@@ -172,7 +171,7 @@ mod tests {
             assert_eq!(denied.len(), 1, "{wrong}: {denied:?}");
             assert!(denied[0].ends_with("[budget-duration]"), "{denied:?}");
         }
-        assert!(duration("0h0m")[0].ends_with("[budget-empty-window]"));
+        assert!(duration("0h0m")[0].ends_with("[budget-duration]"));
         assert_eq!(duration("8h0m0s"), [""; 0]);
     }
 

@@ -25,10 +25,15 @@ pub fn check(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &m
     if is_plausible(resource) {
         return;
     }
-    let reason = "nodes have no resource of this name, so this limits nothing";
     let likely = likely_resource(resource).filter(|likely| !limits.contains_key(likely));
     findings
-        .report(&LIMIT_UNKNOWN, path(resource), value, reason)
+        .report(
+            &LIMIT_UNKNOWN,
+            path(resource),
+            value,
+            "nodes have no resource of this name",
+        )
+        .consequence("this limits nothing")
         .suggest_if_known(likely.map(Suggestion::did_you_mean));
 }
 
