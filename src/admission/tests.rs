@@ -161,7 +161,7 @@ fn both_endpoints_deny_alike_with_a_cause_for_each_mistake() {
         );
         assert_eq!(
             response["auditAnnotations"]["denied-by"],
-            "budget-nodes,budget-schedule-duration,limit-negative"
+            "budget-nodes,budget-duration,limit-amount"
         );
     }
 }
@@ -194,7 +194,7 @@ fn an_update_is_not_denied_for_what_it_does_not_touch() {
     new["metadata"]["labels"] = json!({"team": "blue"});
     let response = &respond(Endpoint::Validate, &nodepool_review("UPDATE", &new, &old))["response"];
     assert_eq!(response["allowed"], true);
-    assert_eq!(response["auditAnnotations"]["warned-by"], "limit-negative");
+    assert_eq!(response["auditAnnotations"]["warned-by"], "limit-amount");
     new["spec"]["limits"]["memory"] = json!("-1");
     let response = &respond(Endpoint::Validate, &nodepool_review("UPDATE", &new, &old))["response"];
     assert_eq!(response["allowed"], false);

@@ -70,7 +70,7 @@ fn the_policy_and_the_release_that_are_named_decide() {
     assert_eq!(new.status.code(), Some(0), "{new:?}");
     let old = admit(&["--karpenter-version", "1.7"], &fixed);
     assert_eq!(old.status.code(), Some(1), "{old:?}");
-    assert!(old.stdout.contains("[replicas-release]"), "{old:?}");
+    assert!(old.stdout.contains("[replicas]"), "{old:?}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use poolgate_core::review::{Request, Subject, review};
 const CAUGHT: &[(&str, &str)] = &[
     ("002-ack-prow-control-plane-720h.yaml", "eks-auto-mode-lifetime"),
     ("021-aws-doc-static-with-cpu-limit.yaml", "field-required"),
-    ("021-aws-doc-static-with-cpu-limit.yaml", "replicas-limits"),
+    ("021-aws-doc-static-with-cpu-limit.yaml", "replicas"),
     ("025-aws-max-node-lifetime-typo.yaml", "field-unknown"),
     ("029-aws-windows-group-with-version.yaml", "node-class-ref"),
     ("069-doe-doc-no-operator-v1beta1.yaml", "field-required"),
@@ -29,10 +29,7 @@ const CAUGHT: &[(&str, &str)] = &[
     ("092-ibm-doc-zone-ref-name-only.yaml", "field-required"),
     ("093-ibm-image-selector.yaml", "field-unknown"),
     ("095-ibm-userdata-apigroup.yaml", "field-unknown"),
-    (
-        "105-karpenter-design-by-reason-int.yaml",
-        "budget-schedule-duration",
-    ),
+    ("105-karpenter-design-by-reason-int.yaml", "budget-duration"),
     ("105-karpenter-design-by-reason-int.yaml", "field-type"),
     ("106-karpenter-design-double-pipe.yaml", "consolidate-after"),
     ("106-karpenter-design-double-pipe.yaml", "consolidation-policy"),
@@ -43,7 +40,7 @@ const CAUGHT: &[(&str, &str)] = &[
     ("own-auto-mode-foreign-key.yaml", "field-type"),
     ("own-auto-mode-foreign-key.yaml", "requirement-label-foreign"),
     ("own-envsubst.yaml", "nodepool-name"),
-    ("own-envsubst.yaml", "node-class-name"),
+    ("own-envsubst.yaml", "node-class-ref"),
     ("own-envsubst.yaml", "requirement-value"),
     ("own-families-as-categories.yaml", "requirement-no-value"),
     ("own-families-as-categories.yaml", "requirement-twice"),
@@ -57,7 +54,7 @@ const CAUGHT: &[(&str, &str)] = &[
         "requirement-key-restricted",
     ),
     ("own-kubernetes-version-v1beta1.yaml", "requirement-number"),
-    ("own-reserved-label-v1beta1.yaml", "consolidate-after-pair"),
+    ("own-reserved-label-v1beta1.yaml", "consolidate-after"),
     ("own-reserved-label-v1beta1.yaml", "expire-after-short"),
     ("own-reserved-label-v1beta1.yaml", "label-restricted"),
 ];

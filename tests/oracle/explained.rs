@@ -250,7 +250,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
               forgives only lists that stay as they are, so a new repetition does not slip in behind an old one.",
         covers: |case, mismatch| {
             mismatch.kind == Kind::Invented
-                && mismatch.rule() == "budget-reason-repeated"
+                && mismatch.rule() == "budget-reason"
                 && case.old.as_ref().is_some_and(repeats_a_reason)
         },
         example: || {
@@ -290,7 +290,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
                 mantissa.bytes().filter(u8::is_ascii_digit).count()
             });
             mismatch.kind == Kind::Unfounded
-                && mismatch.rule() == "limit-negative"
+                && mismatch.rule() == "limit-amount"
                 && case.object.pointer("/spec/replicas").is_some()
                 && digits > 18
         },

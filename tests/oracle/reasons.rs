@@ -7,13 +7,10 @@ use super::judgement::{Objection, Step, is_around, plain};
 /// The rules of the definitions that concern several fields, by their messages, and the corresponding rules of
 /// poolgate. The API server reports the object around those fields, so the field alone proves little.
 const TOGETHER: &[(&str, &[&str])] = &[
-    (
-        "'schedule' must be set with 'duration'",
-        &["budget-schedule-duration"],
-    ),
-    ("'weight' is not supported", &["replicas-weight"]),
-    ("Cannot transition NodePool", &["replicas-mode"]),
-    ("only 'limits.nodes' is supported", &["replicas-limits"]),
+    ("'schedule' must be set with 'duration'", &["budget-duration"]),
+    ("'weight' is not supported", &["replicas"]),
+    ("Cannot transition NodePool", &["replicas"]),
+    ("only 'limits.nodes' is supported", &["replicas"]),
     ("may not be empty", &["node-class-ref"]),
     ("is immutable", &["node-class-immutable"]),
     (
@@ -39,8 +36,8 @@ const TOGETHER: &[(&str, &[&str])] = &[
         "requirements with operator 'In' must have a value",
         &["requirement-values"],
     ),
-    ("consolidateAfter cannot be combined", &["consolidate-after-pair"]),
-    ("consolidateAfter must be specified", &["consolidate-after-pair"]),
+    ("consolidateAfter cannot be combined", &["consolidate-after"]),
+    ("consolidateAfter must be specified", &["consolidate-after"]),
     ("OwnerKey does not have a matching", &["kubelet"]),
     ("valid keys for", &["kubelet"]),
     ("must be greater than imageGCLowThresholdPercent", &["kubelet"]),

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::rule::Evidence;
+use poolgate_core::value::label::label_value;
 use serde_json::Value;
 
 use super::judgement::{Judgement, fields_behind, is_around, plain};
@@ -32,7 +33,7 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("budget-nodes", budgets::count_otherwise),
     ("budget-reasons-empty", budgets::limits_nothing),
     ("budget-duration", is_unreadable),
-    ("budget-empty-window", budgets::is_never_active),
+    ("budget-duration", budgets::is_never_active),
     ("budget-always-active", budgets::is_always_active),
     ("schedule-syntax", budgets::stops_all),
     ("schedule-never-fires", budgets::is_always_active),
@@ -43,11 +44,11 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("budget-uncovered-hours", budgets::leave_hours_without_limit),
     ("budget-uncovered-reason", budgets::leave_a_reason_without_limit),
     ("budget-blocks-drift", budgets::block_drift),
-    ("limit-quantity", launch::hangs_or_is_unreadable),
-    ("limit-negative", launch::has_no_room),
+    ("limit-amount", launch::hangs_or_is_unreadable),
+    ("limit-amount", launch::has_no_room),
     ("limit-zero", launch::has_no_room),
     ("limit-unknown", launch::is_exceeded_by_nothing),
-    ("limit-nodes-whole", launch::is_rounded_up),
+    ("limit-amount", launch::is_rounded_up),
     ("replicas-above-limit", launch::is_granted_fewer),
     ("replicas-at-limit", launch::has_none_to_spare),
     ("nodeclaim-requirements", has_no_claims),
@@ -82,18 +83,16 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("do-not-disrupt-template", launch::annotates_all),
     ("node-class-kind", launch::is_ignored),
     ("node-class-fork", launch::is_ignored),
-    ("node-class-name", has_no_claims_of_the_class),
+    ("node-class-ref", has_no_claims_of_the_class),
     ("taint-startup", launch::keeps_pods_away),
-    ("expire-after", is_unreadable),
+    ("expire-after", is_unreadable_unless_zero),
     ("termination-grace-period", is_unreadable),
 ];
 
-/// How to confirm a rule's findings, if one question shows it.
-pub(crate) fn symptom(rule: &str) -> Option<Symptom> {
-    SYMPTOMS
-        .iter()
-        .find(|(known, _)| *known == rule)
-        .map(|(_, symptom)| *symptom)
+/// How to confirm the findings of a rule: one of these shows it.
+pub(crate) fn symptoms(rule: &str) -> impl Iterator<Item = Symptom> {
+    let of_rule = SYMPTOMS.iter().filter(move |(known, _)| *known == rule);
+    of_rule.map(|(_, symptom)| *symptom)
 }
 
 impl SuspectPool<'_> {
@@ -141,10 +140,19 @@ fn has_no_claims(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool
     })
 }
 
-/// The same for a node class that has a name.
+/// The same for a node class whose name makes no label value: of another one, it is known only that no object has it.
 fn has_no_claims_of_the_class(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
-    let is_named = path.find_value(suspect.object) != Some(&"".into());
-    has_no_claims(suspect, path).filter(|_| is_named)
+    let text = path.find_value(suspect.object).and_then(Value::as_str);
+    let is_name = path.segments().last() == Some(&Segment::Key("name".into()));
+    let is_label = is_name && text.is_some_and(|text| label_value(text).is_ok());
+    has_no_claims(suspect, path).filter(|_| !is_label)
+}
+
+/// The same for a duration that is longer than zero.
+fn is_unreadable_unless_zero(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let text = path.find_value(suspect.object).and_then(Value::as_str);
+    let is_zero = text.is_some_and(|text| !text.contains(|digit: char| ('1'..='9').contains(&digit)));
+    is_unreadable(suspect, path).filter(|_| !is_zero)
 }
 
 /// The list indices in a path.
@@ -160,7 +168,10 @@ pub(crate) fn indexes(path: &FieldPath) -> Vec<usize> {
 fn the_rules_that_are_marked_shown_have_a_symptom_and_no_others_have() {
     let shown: BTreeSet<&str> = CATALOGUE
         .iter()
-        .filter(|rule| rule.evidence == Some(Evidence::Shown))
+        .filter(|rule| {
+            let mut kinds = rule.page().kinds.into_iter();
+            kinds.any(|kind| kind.evidence == Some(Evidence::Shown))
+        })
         .map(|rule| rule.id.as_str())
         .collect();
     let asked: BTreeSet<&str> = SYMPTOMS.iter().map(|(rule, _)| *rule).collect();

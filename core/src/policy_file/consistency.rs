@@ -36,13 +36,15 @@ pub fn notes(policy: &Policy) -> Found {
         notes.push(&path, At::Value, &caution, None);
     }
     for (id, level) in policy.levels.iter() {
-        let origins = find(id.as_str()).map_or(&[][..], |rule| rule.origins);
-        let raised = origins
+        let kinds = find(id.as_str())
+            .map(|rule| rule.page().kinds)
+            .unwrap_or_default();
+        let raised = kinds
             .iter()
-            .filter(|origin| policy.levels.get(id, **origin) != Some(level));
+            .filter(|kind| policy.levels.get(id, kind.origin) != Some(level));
         let when = match raised.count() {
             0 => continue,
-            count if count < origins.len() => " where",
+            count if count < kinds.len() => " where",
             _ => ":",
         };
         let wrong = format!("{id} stays a warning{when} Karpenter rejects it anyway, with less explanation");

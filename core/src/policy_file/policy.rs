@@ -26,7 +26,7 @@ impl Record for Policy {
         let levels = fields.optional(
             "rules",
             &RuleLevels,
-            "The severity of individual rules. What Karpenter itself rejects stays at least a warning.",
+            "The severity of all findings of a rule. What Karpenter itself rejects stays at least a warning.",
         );
         let about = "What is written into NodePools that leave it out.";
         let defaults = fields.optional("defaults", &object(), about);

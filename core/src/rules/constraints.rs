@@ -5,138 +5,17 @@ use super::budgets::list::BUDGETS_COUNT;
 use super::findings::Findings;
 use super::kubelet::KUBELET;
 use super::labels::LABELS_COUNT;
-use super::required::{FIELD_REQUIRED, group_of_v1beta1};
-use super::taints::TAINT_EFFECT;
-use super::weight::{self, WEIGHT};
+use super::taints::TAINT;
 use crate::diagnostic::{ErrorType, FieldPath, Suggestion};
 use crate::json::Json;
 use crate::karpenter::shape::{ConstraintKind, entries};
 use crate::karpenter::whole_number;
 use crate::rules::rule::Rule;
 
-/// The words about one constraint.
-struct Text {
-    /// The fields with the constraint, as [`field`] writes their paths.
-    fields: &'static [&'static str],
-    /// The rule that reports it.
-    rule: &'static Rule,
-    /// Why the value is illegal: a clause without a full stop.
-    reason: &'static str,
-    /// What to write instead of a value, unless the object or a list of legal words suggests something better.
-    suggestion: fn(&Json<'_>) -> Option<&'static str>,
-}
+pub static FIELD_REQUIRED: Rule = rule!("field-required", Error, Schema);
+pub static WEIGHT: Rule = rule!("weight", Error, Schema);
 
-const UNFOUND: &str = "the node class cannot be found without it";
-
-const EFFECTS: &[&str] = &[
-    "spec.template.spec.taints[].effect",
-    "spec.template.spec.startupTaints[].effect",
-];
-
-static TEXTS: &[Text] = &[
-    Text {
-        fields: &["spec", "spec.template", "spec.template.spec"],
-        rule: &FIELD_REQUIRED,
-        reason: "nothing can be launched without it",
-        suggestion: |_| Some("add it, with nodeClassRef and requirements inside"),
-    },
-    Text {
-        fields: &["spec.template.spec.nodeClassRef"],
-        rule: &FIELD_REQUIRED,
-        reason: "it names the node class from which nodes are launched",
-        suggestion: |_| Some("write the group, kind and name of your node class"),
-    },
-    Text {
-        fields: &["spec.template.spec.nodeClassRef.group"],
-        rule: &FIELD_REQUIRED,
-        reason: UNFOUND,
-        suggestion: |_| Some("write the group of your node class"),
-    },
-    Text {
-        fields: &["spec.template.spec.nodeClassRef.kind"],
-        rule: &FIELD_REQUIRED,
-        reason: UNFOUND,
-        suggestion: |_| Some("write the kind of your node class"),
-    },
-    Text {
-        fields: &["spec.template.spec.nodeClassRef.name"],
-        rule: &FIELD_REQUIRED,
-        reason: UNFOUND,
-        suggestion: |_| Some("write the name of your node class"),
-    },
-    Text {
-        fields: &["spec.template.spec.requirements"],
-        rule: &FIELD_REQUIRED,
-        reason: "the API requires the list, though it may be empty",
-        suggestion: |_| Some("write requirements: []"),
-    },
-    Text {
-        fields: &[
-            "spec.template.spec.taints[].key",
-            "spec.template.spec.startupTaints[].key",
-        ],
-        rule: &FIELD_REQUIRED,
-        reason: "a taint needs a key",
-        suggestion: |_| Some("write one such as example.com/team"),
-    },
-    Text {
-        fields: EFFECTS,
-        rule: &FIELD_REQUIRED,
-        reason: "a taint needs an effect",
-        suggestion: |_| Some("write NoSchedule, PreferNoSchedule or NoExecute"),
-    },
-    Text {
-        fields: EFFECTS,
-        rule: &TAINT_EFFECT,
-        reason: "Kubernetes has no other effect",
-        suggestion: |_| None,
-    },
-    Text {
-        fields: &["spec.weight"],
-        rule: &WEIGHT,
-        reason: "a weight must be from 1 to 100",
-        suggestion: weight::instead_of,
-    },
-    Text {
-        fields: &["spec.disruption.budgets"],
-        rule: &BUDGETS_COUNT,
-        reason: "must have at most 50 items",
-        suggestion: |_| Some("combine windows of the same kind into one schedule, such as 0 9 * * mon-fri"),
-    },
-    Text {
-        fields: &["spec.template.metadata.labels"],
-        rule: &LABELS_COUNT,
-        reason: "must have at most 100 labels",
-        suggestion: |_| Some("remove those that no pod selects"),
-    },
-    Text {
-        fields: &[
-            "spec.template.spec.kubelet.imageGCHighThresholdPercent",
-            "spec.template.spec.kubelet.imageGCLowThresholdPercent",
-        ],
-        rule: &KUBELET,
-        reason: "must be from 0 to 100",
-        suggestion: |_| None,
-    },
-    Text {
-        fields: &[
-            "spec.template.spec.kubelet.maxPods",
-            "spec.template.spec.kubelet.podsPerCore",
-        ],
-        rule: &KUBELET,
-        reason: "must be from 0 to 2147483647",
-        suggestion: |_| None,
-    },
-];
-
-/// The words about a constraint of a field. A missing value and an illegal one are different rules.
-fn text(field: &str, kind: &ConstraintKind) -> Option<&'static Text> {
-    let must_be_present = matches!(kind, ConstraintKind::Present);
-    let mut texts = TEXTS.iter().filter(|text| text.fields.contains(&field));
-    texts.find(|text| (text.rule.id == FIELD_REQUIRED.id) == must_be_present)
-}
-
-/// Reports a value that a constraint does not allow. A test shows that each constraint has a text.
+/// Reports a value that a constraint does not allow; of nested missing fields, only the outermost. A test shows that each constraint has a text.
 pub fn report(
     object: &Json<'_>,
     path: FieldPath,
@@ -157,7 +36,7 @@ pub fn report(
             actual: entries(value),
         },
         (ConstraintKind::OneOf(words), Json::String(word)) => {
-            findings.unsupported(text.rule, path, word, words, text.reason);
+            findings.unsupported(text.rule, path, word, words, text.title);
             return;
         }
         _ => return,
@@ -165,17 +44,162 @@ pub fn report(
     let suggestion =
         group_of_v1beta1(object, &path).or_else(|| (text.suggestion)(value).map(Suggestion::from));
     findings
-        .report(text.rule, path, error_type, text.reason)
+        .report(text.rule, path, error_type, text.title)
         .suggest_if_known(suggestion);
+}
+
+/// The words about one constraint.
+struct Text {
+    /// The fields with the constraint, as [`field`] writes their paths.
+    fields: &'static [&'static str],
+    /// The rule that reports it.
+    rule: &'static Rule,
+    /// Why the value is illegal: a clause without a full stop.
+    title: &'static str,
+    /// What to write instead of a value, unless the object or a list of legal words suggests something better.
+    suggestion: fn(&Json<'_>) -> Option<&'static str>,
+}
+
+const UNFOUND: &str = "the node class cannot be found without it";
+
+const EFFECTS: &[&str] = &[
+    "spec.template.spec.taints[].effect",
+    "spec.template.spec.startupTaints[].effect",
+];
+
+static TEXTS: &[Text] = &[
+    Text {
+        fields: &["spec", "spec.template", "spec.template.spec"],
+        rule: &FIELD_REQUIRED,
+        title: "nothing can be launched without it",
+        suggestion: |_| Some("add it, with nodeClassRef and requirements inside"),
+    },
+    Text {
+        fields: &["spec.template.spec.nodeClassRef"],
+        rule: &FIELD_REQUIRED,
+        title: "it names the node class from which nodes are launched",
+        suggestion: |_| Some("write the group, kind and name of your node class"),
+    },
+    Text {
+        fields: &["spec.template.spec.nodeClassRef.group"],
+        rule: &FIELD_REQUIRED,
+        title: UNFOUND,
+        suggestion: |_| Some("write the group of your node class"),
+    },
+    Text {
+        fields: &["spec.template.spec.nodeClassRef.kind"],
+        rule: &FIELD_REQUIRED,
+        title: UNFOUND,
+        suggestion: |_| Some("write the kind of your node class"),
+    },
+    Text {
+        fields: &["spec.template.spec.nodeClassRef.name"],
+        rule: &FIELD_REQUIRED,
+        title: UNFOUND,
+        suggestion: |_| Some("write the name of your node class"),
+    },
+    Text {
+        fields: &["spec.template.spec.requirements"],
+        rule: &FIELD_REQUIRED,
+        title: "the API requires the list, though it may be empty",
+        suggestion: |_| Some("write requirements: []"),
+    },
+    Text {
+        fields: &[
+            "spec.template.spec.taints[].key",
+            "spec.template.spec.startupTaints[].key",
+        ],
+        rule: &FIELD_REQUIRED,
+        title: "a taint needs a key",
+        suggestion: |_| Some("write one such as example.com/team"),
+    },
+    Text {
+        fields: EFFECTS,
+        rule: &FIELD_REQUIRED,
+        title: "a taint needs an effect",
+        suggestion: |_| Some("write NoSchedule, PreferNoSchedule or NoExecute"),
+    },
+    Text {
+        fields: EFFECTS,
+        rule: &TAINT,
+        title: "Kubernetes has no other effect",
+        suggestion: |_| None,
+    },
+    Text {
+        fields: &["spec.weight"],
+        rule: &WEIGHT,
+        title: "a weight must be from 1 to 100",
+        suggestion: instead_of_weight,
+    },
+    Text {
+        fields: &["spec.disruption.budgets"],
+        rule: &BUDGETS_COUNT,
+        title: "must have at most 50 items",
+        suggestion: |_| Some("combine windows of the same kind into one schedule, such as 0 9 * * mon-fri"),
+    },
+    Text {
+        fields: &["spec.template.metadata.labels"],
+        rule: &LABELS_COUNT,
+        title: "must have at most 100 labels",
+        suggestion: |_| Some("remove those that no pod selects"),
+    },
+    Text {
+        fields: &[
+            "spec.template.spec.kubelet.imageGCHighThresholdPercent",
+            "spec.template.spec.kubelet.imageGCLowThresholdPercent",
+        ],
+        rule: &KUBELET,
+        title: "must be from 0 to 100",
+        suggestion: |_| None,
+    },
+    Text {
+        fields: &[
+            "spec.template.spec.kubelet.maxPods",
+            "spec.template.spec.kubelet.podsPerCore",
+        ],
+        rule: &KUBELET,
+        title: "must be from 0 to 2147483647",
+        suggestion: |_| None,
+    },
+];
+
+/// The words about a constraint of a field. A missing value and an illegal one are different rules.
+fn text(field: &str, kind: &ConstraintKind) -> Option<&'static Text> {
+    let must_be_present = matches!(kind, ConstraintKind::Present);
+    let mut texts = TEXTS.iter().filter(|text| text.fields.contains(&field));
+    texts.find(|text| (text.rule.id == FIELD_REQUIRED.id) == must_be_present)
+}
+
+/// The group to write if it is missing and the manifest has it in `apiVersion`, as in v1beta1.
+fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggestion> {
+    let api_version = missed
+        .parent()
+        .filter(|reference| reference.clone().key("group") == *missed)?
+        .key("apiVersion");
+    let (group, _) = api_version.find(object)?.as_str()?.split_once('/')?;
+    let is_group = !group.is_empty() && group.len() <= 253 && !group.contains(char::is_control);
+    is_group.then(|| format!("write group: {group}").into())
+}
+
+/// What to write instead of an illegal weight.
+fn instead_of_weight(weight: &Json<'_>) -> Option<&'static str> {
+    Some(match weight.as_f64()? {
+        0.0 => "leave it out: a pool without weight counts as 0",
+        ..0.0 => "write 1, or leave it out to come last",
+        _ => "write 100, the highest",
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::karpenter::ApiVersion;
     use crate::karpenter::shape::{Shape, nodepool};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
+    use crate::rules::testing::errors_for;
 
     /// Fields on which a rule of its own reports the constraints, because it knows more than the table: what the cluster
     /// has installed, what poolgate writes, or what a name stands for.
@@ -243,11 +267,11 @@ mod tests {
                     _ => Vec::new(),
                 };
                 for bound in bounds {
-                    let mut words = text.reason.split(' ');
+                    let mut words = text.title.split(' ');
                     assert!(
                         words.any(|word| word == bound),
                         "{field}: {} is not {bound}",
-                        text.reason
+                        text.title
                     );
                 }
                 demanded.insert((field, text.rule.id));
@@ -262,5 +286,59 @@ mod tests {
         texts.sort();
         assert_eq!(texts, Vec::from_iter(demanded));
         assert_eq!(OWN_RULES, Vec::from_iter(untold));
+    }
+
+    #[test]
+    fn a_pool_of_v1_is_asked_for_what_v1_requires_even_by_a_release_that_does_not_serve_it() {
+        let missing =
+            json!({"spec": {"template": {"spec": {"requirements": null, "nodeClassRef": {"name": "a"}}}}});
+        for release in [KarpenterVersion::OLDEST, KarpenterVersion::NEWEST] {
+            let denied = errors_for(ApiVersion::V1, release, &missing, None);
+            let paths: Vec<_> = denied
+                .iter()
+                .filter_map(|line| line.split_once(": Required"))
+                .map(|(path, _)| path)
+                .collect();
+            assert_eq!(
+                paths,
+                [
+                    "spec.template.spec.requirements",
+                    "spec.template.spec.nodeClassRef.group",
+                    "spec.template.spec.nodeClassRef.kind"
+                ],
+                "{release}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_must_be_present_is_what_the_definition_of_the_release_requires() {
+        let missed = |minor: u16, object: &Value| -> Vec<String> {
+            let release = KarpenterVersion::new(0, minor, 0);
+            let denied = errors_for(ApiVersion::V1Beta1, release, object, None);
+            let required = denied.iter().filter(|line| line.ends_with("[field-required]"));
+            required
+                .filter_map(|line| Some(line.split_once(": Required")?.0.to_owned()))
+                .collect()
+        };
+        assert_eq!(missed(34, &json!({"spec": null})), [""; 0]);
+        assert_eq!(missed(35, &json!({"spec": null})), ["spec"]);
+        assert_eq!(missed(32, &json!({"spec": {"template": null}})), [""; 0]);
+        assert_eq!(
+            missed(33, &json!({"spec": {"template": null}})),
+            ["spec.template"]
+        );
+        assert_eq!(
+            missed(
+                32,
+                &json!({"spec": {"template": {"spec": {"taints": [{}], "requirements": null, "nodeClassRef": null}}}})
+            ),
+            [
+                "spec.template.spec.requirements",
+                "spec.template.spec.taints[0].key",
+                "spec.template.spec.taints[0].effect",
+                "spec.template.spec.nodeClassRef"
+            ]
+        );
     }
 }

@@ -1,11 +1,17 @@
 //! Checks each field against the schema: known to the API, of the right type, present if required, valid.
 
+use serde_json::Value;
+
 use super::findings::Findings;
-use super::unknown::{self, Spelling};
-use super::{constraints, types};
+use super::{constraints, moved};
+use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Segment, Suggestion, nearest};
 use crate::json::Json;
 use crate::karpenter::ApiVersion;
-use crate::karpenter::shape::{SchemaViolation, violations};
+use crate::karpenter::shape::{Fields, SchemaViolation, Shape, nodepool, violations};
+use crate::rules::rule::Rule;
+
+pub static FIELD_TYPE: Rule = rule!("field-type", Error, Schema);
+pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, Schema);
 
 /// Checks the fields of a NodePool of this version.
 pub fn check(object: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
@@ -16,9 +22,9 @@ pub fn check(object: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>
             path,
             value,
             expected,
-        } => types::report(path, value, expected, findings),
+        } => report_type(path, value, expected, findings),
         SchemaViolation::Unknown { path, name, known } => {
-            unknown::report(object, path, name, known, &mut spelling, findings);
+            report_unknown(object, path, name, known, &mut spelling, findings);
         }
         SchemaViolation::Unmet {
             path,
@@ -28,4 +34,174 @@ pub fn check(object: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>
             constraints::report(object, path, value, &constraint.kind, findings);
         }
     });
+}
+
+/// Reports one value of the wrong type.
+fn report_type(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
+    if is_wrapper(&path) && value.is_object() {
+        let title = "since v1beta1 the limits are written without this field around them";
+        let unwrap = Suggestion::from("write its entries directly under limits").with(Edit::Unwrap);
+        findings
+            .report(&FIELD_TYPE, path, ErrorType::mistyped(value), title)
+            .suggest(unwrap);
+        return;
+    }
+    let title = format!("must be {expected}");
+    let finding = findings.report(&FIELD_TYPE, path, ErrorType::mistyped(value), title);
+    match (value, expected) {
+        (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::IntegerOrText) => {
+            finding.suggest(Suggestion::quote(&value.to_string()))
+        }
+        (Json::String(text), Shape::Integer | Shape::Boolean) => {
+            finding.suggest_if_known(unquoted(text.trim(), expected).map(|bare| {
+                Suggestion::from(format!("write it without quotes: {bare}")).with(Edit::Set(bare))
+            }))
+        }
+        (Json::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
+        (Json::String(text), Shape::List(_)) if is_word(text) => {
+            finding.suggest(format!("write [{}]", text.trim()))
+        }
+        _ => finding,
+    };
+}
+
+/// Whether a field holds the limits of a Provisioner, the predecessor of the NodePool.
+fn is_wrapper(path: &FieldPath) -> bool {
+    *path == FieldPath::of(&["spec", "limits", "resources"])
+}
+
+/// Whether a string can be in a YAML list without quotes.
+fn is_word(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+    !text.trim().is_empty() && text.trim().bytes().all(is_plain)
+}
+
+/// The number or boolean that a string spells; `None` if it is ambiguous, such as `010`.
+fn unquoted(text: &str, expected: &Shape) -> Option<Value> {
+    let value: Value = match expected {
+        Shape::Integer => text.parse::<i64>().ok()?.into(),
+        _ => text.parse::<bool>().ok()?.into(),
+    };
+    let spelled = value.to_string();
+    (spelled == text).then_some(value)
+}
+
+/// Reports one unknown field.
+fn report_unknown(
+    object: &Json<'_>,
+    path: FieldPath,
+    name: &str,
+    known: Fields,
+    spelling: &mut Spelling,
+    findings: &mut Findings<'_>,
+) {
+    let suggestion = spelling.suggest(object, &path, name, known);
+    let title = format!("karpenter.sh/{} has no such field", spelling.version.as_str());
+    findings
+        .report(&FIELD_UNKNOWN, path, ErrorType::Unknown, title)
+        .consequence("kubectl rejects it, and other clients silently drop it")
+        .suggest_if_known(suggestion);
+}
+
+/// What is needed to suggest the right spelling of an unknown field.
+#[derive(Debug)]
+struct Spelling {
+    version: ApiVersion,
+    root: &'static Shape,
+    guesses: usize,
+}
+
+impl Spelling {
+    /// For a NodePool of this version.
+    fn of(version: ApiVersion) -> Self {
+        Self {
+            version,
+            root: nodepool(version),
+            guesses: 0,
+        }
+    }
+
+    /// What to write instead. A guess is the slowest part of a check, so only as many are made as are reported.
+    fn suggest(
+        &mut self,
+        object: &Json<'_>,
+        path: &FieldPath,
+        name: &str,
+        known: Fields,
+    ) -> Option<Suggestion> {
+        self.guesses += 1;
+        if self.guesses > MAX_KEPT {
+            return None;
+        }
+        let names = || known.iter().map(|(known, _)| *known);
+        let has = |field: &str| names().any(|known| known == field);
+        let same = names().find(|known| known.eq_ignore_ascii_case(name));
+        let suggestion = match moved::what_became_of(path, name, self.version, has) {
+            Some(moved) => Suggestion::from(moved),
+            None => nearest(name, names())
+                .map(Suggestion::did_you_mean)
+                .or_else(|| self.elsewhere(name).map(Suggestion::did_you_mean))?,
+        };
+        let same = same.map(|known| Edit::Rename(known.to_owned()));
+        Some(suggestion.with(same.or_else(|| self.of_node_class(object, path, name))))
+    }
+
+    /// What becomes of the group of a node class under its old names: with the version, as in v1beta1, or as elsewhere in
+    /// Kubernetes. Beside a `group` it says nothing new.
+    fn of_node_class(&self, object: &Json<'_>, path: &FieldPath, name: &str) -> Option<Edit> {
+        let holder = path.parent()?;
+        let is_reference =
+            matches!(holder.segments().last(), Some(Segment::Key(key)) if key == "nodeClassRef");
+        if self.version != ApiVersion::V1 || !is_reference || !["apiVersion", "apiGroup"].contains(&name) {
+            return None;
+        }
+        Some(match holder.key("group").find(object) {
+            Some(group) if !group.is_null() => Edit::Remove,
+            _ => Edit::Rename("group".into()),
+        })
+    }
+
+    /// The only path below `spec` at which the API has a field of this name.
+    fn elsewhere(&self, name: &str) -> Option<String> {
+        let mut places = Vec::new();
+        collect(self.root, name, &mut Vec::new(), &mut places);
+        match places.as_slice() {
+            [place] => Some(place.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Collects every path at which there is a field of this name. Lists and maps are left out: the field belongs in
+/// one of their elements, but it is not known in which.
+fn collect(shape: &'static Shape, name: &str, path: &mut Vec<&'static str>, places: &mut Vec<String>) {
+    let fields = match shape {
+        Shape::Constrained(_, shape) => return collect(shape, name, path, places),
+        Shape::Object(fields) | Shape::Open(fields) => fields,
+        _ => return,
+    };
+    for (field, shape) in *fields {
+        path.push(field);
+        if *field == name && path.first() == Some(&"spec") {
+            let path: FieldPath = path.iter().map(|key| Segment::Key((*key).into())).collect();
+            places.push(path.to_string());
+        }
+        collect(shape, name, path, places);
+        path.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::errors;
+
+    #[test]
+    fn a_flood_of_unknown_fields_costs_little() {
+        let flood: serde_json::Map<String, Value> = (0..100_000)
+            .map(|number| (format!("field{number}"), json!(1)))
+            .collect();
+        assert_eq!(errors(&json!({"spec": flood})).len(), 100);
+    }
 }

@@ -214,8 +214,8 @@ mod tests {
     use crate::policy::Policy;
     use crate::rules::limits::amount::LIMIT_ZERO;
 
-    const BOTH_HALVES: RuleId = RuleId::new("budget-schedule-duration");
-    const MODE: RuleId = RuleId::new("node-limit-mode");
+    const BOTH_HALVES: RuleId = RuleId::new("budget-duration");
+    const MODE: RuleId = RuleId::new("poolgate-annotation");
 
     /// The findings of one rule of Karpenter's schema and one of poolgate's, under a policy.
     fn weighed(policy: &Policy, old: Option<&Value>) -> Vec<(&'static str, Severity, String)> {
@@ -240,7 +240,7 @@ mod tests {
             at,
         };
         let report = crate::review::review(&request, policy, &TargetKarpenter::default()).report;
-        let about = ["budget-schedule-duration", "node-limit-mode"];
+        let about = ["budget-duration", "poolgate-annotation"];
         report
             .into_iter()
             .filter(|finding| about.contains(&finding.rule.as_str()))
@@ -267,16 +267,13 @@ mod tests {
             policy.levels.set(BOTH_HALVES, level);
             policy.levels.set(MODE, level);
             let heard = severities(&policy);
-            assert_eq!(
-                heard.first(),
-                Some(&("budget-schedule-duration", Severity::Warning))
-            );
+            assert_eq!(heard.first(), Some(&("budget-duration", Severity::Warning)));
             assert_eq!(reasons(&policy).first(), Some(&true));
             assert_eq!(
                 heard.get(1),
                 match level {
                     Level::Off => None,
-                    Level::Severity(_) => Some(&("node-limit-mode", Severity::Info)),
+                    Level::Severity(_) => Some(&("poolgate-annotation", Severity::Info)),
                 }
             );
         }
@@ -364,13 +361,13 @@ mod tests {
         assert_eq!(
             severities(&policy),
             [
-                ("budget-schedule-duration", Severity::Warning),
-                ("node-limit-mode", Severity::Info)
+                ("budget-duration", Severity::Warning),
+                ("poolgate-annotation", Severity::Info)
             ]
         );
         for (rule, _, reason) in found {
             let expected = match rule {
-                "budget-schedule-duration" => "exempt by the policy: old cluster, but Karpenter rejects it",
+                "budget-duration" => "exempt by the policy: old cluster, but Karpenter rejects it",
                 _ => "exempt by the policy: old cluster",
             };
             assert!(reason.ends_with(&format!("({expected})")), "{reason}");
@@ -379,8 +376,8 @@ mod tests {
         assert_eq!(
             severities(&policy),
             [
-                ("budget-schedule-duration", Severity::Error),
-                ("node-limit-mode", Severity::Error)
+                ("budget-duration", Severity::Error),
+                ("poolgate-annotation", Severity::Error)
             ]
         );
     }
@@ -394,7 +391,7 @@ mod tests {
         for (rule, severity, reason) in weighed(&policy, None) {
             assert_eq!(severity, Severity::Warning, "{rule}");
             let expected = match rule {
-                "budget-schedule-duration" => DENIED_UNENFORCED,
+                "budget-duration" => DENIED_UNENFORCED,
                 _ => NOT_ENFORCED,
             };
             assert!(reason.ends_with(&format!("({expected})")), "{reason}");

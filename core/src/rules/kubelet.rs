@@ -1,7 +1,7 @@
 //! Fields that only templates of v1beta1 have: the kubelet's settings, and `resources`.
 
 use super::findings::Findings;
-use super::origins::by_quantity;
+use super::limits::amount::noticed_by;
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, Template};
@@ -22,8 +22,8 @@ const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 /// The only field of `resources`. The API server drops all others before it looks whether `resources` is empty.
 const REQUESTS: &str = "requests";
 
-pub static KUBELET: Rule = rule!("kubelet", Error, [Schema, Silent, Poolgate], Read);
-pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, [Schema]);
+pub static KUBELET: Rule = rule!("kubelet", Error, Schema);
+pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, Schema);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     if template.version != ApiVersion::V1Beta1 {
@@ -121,9 +121,12 @@ impl<'a> Kubelet<'a> {
         findings: &mut Findings<'_>,
     ) {
         for (key, text) in self.texts(field) {
-            if let Err((origin, reason)) = check(text) {
+            if let Err((origin, title)) = check(text) {
                 let path = path(field).key(key.to_owned());
-                findings.report(&KUBELET, path, text, reason).origin(origin);
+                let finding = findings.report(&KUBELET, path, text, title).origin(origin);
+                if field == "evictionSoftGracePeriod" {
+                    finding.consequence("Karpenter could then not read any NodePool");
+                }
             }
         }
     }
@@ -169,15 +172,14 @@ fn reserved(text: &str) -> Result<(), Wrong> {
 fn quantity(text: &str) -> Result<(), Wrong> {
     Quantity::parse(text)
         .map(|_| ())
-        .map_err(|error| (by_quantity(&error), error.to_string()))
+        .map_err(|error| (noticed_by(&error), error.to_string()))
 }
 
 /// A duration that Karpenter can read. The CRD accepts any string.
 fn grace_period(text: &str) -> Result<(), Wrong> {
-    GoDuration::parse(text).map(|_| ()).map_err(|error| {
-        let reason = format!("{error}, and Karpenter could then not read any NodePool");
-        (Origin::Silent, reason)
-    })
+    GoDuration::parse(text)
+        .map(|_| ())
+        .map_err(|error| (Origin::Silent, error.to_string()))
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use crate::diagnostic::{Origin, Suggestion};
 use crate::karpenter::{KarpenterVersion, LabelKind, Template};
 use crate::rules::rule::Rule;
 
-pub static LABEL_RESTRICTED: Rule = rule!("label-restricted", Error, [Schema, Runtime]);
-pub static LABEL_PROVIDER_MISSPELT: Rule = rule!("label-provider-misspelt", Error, [Runtime]);
-pub static LABEL_PROVIDER_UNKNOWN: Rule = rule!("label-provider-unknown", Warning, [Runtime]);
+pub static LABEL_RESTRICTED: Rule = rule!("label-restricted", Error, Schema);
+pub static LABEL_PROVIDER_MISSPELT: Rule = rule!("label-provider-misspelt", Error, Runtime);
+pub static LABEL_PROVIDER_UNKNOWN: Rule = rule!("label-provider-unknown", Warning, Runtime);
 
 /// Checks the domain of a label whose syntax is valid.
 pub fn check(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {

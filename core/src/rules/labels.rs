@@ -10,10 +10,10 @@ use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
-pub static LABELS_COUNT: Rule = rule!("labels-count", Error, [Schema]);
-pub static LABEL_KEY: Rule = rule!("label-key", Error, [Runtime, Schema]);
-pub static LABEL_KEY_LENGTH: Rule = rule!("label-key-length", Error, [Silent], Shown);
-pub static LABEL_VALUE: Rule = rule!("label-value", Error, [Schema]);
+pub static LABELS_COUNT: Rule = rule!("labels-count", Error, Schema);
+pub static LABEL_KEY: Rule = rule!("label-key", Error, Runtime);
+pub static LABEL_KEY_LENGTH: Rule = rule!("label-key-length", Error, Silent);
+pub static LABEL_VALUE: Rule = rule!("label-value", Error, Schema);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(labels) = template.labels.present() else {

@@ -6,12 +6,9 @@
 #[macro_use]
 pub mod rule;
 pub mod across;
-mod annotations;
-mod at_limit;
 mod budgets;
 #[cfg(test)]
 mod cases;
-mod choices;
 mod consolidation;
 mod constraints;
 mod context;
@@ -22,28 +19,19 @@ mod label_domains;
 mod labels;
 mod lifetime;
 mod limits;
+mod metadata;
 mod moved;
 mod node_class;
-mod node_limit;
-mod node_limit_mode;
-mod nodepool_name;
-mod origins;
-mod over_limit;
 mod policy;
+mod poolgate_annotations;
 mod ratchet;
 mod replicas;
-mod required;
 mod requirements;
 mod reserved_labels;
 mod schedules;
-mod surge;
-mod taint_lists;
 mod taints;
 #[cfg(test)]
 mod testing;
-mod types;
-mod unknown;
-mod weight;
 
 use crate::budget::Budgets;
 use crate::diagnostic::Report;
@@ -56,25 +44,21 @@ use limits::Limits;
 
 /// Every rule, in the order of the documentation: general rules first, then along the spec.
 pub static CATALOGUE: &[&Rule] = &[
-    &types::FIELD_TYPE,
-    &unknown::FIELD_UNKNOWN,
-    &required::FIELD_REQUIRED,
-    &nodepool_name::NODEPOOL_NAME,
-    &consolidation::policy::CONSOLIDATION_POLICY,
-    &consolidation::after::CONSOLIDATE_AFTER,
-    &consolidation::after::CONSOLIDATE_AFTER_PAIR,
-    &consolidation::after::CONSOLIDATE_AFTER_CONVERSION,
-    &consolidation::after::CONSOLIDATE_AFTER_NEVER,
+    &fields::FIELD_TYPE,
+    &fields::FIELD_UNKNOWN,
+    &constraints::FIELD_REQUIRED,
+    &metadata::NODEPOOL_NAME,
+    &consolidation::CONSOLIDATION_POLICY,
+    &consolidation::CONSOLIDATE_AFTER,
+    &consolidation::CONSOLIDATE_AFTER_CONVERSION,
+    &consolidation::CONSOLIDATE_AFTER_NEVER,
     &budgets::list::BUDGETS_COUNT,
     &budgets::list::BUDGETS_EMPTY,
     &budgets::list::BUDGET_BLOCKS_DRIFT,
     &budgets::nodes::BUDGET_NODES,
     &budgets::reasons::BUDGET_REASON,
-    &budgets::reasons::BUDGET_REASON_REPEATED,
     &budgets::reasons::BUDGET_REASONS_EMPTY,
-    &budgets::window::BUDGET_SCHEDULE_DURATION,
     &budgets::window::BUDGET_DURATION,
-    &budgets::window::BUDGET_EMPTY_WINDOW,
     &budgets::window::BUDGET_ALWAYS_ACTIVE,
     &schedules::SCHEDULE_SYNTAX,
     &schedules::SCHEDULE_NEVER_FIRES,
@@ -84,32 +68,20 @@ pub static CATALOGUE: &[&Rule] = &[
     &budgets::coverage::BUDGET_ALLOW_WINDOW,
     &budgets::coverage::BUDGET_UNCOVERED_HOURS,
     &budgets::uncovered::BUDGET_UNCOVERED_REASON,
-    &node_limit::NODE_LIMIT,
-    &node_limit::NODE_LIMIT_TWICE,
-    &node_limit_mode::NODE_LIMIT_MODE,
-    &over_limit::OVER_LIMIT,
-    &at_limit::AT_LIMIT,
-    &at_limit::AT_LIMIT_REPLACE,
-    &surge::SURGE,
-    &surge::SURGE_UNUSED,
-    &limits::amount::LIMIT_QUANTITY,
-    &limits::amount::LIMIT_NEGATIVE,
+    &poolgate_annotations::POOLGATE_ANNOTATION,
+    &poolgate_annotations::POOLGATE_ANNOTATION_EFFECT,
+    &limits::amount::LIMIT_AMOUNT,
     &limits::amount::LIMIT_ZERO,
     &limits::amount::LIMIT_UNIT,
     &limits::resource::LIMIT_UNKNOWN,
-    &limits::nodes::LIMIT_NODES_WHOLE,
     &limits::nodes::LIMIT_NODES_RELEASE,
     &limits::nodes::LIMIT_BELOW_NODES,
-    &limits::too_small::LIMIT_TOO_SMALL,
-    &weight::WEIGHT,
-    &replicas::number::REPLICAS_RANGE,
-    &replicas::mode::REPLICAS_RELEASE,
-    &replicas::mode::REPLICAS_MODE,
-    &replicas::mode::REPLICAS_GATE,
-    &replicas::forbidden_fields::REPLICAS_LIMITS,
-    &replicas::forbidden_fields::REPLICAS_WEIGHT,
-    &replicas::limit::REPLICAS_ABOVE_LIMIT,
-    &replicas::limit::REPLICAS_AT_LIMIT,
+    &limits::amount::LIMIT_TOO_SMALL,
+    &constraints::WEIGHT,
+    &replicas::REPLICAS,
+    &replicas::REPLICAS_GATE,
+    &replicas::REPLICAS_ABOVE_LIMIT,
+    &replicas::REPLICAS_AT_LIMIT,
     &requirements::count::REQUIREMENTS_COUNT,
     &requirements::count::NODECLAIM_REQUIREMENTS,
     &requirements::keys::REQUIREMENT_KEY,
@@ -153,28 +125,22 @@ pub static CATALOGUE: &[&Rule] = &[
     &label_domains::LABEL_RESTRICTED,
     &label_domains::LABEL_PROVIDER_MISSPELT,
     &label_domains::LABEL_PROVIDER_UNKNOWN,
-    &annotations::TEMPLATE_ANNOTATIONS,
-    &annotations::DO_NOT_DISRUPT_TEMPLATE,
-    &node_class::texts::NODE_CLASS_REF,
-    &node_class::kind::NODE_CLASS_KIND,
-    &node_class::kind::NODE_CLASS_FORK,
-    &node_class::label::NODE_CLASS_NAME,
-    &node_class::label::NODE_CLASS_OBJECT_NAME,
-    &node_class::fixed::NODE_CLASS_IMMUTABLE,
-    &taints::TAINT_KEY,
-    &taints::TAINT_EFFECT,
-    &taints::TAINT_VALUE,
-    &taint_lists::TAINT_REPEATED,
-    &taint_lists::TAINT_RESERVED,
-    &taint_lists::TAINT_STARTUP,
-    &lifetime::expiry::EXPIRE_AFTER,
-    &lifetime::expiry::EXPIRE_AFTER_ZERO,
-    &lifetime::expiry::EXPIRE_AFTER_SHORT,
-    &lifetime::grace::TERMINATION_GRACE_PERIOD,
-    &lifetime::grace::TERMINATION_GRACE_PERIOD_ZERO,
-    &lifetime::combinations::EKS_AUTO_MODE_LIFETIME,
+    &metadata::TEMPLATE_ANNOTATIONS,
+    &metadata::DO_NOT_DISRUPT_TEMPLATE,
+    &node_class::NODE_CLASS_REF,
+    &node_class::NODE_CLASS_KIND,
+    &node_class::NODE_CLASS_FORK,
+    &node_class::NODE_CLASS_IMMUTABLE,
+    &taints::TAINT,
+    &taints::TAINT_RESERVED,
+    &taints::TAINT_STARTUP,
+    &lifetime::EXPIRE_AFTER,
+    &lifetime::EXPIRE_AFTER_SHORT,
+    &lifetime::TERMINATION_GRACE_PERIOD,
+    &lifetime::TERMINATION_GRACE_PERIOD_ZERO,
+    &lifetime::EKS_AUTO_MODE_LIFETIME,
     &requirements::auto_mode::EKS_AUTO_MODE_SIZE,
-    &lifetime::combinations::HARD_LIMIT_DRAIN,
+    &lifetime::HARD_LIMIT_DRAIN,
     &kubelet::KUBELET,
     &kubelet::TEMPLATE_RESOURCES,
     &policy::limits::LIMIT_REQUIRED,
@@ -212,19 +178,15 @@ pub(crate) fn check<'a>(
     let mut findings = Findings::new(pool.object, stored, context);
     let budgets = Budgets::parse_all(pool);
     fields::check(pool.object, pool.version, &mut findings);
-    nodepool_name::check(pool, old, &mut findings);
+    metadata::check_name(pool, old, &mut findings);
     consolidation::check(pool, &mut findings);
     budgets::check(pool, &budgets, &mut findings);
-    node_limit::check(pool, &limits, old, &mut findings);
-    node_limit_mode::check(pool, old, &mut findings);
-    over_limit::check(pool, &mut findings);
-    at_limit::check(pool, &mut findings);
-    surge::check(pool, &limits, &mut findings);
+    poolgate_annotations::check(pool, &limits, old, &mut findings);
     limits::check(pool, &limits, old, &mut findings);
     replicas::check(pool, &limits, old, &mut findings);
     check_template(&pool.template, old.map(|old| &old.template), &mut findings);
     requirements::count::check_in_nodeclaim(pool, &mut findings);
-    lifetime::check_pool(pool, &limits, &mut findings);
+    lifetime::check(pool, &limits, &mut findings);
     policy::check(pool, &budgets, &limits, &mut findings);
     findings.into_report()
 }
@@ -239,7 +201,7 @@ pub(crate) fn check_scale<'a>(
     let mut findings = Findings::new(pool.object, Some(stored), context);
     if let Some(replicas) = pool.replicas.present() {
         let limits = Limits::parse(pool, Some(old), context.policy);
-        replicas::limit::check(pool, replicas, &limits, Some(old), &mut findings);
+        replicas::check_limit(pool, replicas, &limits, Some(old), &mut findings);
     }
     findings.into_report()
 }
@@ -260,10 +222,9 @@ pub(crate) fn check_nodeclaim<'a>(
 fn check_template(template: &Template<'_>, old: Option<&Template<'_>>, findings: &mut Findings<'_>) {
     requirements::check(template, findings);
     labels::check(template, findings);
-    annotations::check(template, findings);
+    metadata::check(template, findings);
     node_class::check(template, old, findings);
     taints::check(template, findings);
-    taint_lists::check(template, findings);
     kubelet::check(template, findings);
 }
 

@@ -105,8 +105,8 @@ mod tests {
     use crate::karpenter::{ApiVersion, LabelSets, TargetKarpenter};
     use crate::policy::Policy;
     use crate::rules::context::Context;
+    use crate::rules::fields::FIELD_TYPE;
     use crate::rules::findings::Findings;
-    use crate::rules::types::FIELD_TYPE;
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
         let policy = Policy::default();

@@ -3,7 +3,6 @@
 use poolgate_core::diagnostic::{Diagnostic, Edit, ErrorType, FieldPath, Segment, Severity, Suggestion};
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, ManifestProblem, ProblemKind};
-use poolgate_core::rules;
 use serde_json::Value;
 
 use crate::edit::Change;
@@ -45,9 +44,7 @@ pub fn change(
 
 /// Whether Karpenter rejects the object for it: also if a policy has lowered the error.
 pub fn is_rejected(diagnostic: &Diagnostic) -> bool {
-    let rule = || rules::find(diagnostic.rule.as_str());
-    let was_error = || rule().is_some_and(|rule| rule.severity == Severity::Error);
-    diagnostic.origin.is_karpenters() && (diagnostic.severity == Severity::Error || was_error())
+    diagnostic.origin.is_karpenters() && diagnostic.severity.max(diagnostic.own_severity) == Severity::Error
 }
 
 /// The text of a number or boolean as it is in the file; `None` if a tag or an anchor is before it.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::rules::rule::Rule;
 
-use super::{line, origins, shortened};
+use super::{line, origins, severities, shortened};
 use crate::text_rules;
 
 #[test]
@@ -42,8 +42,8 @@ its update; of a rule across objects, both are there at once.
 
 fn page() -> String {
     let mut output = format!("{INTRODUCTION}\n");
-    for (id, severity, title) in text_rules::all().map(line) {
-        let _ = writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |");
+    for (id, severities, title) in text_rules::all().map(line) {
+        let _ = writeln!(output, "| [`{id}`](#{id}) | {severities} | {title} |");
     }
     for rule in text_rules::all() {
         section(rule, &mut output);
@@ -53,27 +53,29 @@ fn page() -> String {
 
 fn section(rule: &Rule, output: &mut String) {
     let (id, page) = (rule.id, rule.page());
-    let _ = writeln!(output, "\n## {id}\n\n**{}.** ({})\n", page.title, rule.severity);
-    let _ = writeln!(output, "{}\n\n{}", page.why, origins(rule));
+    let severities = severities(rule, &page);
+    let _ = writeln!(output, "\n## {id}\n\n**{}.** ({severities})\n", page.title);
+    let _ = writeln!(output, "{}\n\n{}", page.why, origins(rule, &page));
     if !page.seen_in.is_empty() {
         let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
         let _ = writeln!(output, "\nSeen in {}.", links.join(", "));
     }
-    if page.bad.is_empty() {
-        return;
+    for kind in &page.kinds {
+        let word = match kind.severity {
+            _ if rule.is_across => "Found",
+            Severity::Error => "Denied",
+            Severity::Warning => "Warned of",
+            Severity::Info => "Noted",
+        };
+        let gap = if kind.name.is_empty() { "" } else { ", " };
+        let _ = writeln!(
+            output,
+            "\n{word}{gap}{}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
+            kind.name,
+            shortened(kind.bad),
+            shortened(kind.good)
+        );
     }
-    let word = match rule.severity {
-        _ if rule.is_across => "Found",
-        Severity::Error => "Denied",
-        Severity::Warning => "Warned of",
-        Severity::Info => "Noted",
-    };
-    let _ = writeln!(
-        output,
-        "\n{word}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
-        shortened(page.bad),
-        shortened(page.good)
-    );
 }
 
 fn link(issue: &str) -> String {

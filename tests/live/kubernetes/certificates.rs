@@ -305,7 +305,7 @@ fn rotations_under_load_lose_no_admission() {
     wait_for("a denial by poolgate", || {
         let answer = plane.kubectl(&["create", "--dry-run=server", "-f", "-"], &bad.to_string());
         assert!(!answer.status.success(), "{answer:?}");
-        answer.stderr.contains("[limit-negative]").then_some(())
+        answer.stderr.contains("[limit-amount]").then_some(())
     });
     installed.wait_until_settled();
 

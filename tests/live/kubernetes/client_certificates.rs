@@ -101,7 +101,7 @@ fn only_an_api_server_that_shows_its_certificate_is_answered() {
 
     let denied = apply(&plane, "shown-pool");
     assert!(
-        denied.contains("The NodePool \"shown-pool\" is invalid") && denied.contains("[limit-negative]"),
+        denied.contains("The NodePool \"shown-pool\" is invalid") && denied.contains("[limit-amount]"),
         "{denied}"
     );
     let rejected = apply(&plane, "misnamed-pool");

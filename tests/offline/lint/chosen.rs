@@ -78,14 +78,14 @@ fn rules_are_selected_and_ignored_by_name_or_by_how_names_begin() {
     for (arguments, reported, code) in [
         (
             &[][..],
-            &["consolidate-after", "limit-negative", "limit-zero"][..],
+            &["consolidate-after", "limit-amount", "limit-zero"][..],
             1,
         ),
-        (&["--select=limit"], &["limit-negative", "limit-zero"], 1),
+        (&["--select=limit"], &["limit-amount", "limit-zero"], 1),
         (&["--select=limit-zero,weight"], &["limit-zero"], 0),
         (&["--ignore=limit"], &["consolidate-after"], 1),
         (&["--ignore=limit", "--ignore=consolidate-after"], &[], 0),
-        (&["--select=limit", "--ignore=limit-negative"], &["limit-zero"], 0),
+        (&["--select=limit", "--ignore=limit-amount"], &["limit-zero"], 0),
     ] {
         let arguments = [&["--format=concise"], arguments, &["a.yaml"]].concat();
         let outcome = lint_in(directory.path(), &arguments, "");
@@ -136,7 +136,7 @@ fn statistics_count_each_rule_and_check_all_the_same() {
         outcome.stdout,
         "2  limit-zero         A limit leaves room for a node\n\
          1  consolidate-after  consolidateAfter is a duration that Karpenter can read, or Never\n\
-         1  limit-negative     A limit is not negative\n"
+         1  limit-amount       A limit is an amount that Karpenter can read and compare\n"
     );
     assert_eq!(outcome.status.code(), Some(1));
     assert!(

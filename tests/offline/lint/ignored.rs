@@ -89,7 +89,7 @@ fn no_policy_and_no_comment_makes_green_what_karpenter_rejects() {
 #[test]
 fn what_karpenter_takes_is_the_policys_to_weigh() {
     let text = SOUND.replace("100Gi", "-1Gi");
-    for rest in ["enforcement: warn", "rules: {limit-negative: off}"] {
+    for rest in ["enforcement: warn", "rules: {limit-amount: off}"] {
         let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{rest}\n");
         let directory = directory(&[("policy.yaml", &policy), ("a.yaml", &text)]);
         let outcome = lint_in(directory.path(), &["--policy", "policy.yaml", "a.yaml"], "");
@@ -115,7 +115,7 @@ fn comments_that_do_nothing_are_findings_at_their_place() {
         "{outcome:?}"
     );
     assert_eq!(outcome.status.code(), Some(1));
-    let unused = concise(&SOUND.replace("100Gi", "100Gi # poolgate: ignore limit-negative -- why"));
+    let unused = concise(&SOUND.replace("100Gi", "100Gi # poolgate: ignore limit-amount -- why"));
     assert_eq!(rules(&unused.stdout), ["ignore-unused"], "{unused:?}");
 }
 

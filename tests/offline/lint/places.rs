@@ -39,9 +39,9 @@ spec:
 const RULES: [&str; 6] = [
     "field-unknown",
     "schedule-syntax",
-    "budget-schedule-duration",
-    "limit-quantity",
-    "limit-negative",
+    "budget-duration",
+    "limit-amount",
+    "limit-amount",
     "field-required",
 ];
 
@@ -122,7 +122,7 @@ fn a_tab_is_one_column_and_so_is_any_character() {
         "    cpu: ▸\"1e2147483648\"\n    memory: ▸\"-1Gi\"",
         "    {\"日本語🚀\": ▸▸x, cpu: ▸\"1e2147483648\", memory: ▸\"-1Gi\"}",
     );
-    let rules = [&RULES[..3], &["limit-quantity", "limit-unknown"], &RULES[3..]].concat();
+    let rules = [&RULES[..3], &["limit-amount", "limit-unknown"], &RULES[3..]].concat();
     assert_places(&wide, &rules);
 }
 
@@ -158,7 +158,7 @@ fn json_has_places_too() {
                 [{\"nodes\": ▸\"101%\"}], \"consolidateAfter\": \"1m\"}, \"template\": {\"spec\": \
                 {\"requirements\": [], \"nodeClassRef\": {\"group\": \"karpenter.k8s.aws\", \"kind\": \
                 \"EC2NodeClass\", \"name\": \"d\"}}}}}\n";
-    assert_places(json, &["limit-negative", "budget-nodes"]);
+    assert_places(json, &["limit-amount", "budget-nodes"]);
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn files_say_what_variables_stand_for_and_the_last_one_counts() {
     };
     let base = lint(&["base.env"]);
     assert!(
-        base.stdout.starts_with("a.yaml:13:13: error[limit-negative] "),
+        base.stdout.starts_with("a.yaml:13:13: error[limit-amount] "),
         "{base:?}"
     );
     assert_eq!(base.stdout.lines().count(), 1, "{base:?}");

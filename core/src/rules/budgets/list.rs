@@ -9,9 +9,9 @@ use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, [Schema]);
-pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, [Silent], Shown);
-pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, [Silent], Shown);
+pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, Schema);
+pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, Silent);
+pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, Silent);
 
 /// Returns whether the list has a legal length.
 pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<'_>) -> bool {

@@ -13,9 +13,8 @@ const REASON: &str = "spec.disruption.budgets[].reasons[]";
 /// Common words for expiration, which is not a reason in any release of v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
 
-pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, [Schema]);
-pub static BUDGET_REASON_REPEATED: Rule = rule!("budget-reason-repeated", Error, [Schema]);
-pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, [Silent], Shown);
+pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, Schema);
+pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, Silent);
 
 /// Checks the reasons of a budget as they are written.
 pub fn check(version: ApiVersion, budget: &Budget, written: Option<&Json<'_>>, findings: &mut Findings<'_>) {
@@ -43,12 +42,7 @@ pub fn check(version: ApiVersion, budget: &Budget, written: Option<&Json<'_>>, f
         };
         let reason = format!("must have at most {most} items");
         findings
-            .report(
-                &BUDGET_REASON_REPEATED,
-                budget.path("reasons"),
-                error_type,
-                reason,
-            )
+            .report(&BUDGET_REASON, budget.path("reasons"), error_type, reason)
             .suggest("list each reason once");
         return;
     }
@@ -70,7 +64,7 @@ fn check_each(budget: &Budget, reasons: &[Json<'_>], findings: &mut Findings<'_>
         };
         if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
             findings
-                .report(&BUDGET_REASON_REPEATED, path(), text, "it is already in the list")
+                .report(&BUDGET_REASON, path(), text, "it is already in the list")
                 .suggest("remove it");
         }
         seen = seen.with(Reasons::only(reason));

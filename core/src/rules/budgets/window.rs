@@ -9,10 +9,8 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::rules::schedules;
 
-pub static BUDGET_SCHEDULE_DURATION: Rule = rule!("budget-schedule-duration", Error, [Schema]);
-pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Silent], Shown);
-pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, [Silent], Shown);
-pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, [Silent], Shown);
+pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, Schema);
+pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, Silent);
 
 /// Checks when the budget holds. Returns whether it does at some times or always, so that it can be compared with others.
 pub fn check(budget: &Budget, findings: &mut Findings<'_>) -> bool {
@@ -53,7 +51,7 @@ fn check_pair(budget: &Budget, findings: &mut Findings<'_>) {
     let reason = format!("{beside} is set, and one has no meaning without the other");
     findings
         .report(
-            &BUDGET_SCHEDULE_DURATION,
+            &BUDGET_DURATION,
             budget.path(missing),
             ErrorType::Required,
             reason,
@@ -69,7 +67,8 @@ fn check_duration(budget: &Budget, findings: &mut Findings<'_>) -> Option<Durati
         Ok(duration) if duration.is_zero() => {
             let reason = "the window has no length, so the budget is never active";
             findings
-                .report(&BUDGET_EMPTY_WINDOW, path(), &**text, reason)
+                .report(&BUDGET_DURATION, path(), &**text, reason)
+                .origin(Origin::Silent)
                 .suggest("write how long it is, such as 30m");
             None
         }

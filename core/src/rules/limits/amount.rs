@@ -1,18 +1,17 @@
-//! The amount of a limit: a valid quantity that makes sense for its resource.
+//! The amount of a limit: a valid quantity that makes sense for its resource and has room for a node.
 
-use super::{Limit, path};
-use crate::diagnostic::{Suggestion, counted};
+use super::{Limit, Limits, path};
+use crate::diagnostic::{Origin, Suggestion, counted};
 use crate::json::Json;
-use crate::karpenter::{NodePool, PLAIN_RESOURCES};
+use crate::karpenter::{NodePool, PLAIN_RESOURCES, Requirement, Selection, Template};
 use crate::rules::findings::Findings;
-use crate::rules::origins::by_quantity;
 use crate::rules::rule::Rule;
-use crate::value::quantity::Quantity;
+use crate::value::quantity::{Quantity, QuantityError};
 
-pub static LIMIT_QUANTITY: Rule = rule!("limit-quantity", Error, [Schema, Silent, Poolgate], Shown);
-pub static LIMIT_NEGATIVE: Rule = rule!("limit-negative", Error, [Silent], Shown);
-pub static LIMIT_ZERO: Rule = rule!("limit-zero", Warning, [Silent], Shown);
-pub static LIMIT_UNIT: Rule = rule!("limit-unit", Warning, [Silent], Read);
+pub static LIMIT_AMOUNT: Rule = rule!("limit-amount", Error, Silent);
+pub static LIMIT_ZERO: Rule = rule!("limit-zero", Warning, Silent);
+pub static LIMIT_UNIT: Rule = rule!("limit-unit", Warning, Silent);
+pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
 
 /// Less memory, in bytes, than any machine has: the smallest ones of the clouds have twice as much.
 const LEAST_MEMORY: i64 = 256 << 20;
@@ -20,6 +19,139 @@ const LEAST_MEMORY: i64 = 256 << 20;
 const LEAST_STORAGE: i64 = 1 << 20;
 /// More cores than any cluster has.
 const MOST_CORES: i64 = 1_000_000;
+
+/// The labels with which instance types give their amount of a resource.
+struct Size {
+    resource: &'static str,
+    keys: &'static [&'static str],
+    /// The divisor of the label's value that gives what the node certainly has.
+    share: i64,
+    /// How many units of the resource one unit of the label is.
+    unit: i64,
+    unit_name: &'static str,
+}
+
+const SIZES: [Size; 2] = [
+    Size {
+        resource: "cpu",
+        keys: &[
+            "karpenter.k8s.aws/instance-cpu",
+            "eks.amazonaws.com/instance-cpu",
+            "karpenter.azure.com/sku-cpu",
+        ],
+        share: 1,
+        unit: 1,
+        unit_name: "cores",
+    },
+    Size {
+        resource: "memory",
+        keys: &[
+            "karpenter.k8s.aws/instance-memory",
+            "eks.amazonaws.com/instance-memory",
+            "karpenter.azure.com/sku-memory",
+        ],
+        share: 2,
+        unit: 1 << 20,
+        unit_name: "MiB",
+    },
+];
+
+pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>) {
+    let (resource, value) = (limit.resource, limit.value);
+    let quantity = match &limit.parsed {
+        None => return,
+        Some(Ok(quantity)) => quantity,
+        Some(Err(error)) => {
+            findings
+                .report(&LIMIT_AMOUNT, path(resource), value, error.to_string())
+                .origin(noticed_by(error))
+                .suggest_if_known(error.suggestion());
+            return;
+        }
+    };
+    if quantity.is_negative() {
+        findings
+            .report(&LIMIT_AMOUNT, path(resource), value, "it is below zero")
+            .consequence("this pool could never launch a node")
+            .suggest("write a limit of 0 or more, or leave it out for none");
+    } else if quantity.is_zero() && pool.replicas.is_absent() && PLAIN_RESOURCES.contains(&resource) {
+        findings
+            .report(&LIMIT_ZERO, path(resource), value, "every node has some")
+            .consequence("this pool never launches one")
+            .suggest("leave it out for no limit, or keep it to switch the pool off");
+    } else if !quantity.is_zero()
+        && let Some((title, consequence, suggestion)) = other_unit(resource, value, quantity)
+    {
+        findings
+            .report(&LIMIT_UNIT, path(resource), value, title)
+            .consequence(consequence)
+            .suggest(suggestion);
+    }
+}
+
+/// Reports limits that leave no room for the smallest machine that the requirements allow.
+pub fn check_room(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+    for size in &SIZES {
+        if let Some(limit) = limits.get(size.resource) {
+            check_size(pool, size, limit, findings);
+        }
+    }
+}
+
+fn check_size(pool: &NodePool<'_>, size: &Size, written: &Limit<'_>, findings: &mut Findings<'_>) {
+    for key in size.keys {
+        let requirements = pool.template.requirements().iter();
+        let mut own = requirements
+            .filter(|requirement| requirement.key.present() == Some(*key))
+            .peekable();
+        let Some(first) = own.peek().map(|requirement| requirement.index) else {
+            continue;
+        };
+        let Some(selections) = own.map(Requirement::selection).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let Some(least) = Selection::all(selections).least() else {
+            continue;
+        };
+        let (Some(needed), Some(limit)) = ((least / size.share).checked_mul(size.unit), written.quantity())
+        else {
+            continue;
+        };
+        // A limit of 0 switches the pool off, and another rule reports it.
+        if limit.is_zero() || limit.is_negative() || *limit >= Quantity::from(needed) {
+            continue;
+        }
+        let (resource, unit) = (size.resource, size.unit_name);
+        let title = format!("the smallest machine that the requirements allow has {least} {unit}");
+        findings
+            .report(&LIMIT_TOO_SMALL, path(resource), written.value, title)
+            .consequence("no node fits into this limit, so the pool never launches one")
+            .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
+            .related(Template::requirements_path().index(first));
+    }
+}
+
+/// Who else notices a string that is not a quantity.
+pub fn noticed_by(error: &QuantityError) -> Origin {
+    match error {
+        QuantityError::ExponentOutOfBounds { exponent } if !is_endless(exponent) => Origin::Poolgate,
+        QuantityError::TooLong { .. } => Origin::Poolgate,
+        QuantityError::FractionalExponent { .. } | QuantityError::ExponentOutOfBounds { .. } => {
+            Origin::Silent
+        }
+        QuantityError::Empty
+        | QuantityError::Blank { .. }
+        | QuantityError::UnknownSuffix { .. }
+        | QuantityError::NotANumber => Origin::Schema,
+    }
+}
+
+/// Whether Karpenter hangs on an exponent, for many seconds or forever: if it has nine digits or more. Seven digits
+/// take a second.
+fn is_endless(exponent: &str) -> bool {
+    let digits = exponent.trim_start_matches(['+', '-', '0']);
+    digits.len() > 8
+}
 
 /// Whether no node has so little of a resource, or no cluster so much.
 fn is_unlikely(resource: &str, quantity: &Quantity) -> bool {
@@ -31,8 +163,12 @@ fn is_unlikely(resource: &str, quantity: &Quantity) -> bool {
     }
 }
 
-/// Why an amount probably has the wrong unit, and a more likely amount.
-fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(String, Suggestion)> {
+/// Why an amount probably has the wrong unit, what follows, and a more likely amount.
+fn other_unit(
+    resource: &str,
+    value: &Json<'_>,
+    quantity: &Quantity,
+) -> Option<(String, &'static str, Suggestion)> {
     if !is_unlikely(resource, quantity) {
         return None;
     }
@@ -49,52 +185,23 @@ fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(
     match resource {
         "memory" | "ephemeral-storage" => Some((
             format!(
-                "this is {}, less than any node has, so the pool never launches one",
+                "this is {}, less than any node has",
                 counted(usize::try_from(quantity.rounded_up()).unwrap_or_default(), "byte")
             ),
+            "the pool never launches one",
             likely(format!("{number}Gi"), "write it with a unit, such as 1000Gi"),
         )),
         "cpu" if quantity.rounded_down() < 1 => Some((
-            "no machine has less than a core, so the pool never launches one".into(),
+            "no machine has less than a core".into(),
+            "the pool never launches one",
             "write a number of cores, such as 1000".into(),
         )),
         "cpu" => Some((
-            "this is a number of cores that no cluster reaches, so it limits nothing".into(),
+            "no cluster has so many cores".into(),
+            "this limits nothing",
             likely(number.to_owned(), "write a number of cores, such as 1000"),
         )),
         _ => None,
-    }
-}
-
-pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>) {
-    let (resource, value) = (limit.resource, limit.value);
-    let quantity = match &limit.parsed {
-        None => return,
-        Some(Ok(quantity)) => quantity,
-        Some(Err(error)) => {
-            findings
-                .report(&LIMIT_QUANTITY, path(resource), value, error.to_string())
-                .origin(by_quantity(error))
-                .suggest_if_known(error.suggestion());
-            return;
-        }
-    };
-    if quantity.is_negative() {
-        let reason = "below zero, so this pool could never launch a node";
-        findings
-            .report(&LIMIT_NEGATIVE, path(resource), value, reason)
-            .suggest("write a limit of 0 or more, or leave it out for none");
-    } else if quantity.is_zero() && pool.replicas.is_absent() && PLAIN_RESOURCES.contains(&resource) {
-        let reason = "every node has some, so this pool never launches one";
-        findings
-            .report(&LIMIT_ZERO, path(resource), value, reason)
-            .suggest("leave it out for no limit, or keep it to switch the pool off");
-    } else if !quantity.is_zero()
-        && let Some((reason, suggestion)) = other_unit(resource, value, quantity)
-    {
-        findings
-            .report(&LIMIT_UNIT, path(resource), value, reason)
-            .suggest(suggestion);
     }
 }
 

@@ -2,14 +2,19 @@
 
 pub mod amount;
 pub mod nodes;
-mod parsed;
 pub mod resource;
-pub mod too_small;
 
 use super::findings::Findings;
+use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode};
+use crate::defaults::node_limit_mode;
 use crate::diagnostic::FieldPath;
+use crate::json::Json;
 use crate::karpenter::{NodePool, PLAIN_RESOURCES};
-pub use parsed::{Limit, Limits, NODES};
+use crate::policy::Policy;
+use crate::value::quantity::{Quantity, QuantityError};
+
+/// The resource that counts nodes.
+pub const NODES: &str = "nodes";
 
 /// Checks the limits of a pool, which are parsed already.
 pub fn check(
@@ -29,7 +34,7 @@ pub fn check(
         amount::check(pool, limit, findings);
     }
     nodes::check(pool, limits, old, findings);
-    too_small::check(pool, limits, findings);
+    amount::check_room(pool, limits, findings);
 }
 
 /// Whether a limit of 0 or less keeps a pool from launching any node.
@@ -45,4 +50,85 @@ pub fn switches_off(pool: &NodePool<'_>) -> bool {
 /// The path of a limit.
 pub fn path(resource: &str) -> FieldPath {
     FieldPath::of(&["spec", "limits"]).key(resource.to_owned())
+}
+
+/// The limits of a pool.
+#[derive(Debug)]
+pub struct Limits<'a> {
+    /// Those of `spec.limits` that are not null.
+    pub written: Vec<Limit<'a>>,
+    /// The node limit in the annotation of a pool that leaves `spec.limits.nodes` to poolgate.
+    pub annotated: Option<Limit<'a>>,
+    /// The mode of the node limit once the pool is completed; `None` if it still says none.
+    pub mode: Option<NodeLimitMode>,
+}
+
+/// A limit of one resource, with its amount parsed.
+#[derive(Debug)]
+pub struct Limit<'a> {
+    /// The name of the resource, such as `cpu`.
+    pub resource: &'a str,
+    /// How much, as it is in the object.
+    pub value: &'a Json<'a>,
+    /// How much; `None` if the value is of the wrong type.
+    pub parsed: Option<Result<Quantity, Box<QuantityError>>>,
+}
+
+impl<'a> Limits<'a> {
+    /// Parses the limits of a pool, which replaces `old` on an update.
+    pub fn parse(pool: &NodePool<'a>, old: Option<&NodePool<'_>>, policy: &Policy) -> Self {
+        let written = pool.limits.present().into_iter().flatten();
+        let limit = |(resource, value): (&'a str, &'a Json<'a>)| Limit {
+            resource,
+            value,
+            parsed: NodePool::limit_quantity(value).map(|parsed| parsed.map_err(Box::new)),
+        };
+        Self {
+            written: written.filter(|(_, value)| !value.is_null()).map(limit).collect(),
+            annotated: annotated(pool),
+            mode: node_limit_mode(pool, old, policy.defaults.node_limit_mode),
+        }
+    }
+
+    /// The limit of `spec.limits` for a resource.
+    pub fn get(&self, resource: &str) -> Option<&Limit<'a>> {
+        self.written.iter().find(|limit| limit.resource == resource)
+    }
+
+    /// The limit for nodes: from the annotation, else from `spec.limits`.
+    pub fn nodes(&self) -> Option<&Limit<'a>> {
+        self.annotated.as_ref().or_else(|| self.get(NODES))
+    }
+
+    /// The node limit of the pool.
+    pub fn node_limit(&self, pool: &NodePool<'_>, policy: &Policy) -> Option<NodeLimit> {
+        let mode = self.mode.unwrap_or(NodeLimitMode::UNWRITTEN);
+        Some(NodeLimit::parsed(
+            self.most_nodes()?,
+            mode,
+            pool,
+            policy.over_limit,
+        ))
+    }
+
+    /// The most nodes, if readable.
+    pub fn most_nodes(&self) -> Option<&Quantity> {
+        self.nodes()?.quantity()
+    }
+}
+
+impl Limit<'_> {
+    /// How much, if readable.
+    pub fn quantity(&self) -> Option<&Quantity> {
+        self.parsed.as_ref()?.as_ref().ok()
+    }
+}
+
+fn annotated<'a>(pool: &NodePool<'a>) -> Option<Limit<'a>> {
+    let limit = pool.annotated_node_limit()?;
+    Some(Limit {
+        resource: NODES,
+        value: pool.annotation(NODE_LIMIT_ANNOTATION)?,
+        parsed: Some(Ok(i64::from(limit).into())),
+    })
 }

@@ -1,5 +1,6 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
+use super::amount::LIMIT_AMOUNT;
 use super::{Limit, Limits, NODES, path};
 use crate::api::{ClaimCounts, NodeLimitMode, OverLimit};
 use crate::json::Json;
@@ -7,9 +8,8 @@ use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static LIMIT_NODES_WHOLE: Rule = rule!("limit-nodes-whole", Error, [Silent], Shown);
-pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, [Silent], Reported);
-pub static LIMIT_BELOW_NODES: Rule = rule!("limit-below-nodes", Warning, [Silent], Reported);
+pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, Silent);
+pub static LIMIT_BELOW_NODES: Rule = rule!("limit-below-nodes", Warning, Silent);
 
 pub fn check(
     pool: &NodePool<'_>,
@@ -26,7 +26,7 @@ pub fn check(
     if !quantity.is_whole() && !quantity.is_negative() {
         findings
             .report(
-                &LIMIT_NODES_WHOLE,
+                &LIMIT_AMOUNT,
                 path(NODES),
                 limit.value,
                 "it must be a whole number of nodes",
@@ -41,17 +41,27 @@ pub fn check(
 
 fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<'_>) {
     let release = findings.context.release;
-    let reason = if pool.version == ApiVersion::V1Beta1 {
-        "no release of Karpenter with v1beta1 counts nodes, so it limits nothing".to_owned()
+    let (title, consequence) = if pool.version == ApiVersion::V1Beta1 {
+        (
+            "no release of Karpenter with v1beta1 counts nodes".to_owned(),
+            "this limits nothing",
+        )
     } else if !release.has(KarpenterVersion::STATIC_CAPACITY) {
-        format!("Karpenter {release} does not count nodes, so it limits nothing")
+        (
+            format!("Karpenter {release} does not count nodes"),
+            "this limits nothing",
+        )
     } else if !release.has(KarpenterVersion::NODE_LIMIT) && pool.replicas.is_absent() {
-        format!("Karpenter {release} checks it only after the nodes are created, so it can be exceeded")
+        (
+            format!("Karpenter {release} checks it only after the nodes are created"),
+            "it can be exceeded",
+        )
     } else {
         return;
     };
     findings
-        .report(&LIMIT_NODES_RELEASE, path(NODES), value, reason)
+        .report(&LIMIT_NODES_RELEASE, path(NODES), value, title)
+        .consequence(consequence)
         .suggest(format!(
             "upgrade to Karpenter {} or newer, or have poolgate's node gate",
             KarpenterVersion::NODE_LIMIT
@@ -87,12 +97,13 @@ fn check_lowered(
     let are = if above == 1 { "is" } else { "are" };
     let excess_mode = limits.mode.unwrap_or(NodeLimitMode::UNWRITTEN_ABOVE_LIMIT);
     let excess = counts.excess(limit.nodes, excess_mode);
-    let reason = format!(
-        "{}, so {above} {are} above the limit; {}",
-        described(counts, limit.mode, claims.is_some()),
-        fate(pool, excess, limit.over_limit)
+    let title = format!(
+        "{}; {above} {are} above the limit",
+        described(counts, limit.mode, claims.is_some())
     );
-    let finding = findings.report(&LIMIT_BELOW_NODES, path(NODES), value, reason);
+    let finding = findings
+        .report(&LIMIT_BELOW_NODES, path(NODES), value, title)
+        .consequence(fate(pool, excess, limit.over_limit));
     if excess > 0 {
         let stay = counts.standing(excess_mode);
         let which = if stay == counts.existing {
@@ -109,7 +120,7 @@ fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
     // Karpenter itself scales static pools down to their replicas, and the reconciler ignores them.
     let is_static = !pool.replicas.is_absent();
     match over_limit {
-        _ if excess == 0 => "as many are on their way out already".to_owned(),
+        _ if excess == 0 => "as many are being removed already".to_owned(),
         OverLimit::Terminate if !is_static => {
             format!("the reconciler will terminate {excess}, where it runs (over-limit: terminate)")
         }

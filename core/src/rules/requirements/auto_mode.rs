@@ -7,7 +7,7 @@ use crate::karpenter::{INSTANCE_TYPE_LABEL, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static EKS_AUTO_MODE_SIZE: Rule = rule!("eks-auto-mode-size", Warning, [Silent], Reported);
+pub static EKS_AUTO_MODE_SIZE: Rule = rule!("eks-auto-mode-size", Warning, Silent);
 
 /// Reports requirements of one label that leave only machines which the provider does not launch.
 pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {

@@ -6,8 +6,8 @@ use crate::karpenter::{CAPACITY_TYPE_LABEL, KarpenterVersion, Operator, Selectio
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static CAPACITY_TYPE: Rule = rule!("capacity-type", Error, [Runtime, Silent], Shown);
-pub static CAPACITY_TYPE_UNKNOWN: Rule = rule!("capacity-type-unknown", Warning, [Silent], Shown);
+pub static CAPACITY_TYPE: Rule = rule!("capacity-type", Error, Runtime);
+pub static CAPACITY_TYPE_UNKNOWN: Rule = rule!("capacity-type-unknown", Warning, Silent);
 
 /// Returns whether enough capacity types are left.
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

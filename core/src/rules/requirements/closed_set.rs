@@ -9,7 +9,7 @@ use crate::karpenter::{
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_CLOSED_SET: Rule = rule!("requirement-closed-set", Warning, [Runtime, Silent], Read);
+pub static REQUIREMENT_CLOSED_SET: Rule = rule!("requirement-closed-set", Warning, Runtime);
 
 /// Reports values that the provider does not accept. Returns whether enough are left, or `None` if there is nothing to
 /// report, so that the values may still be wrong in another way.

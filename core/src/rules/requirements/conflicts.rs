@@ -11,11 +11,10 @@ use crate::rules::rule::Rule;
 /// the message names the entry that leaves no value, but not the one that it contradicts.
 const MOST_COMPARED: usize = 10_000;
 
-pub static REQUIREMENT_CONTRADICTION: Rule = rule!("requirement-contradiction", Error, [Silent], Shown);
+pub static REQUIREMENT_CONTRADICTION: Rule = rule!("requirement-contradiction", Error, Silent);
 pub static REQUIREMENT_CONTRADICTION_CUSTOM: Rule =
-    rule!("requirement-contradiction-custom", Warning, [Silent], Shown);
-pub static REQUIREMENT_CONTRADICTION_DRIFT: Rule =
-    rule!("requirement-contradiction-drift", Error, [Silent], Shown);
+    rule!("requirement-contradiction-custom", Warning, Silent);
+pub static REQUIREMENT_CONTRADICTION_DRIFT: Rule = rule!("requirement-contradiction-drift", Error, Silent);
 
 /// Returns whether the entries of one label can be satisfied together; reports those that contradict each other.
 pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

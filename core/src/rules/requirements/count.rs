@@ -11,8 +11,8 @@ use crate::karpenter::{
 use crate::rules::context::Context;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, [Schema]);
-pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, [Silent, Schema], Shown);
+pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, Schema);
+pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, Silent);
 
 /// The most requirements of a NodePool or a NodeClaim.
 fn most(context: &Context<'_>, version: ApiVersion) -> usize {

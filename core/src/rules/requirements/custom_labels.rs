@@ -6,7 +6,7 @@ use crate::diagnostic::ErrorType;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, [Silent], Shown);
+pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, Silent);
 
 pub fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     if !group.is_custom() || !group.selection(scope).is_open() {

@@ -16,8 +16,7 @@ const MOST_COMPARED: usize = 1_000_000;
 /// How many of the listed values a message explains.
 const MOST_EXPLAINED: usize = 2;
 
-pub static REQUIREMENT_TYPE_CONTRADICTION: Rule =
-    rule!("requirement-type-contradiction", Warning, [Silent], Read);
+pub static REQUIREMENT_TYPE_CONTRADICTION: Rule = rule!("requirement-type-contradiction", Warning, Silent);
 
 /// A requirement or label on one part of the name.
 type Demand<'a> = (Part, Source<'a>);

@@ -7,7 +7,7 @@ use crate::karpenter::{
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_ABSENT: Rule = rule!("requirement-absent", Error, [Silent], Shown);
+pub static REQUIREMENT_ABSENT: Rule = rule!("requirement-absent", Error, Silent);
 
 /// Returns whether instance types without the label may exist, if it is one that they must not have.
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

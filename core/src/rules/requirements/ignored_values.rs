@@ -6,8 +6,8 @@ use crate::karpenter::Operator;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_VALUES_IGNORED: Rule = rule!("requirement-values-ignored", Warning, [Silent], Shown);
-pub static REQUIREMENT_NOT_IN_NOTHING: Rule = rule!("requirement-not-in-nothing", Warning, [Silent], Shown);
+pub static REQUIREMENT_VALUES_IGNORED: Rule = rule!("requirement-values-ignored", Warning, Silent);
+pub static REQUIREMENT_NOT_IN_NOTHING: Rule = rule!("requirement-not-in-nothing", Warning, Silent);
 
 pub fn check(entry: &Entry<'_>, findings: &mut Findings<'_>) {
     let path = || Scope::field(entry.index, "values");

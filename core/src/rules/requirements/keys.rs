@@ -7,8 +7,8 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, qualified_name};
 
-pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, [Schema]);
-pub static REQUIREMENT_KEY_LENGTH: Rule = rule!("requirement-key-length", Error, [Runtime, Schema]);
+pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, Schema);
+pub static REQUIREMENT_KEY_LENGTH: Rule = rule!("requirement-key-length", Error, Runtime);
 
 /// The key of a requirement, if it is valid.
 pub fn check<'a>(

@@ -6,10 +6,9 @@ use crate::karpenter::{LabelKind, Provider, likely_label};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_LABEL_MISSPELT: Rule = rule!("requirement-label-misspelt", Error, [Runtime]);
-pub static REQUIREMENT_LABEL_UNKNOWN: Rule =
-    rule!("requirement-label-unknown", Warning, [Runtime, Silent], Shown);
-pub static REQUIREMENT_LABEL_FOREIGN: Rule = rule!("requirement-label-foreign", Warning, [Silent], Shown);
+pub static REQUIREMENT_LABEL_MISSPELT: Rule = rule!("requirement-label-misspelt", Error, Runtime);
+pub static REQUIREMENT_LABEL_UNKNOWN: Rule = rule!("requirement-label-unknown", Warning, Runtime);
+pub static REQUIREMENT_LABEL_FOREIGN: Rule = rule!("requirement-label-foreign", Warning, Silent);
 
 /// Returns whether the provider may accept the label; reports a label that the provider does not know.
 pub fn check(

@@ -8,11 +8,9 @@ use crate::karpenter::{Field, Operator, Requirement, whole_number};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, [Schema]);
-pub static REQUIREMENT_MIN_VALUES_DISTINCT: Rule =
-    rule!("requirement-min-values-distinct", Error, [Silent], Shown);
-pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule =
-    rule!("requirement-min-values-custom", Warning, [Silent], Shown);
+pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Schema);
+pub static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = rule!("requirement-min-values-distinct", Error, Silent);
+pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = rule!("requirement-min-values-custom", Warning, Silent);
 
 /// Checks the number by itself, even if the rest of its requirement is wrong. `None` if it is missing or wrong.
 pub fn check_range(

@@ -7,8 +7,7 @@ use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_MIN_VALUES_TOGETHER: Rule =
-    rule!("requirement-min-values-together", Error, [Silent], Shown);
+pub static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = rule!("requirement-min-values-together", Error, Silent);
 
 /// Checks the largest `minValues` on one label whose entries do not contradict each other.
 pub fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'_>) {

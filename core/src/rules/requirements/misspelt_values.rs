@@ -39,8 +39,8 @@ const SYSTEMS: &[(&str, &str)] = &[
     ("windows2022", "windows"),
 ];
 
-pub static REQUIREMENT_NO_VALUE: Rule = rule!("requirement-no-value", Error, [Silent], Shown);
-pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warning, [Silent], Shown);
+pub static REQUIREMENT_NO_VALUE: Rule = rule!("requirement-no-value", Error, Silent);
+pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warning, Silent);
 
 /// A legal text as a value of this label that nodes can have, so that a suggestion is not itself denied. `None` if there is
 /// none that was probably meant.

@@ -35,8 +35,8 @@ const SYNONYMS: &[(&str, Operator)] = &[
 /// The path of the operator of a requirement.
 const OPERATOR: &str = "spec.template.spec.requirements[].operator";
 
-pub static REQUIREMENT_OPERATOR: Rule = rule!("requirement-operator", Error, [Schema]);
-pub static REQUIREMENT_OPERATOR_NUMERIC: Rule = rule!("requirement-operator-numeric", Error, [Silent], Shown);
+pub static REQUIREMENT_OPERATOR: Rule = rule!("requirement-operator", Error, Schema);
+pub static REQUIREMENT_OPERATOR_NUMERIC: Rule = rule!("requirement-operator-numeric", Error, Silent);
 
 /// The operator of a requirement, if it is valid.
 pub fn check(

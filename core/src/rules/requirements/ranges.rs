@@ -5,7 +5,7 @@ use crate::karpenter::{KarpenterVersion, Operator, integer};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_BOUND: Rule = rule!("requirement-bound", Error, [Silent], Shown);
+pub static REQUIREMENT_BOUND: Rule = rule!("requirement-bound", Error, Silent);
 
 /// Returns whether the bound leaves a number.
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

@@ -9,8 +9,8 @@ use crate::json::FewMap;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_VALUE_TWICE: Rule = rule!("requirement-value-twice", Warning, [Silent], Shown);
-pub static REQUIREMENT_TWICE: Rule = rule!("requirement-twice", Warning, [Silent], Shown);
+pub static REQUIREMENT_VALUE_TWICE: Rule = rule!("requirement-value-twice", Warning, Silent);
+pub static REQUIREMENT_TWICE: Rule = rule!("requirement-twice", Warning, Silent);
 
 /// Reports only the first repetition: a list that is pasted twice is one mistake.
 pub fn warn_of_values(entry: &Entry<'_>, findings: &mut Findings<'_>) {

@@ -7,7 +7,7 @@ use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted", Error, [Schema]);
+pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted", Error, Schema);
 
 /// Says whether the label may be required, and if not, why.
 pub fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {

@@ -8,7 +8,7 @@ use crate::rules::rule::Rule;
 
 const MIB_PER_GIB: i64 = 1024;
 
-pub static REQUIREMENT_UNIT: Rule = rule!("requirement-unit", Warning, [Silent], Read);
+pub static REQUIREMENT_UNIT: Rule = rule!("requirement-unit", Warning, Silent);
 
 /// Warns of numbers below that of the smallest instance type: they leave none, or exclude none.
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {

@@ -6,7 +6,7 @@ use crate::karpenter::{Operator, Part};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_VALUE_UNKNOWN: Rule = rule!("requirement-value-unknown", Info, [Silent], Read);
+pub static REQUIREMENT_VALUE_UNKNOWN: Rule = rule!("requirement-value-unknown", Info, Silent);
 
 /// Reports all values of a list that are not known in one finding.
 pub fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {

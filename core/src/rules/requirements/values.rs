@@ -8,9 +8,9 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_value, label_value};
 
-pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, [Schema]);
-pub static REQUIREMENT_NUMBER: Rule = rule!("requirement-number", Error, [Schema]);
-pub static REQUIREMENT_VALUE: Rule = rule!("requirement-value", Error, [Runtime]);
+pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, Schema);
+pub static REQUIREMENT_NUMBER: Rule = rule!("requirement-number", Error, Schema);
+pub static REQUIREMENT_VALUE: Rule = rule!("requirement-value", Error, Runtime);
 
 /// Returns the values of a requirement if each is a legal label value and the operator takes so many.
 pub fn check<'a>(

@@ -10,7 +10,7 @@ use crate::rules::rule::Rule;
 /// The most comparisons of a zone with a region.
 const MOST_COMPARED: usize = 10_000;
 
-pub static REQUIREMENT_ZONE_REGION: Rule = rule!("requirement-zone-region", Warning, [Silent], Read);
+pub static REQUIREMENT_ZONE_REGION: Rule = rule!("requirement-zone-region", Warning, Silent);
 
 /// Warns of a list of zones none of which is in a listed region.
 pub fn check(entries: &[Entry<'_>], labels: &[(&str, &str)], scope: &Scope<'_>, findings: &mut Findings<'_>) {

@@ -1,0 +1,244 @@
+//! How long nodes live, and how long they may take to terminate: `expireAfter` and `terminationGracePeriod`, alone, together
+//! with the node limit, and with the provider's maximum.
+
+use std::time::Duration;
+
+use super::findings::Findings;
+use super::limits::{self, Limits};
+use crate::api::NodeLimitMode;
+use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
+use crate::karpenter::{ApiVersion, NodePool, Provider, Template};
+use crate::rules::rule::Rule;
+use crate::value::duration::{NillableDuration, NillableDurationError};
+
+pub static EXPIRE_AFTER: Rule = rule!("expire-after", Error, Silent);
+pub static EXPIRE_AFTER_SHORT: Rule = rule!("expire-after-short", Warning, Silent);
+pub static TERMINATION_GRACE_PERIOD: Rule = rule!("termination-grace-period", Error, Silent);
+pub static TERMINATION_GRACE_PERIOD_ZERO: Rule = rule!("termination-grace-period-zero", Warning, Silent);
+pub static EKS_AUTO_MODE_LIFETIME: Rule = rule!("eks-auto-mode-lifetime", Warning, Silent);
+pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, Poolgate);
+
+/// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
+const REGISTRATION: Duration = Duration::from_mins(15);
+
+/// What follows from a value that Karpenter cannot decode: it reads all objects of a kind at once.
+const UNREADABLE: &str = "Karpenter could then not read any NodePool";
+
+/// The suggestion for a grace period without end.
+const FOREVER: &str = "leave it out to wait as long as pods take";
+
+pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+    let expire_after = check_expiry(pool, findings);
+    let grace = check_grace(&pool.template, findings);
+    if pool.version == ApiVersion::V1 {
+        if let Some(NillableDuration::After(expiry)) = expire_after {
+            check_longest(pool, expiry, grace, findings);
+        }
+        check_hard_limit(pool, limits, expire_after, findings);
+    }
+}
+
+/// Returns a duration that may be `Never`; reports one that the CRD or Karpenter cannot read.
+pub fn parse(
+    text: &str,
+    rule: &'static Rule,
+    path: impl FnOnce() -> FieldPath,
+    findings: &mut Findings<'_>,
+) -> Option<NillableDuration> {
+    if let Ok(duration) = NillableDuration::parse(text) {
+        return Some(duration);
+    }
+    let path = path();
+    // The CRDs of older releases accept more, some of which Karpenter can decode.
+    let is_rejected = findings.context.crd_rejects(&path, text);
+    let parsed = if is_rejected {
+        NillableDuration::parse(text)
+    } else {
+        NillableDuration::decode(text)
+    };
+    match parsed {
+        Ok(duration) => Some(duration),
+        Err(error) => {
+            let finding = findings
+                .report_text(rule, path, text, Origin::Silent, error.to_string())
+                .suggest_if_known(error.suggestion());
+            if !is_rejected {
+                finding.consequence(UNREADABLE);
+            }
+            None
+        }
+    }
+}
+
+/// Whether nothing bounds how long a node may drain. Some providers bound it by themselves.
+pub fn drains_without_end(pool: &NodePool<'_>) -> bool {
+    let settings = Provider::settings_of(pool.template.node_class_group());
+    pool.template.termination_grace_period.is_absent() && settings.termination_grace_period.is_none()
+}
+
+/// Checks how long nodes live, and returns the parsed duration.
+fn check_expiry(pool: &NodePool<'_>, findings: &mut Findings<'_>) -> Option<NillableDuration> {
+    let text = pool.expire_after.present()?;
+    let path = || NodePool::expire_after_path(pool.version);
+    let duration = parse(text, &EXPIRE_AFTER, path, findings)?;
+    match duration {
+        NillableDuration::After(length) if length.is_zero() => {
+            findings
+                .report(
+                    &EXPIRE_AFTER,
+                    path(),
+                    text,
+                    "every node would expire as soon as it is created",
+                )
+                .consequence("each is replaced by the next, forever")
+                .suggest("write Never for no expiry");
+        }
+        NillableDuration::After(length) if length < REGISTRATION => {
+            findings
+                .report(
+                    &EXPIRE_AFTER_SHORT,
+                    path(),
+                    text,
+                    "an instance has 15 minutes to become a node",
+                )
+                .consequence("this one may expire before it runs a single pod")
+                .suggest("write hours, or Never");
+        }
+        _ => {}
+    }
+    Some(duration)
+}
+
+/// Checks how long nodes may take to terminate, and returns the parsed duration.
+fn check_grace(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
+    // v1beta1 has no such field, and `field-unknown` reports it.
+    let text = template
+        .termination_grace_period
+        .present()
+        .filter(|_| template.version == ApiVersion::V1)?;
+    let path = || Template::path("terminationGracePeriod");
+    let (title, suggestion) = match NillableDuration::parse(text) {
+        Ok(NillableDuration::After(length)) => {
+            if length.is_zero() {
+                let title = "pods would be killed immediately, whatever PodDisruptionBudgets say";
+                findings
+                    .report(&TERMINATION_GRACE_PERIOD_ZERO, path(), text, title)
+                    .suggest("write how long pods may take, or leave it out for as long as they take");
+            }
+            return Some(length);
+        }
+        Ok(NillableDuration::Never) | Err(NillableDurationError::NeverMisspelt) => {
+            ("it cannot be Never".to_owned(), Some(FOREVER.into()))
+        }
+        Err(error @ NillableDurationError::Overflow) => {
+            let path = path();
+            findings
+                .report_text(
+                    &TERMINATION_GRACE_PERIOD,
+                    path,
+                    text,
+                    Origin::Silent,
+                    error.to_string(),
+                )
+                .consequence(UNREADABLE)
+                .suggest(FOREVER);
+            return None;
+        }
+        Err(NillableDurationError::Other) => {
+            ("a duration is written like 30s, 10m or 1h30m".to_owned(), None)
+        }
+        Err(error) => (error.to_string(), error.suggestion()),
+    };
+    findings
+        .report_text(&TERMINATION_GRACE_PERIOD, path(), text, Origin::Silent, title)
+        .suggest_if_known(suggestion);
+    None
+}
+
+fn check_longest(
+    pool: &NodePool<'_>,
+    expiry: Duration,
+    written: Option<Duration>,
+    findings: &mut Findings<'_>,
+) {
+    let provider = pool.template.node_class_group().and_then(Provider::of_group);
+    let Some((name, settings, longest)) =
+        provider.and_then(|of| Some((of.name, of.settings, of.settings.longest_life?)))
+    else {
+        return;
+    };
+    let grace = written.or(settings.termination_grace_period).unwrap_or_default();
+    let total = expiry.saturating_add(grace);
+    if total > longest {
+        let hours = |length: Duration| length.as_secs() / 3_600;
+        let title = format!(
+            "nodes would live {}h, and {name} allows {}h",
+            hours(total),
+            hours(longest)
+        );
+        let consequence = if written.is_some() {
+            "terminationGracePeriod counts".to_owned()
+        } else {
+            format!(
+                "terminationGracePeriod counts, which is {}h there if left out",
+                hours(grace)
+            )
+        };
+        let most = longest.saturating_sub(grace);
+        let suggestion = if hours(most) == 0 {
+            "write a shorter terminationGracePeriod".to_owned()
+        } else {
+            format!("write at most {}h", hours(most))
+        };
+        findings
+            .report(
+                &EKS_AUTO_MODE_LIFETIME,
+                NodePool::expire_after_path(pool.version),
+                pool.expire_after.present().unwrap_or_default(),
+                title,
+            )
+            .consequence(consequence)
+            .related(Template::path("terminationGracePeriod"))
+            .suggest(suggestion);
+    }
+}
+
+fn check_hard_limit(
+    pool: &NodePool<'_>,
+    limits: &Limits<'_>,
+    expire_after: Option<NillableDuration>,
+    findings: &mut Findings<'_>,
+) {
+    // If it is left out, the CRD writes 720h; if it cannot be read, another rule has reported it.
+    let expires = pool.expire_after.is_absent() || matches!(expire_after, Some(NillableDuration::After(_)));
+    // Set in the object, by field or annotation, valid or not.
+    let written = pool
+        .node_limit_mode_field()
+        .or_else(|| pool.node_limit_mode_annotation());
+    let is_hard = limits.mode.unwrap_or(NodeLimitMode::UNWRITTEN) == NodeLimitMode::Hard
+        && written.is_none_or(|text| NodeLimitMode::parse(text).is_some());
+    let is_limited = || {
+        let limit = limits.most_nodes();
+        limit.is_some_and(|limit| limit.is_whole() && !limit.is_negative())
+    };
+    if expires && drains_without_end(pool) && is_hard && is_limited() {
+        // Who writes no mode may have no gate, and without it no limit blocks a replacement.
+        let severity = if written.is_some() {
+            Severity::Warning
+        } else {
+            Severity::Info
+        };
+        findings
+            .report(
+                &HARD_LIMIT_DRAIN,
+                Template::path("terminationGracePeriod"),
+                ErrorType::Required,
+                "a PodDisruptionBudget may block the drain of an expired node forever",
+            )
+            .consequence("it counts against limits.nodes until then")
+            .related(limits::path("nodes"))
+            .severity(severity)
+            // A warning of a webhook has room for no more.
+            .suggest("limit the drain; drift then overrides do-not-disrupt");
+    }
+}

@@ -1,0 +1,249 @@
+//! The annotations with which a pool chooses what poolgate does at its node limit, and the field `nodeLimitMode`.
+//!
+//! One that cannot be read would be ignored.
+
+use super::findings::Findings;
+use super::lifetime::drains_without_end;
+use super::limits::{self, Limits, NODES};
+use crate::api::{
+    AT_LIMIT_ANNOTATION, AtLimit, MAX_SURGE, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
+    NodeLimitMode, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
+};
+use crate::diagnostic::{ErrorType, FieldPath};
+use crate::json::Json;
+use crate::karpenter::{ApiVersion, Disruption, Field, NodePool, Template};
+use crate::rules::rule::Rule;
+use crate::value::quantity::Quantity;
+
+pub static POOLGATE_ANNOTATION: Rule = rule!("poolgate-annotation", Error, Poolgate);
+pub static POOLGATE_ANNOTATION_EFFECT: Rule = rule!("poolgate-annotation-effect", Warning, Poolgate);
+
+const IGNORED: &str = "poolgate would ignore it";
+
+pub fn check(
+    pool: &NodePool<'_>,
+    limits: &Limits<'_>,
+    old: Option<&NodePool<'_>>,
+    findings: &mut Findings<'_>,
+) {
+    if let Some(limit) = check_number(pool, NODE_LIMIT_ANNOTATION, "10", findings) {
+        check_overwritten(limit, limits, old, findings);
+    }
+    check_modes(pool, old, findings);
+    check_word(
+        pool,
+        OVER_LIMIT_ANNOTATION,
+        OverLimit::ANNOTATED,
+        "write Report, or Terminate to delete the cheapest nodes above the limit",
+        findings,
+    );
+    check_word(
+        pool,
+        AT_LIMIT_ANNOTATION,
+        AtLimit::VALUES,
+        "write Repair, Replace to also replace drifted nodes, or Block to replace none",
+        findings,
+    );
+    check_replace(pool, findings);
+    check_surge(pool, limits, findings);
+}
+
+/// The path of an annotation of the pool.
+pub fn path(key: &'static str) -> FieldPath {
+    FieldPath::of(&["metadata", "annotations", key])
+}
+
+/// Whether the pool has an annotation, readable or not.
+fn is_set(pool: &NodePool<'_>, key: &'static str) -> bool {
+    pool.annotation(key).is_some_and(|value| !value.is_null())
+}
+
+/// Reports an annotation that is none of these words, ignoring case.
+fn check_word(
+    pool: &NodePool<'_>,
+    key: &'static str,
+    words: &'static [&'static str],
+    suggestion: &'static str,
+    findings: &mut Findings<'_>,
+) {
+    let Some(word) = pool.annotation(key).and_then(Json::as_str) else {
+        return;
+    };
+    if !words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+        findings
+            .unsupported(&POOLGATE_ANNOTATION, path(key), word, words, "is none of them")
+            .consequence(IGNORED)
+            .suggest(suggestion);
+    }
+}
+
+/// The number in an annotation; reports one that is not a whole number in digits.
+fn check_number(
+    pool: &NodePool<'_>,
+    key: &'static str,
+    example: &str,
+    findings: &mut Findings<'_>,
+) -> Option<u32> {
+    let number = pool.annotated_number(key);
+    let text = pool.annotation(key).and_then(Json::as_str);
+    if let (None, Some(text)) = (number, text) {
+        findings
+            .report(&POOLGATE_ANNOTATION, path(key), text, "is not a whole number")
+            .consequence(IGNORED)
+            .suggest(format!("write a whole number in digits, such as \"{example}\""));
+    }
+    number
+}
+
+/// Reports a limit in the spec that poolgate overwrites with the annotated one.
+fn check_overwritten(
+    limit: u32,
+    limits: &Limits<'_>,
+    old: Option<&NodePool<'_>>,
+    findings: &mut Findings<'_>,
+) {
+    let Some(given) = limits.get(NODES) else {
+        return;
+    };
+    // The reconciler writes at most the limit; admission writes the limit itself.
+    let is_ours = given.quantity().is_none_or(|given| match old {
+        None => *given == Quantity::from(i64::from(limit)),
+        Some(_) => *given <= Quantity::from(i64::from(limit)),
+    });
+    let stored = old.and_then(|old| old.limits.present()?.get("nodes"));
+    if is_ours || stored == Some(given.value) {
+        return;
+    }
+    let title = format!("{NODE_LIMIT_ANNOTATION} says {limit}");
+    findings
+        .report(
+            &POOLGATE_ANNOTATION_EFFECT,
+            limits::path(NODES),
+            given.value,
+            title,
+        )
+        .consequence("poolgate overwrites this")
+        .related(path(NODE_LIMIT_ANNOTATION))
+        .suggest("leave it out");
+}
+
+/// Checks the field and the annotation that replaces it if the CRD lacks the field, alone and together.
+fn check_modes(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
+    let field = pool.node_limit_mode_field();
+    let annotation = pool.node_limit_mode_annotation();
+    if let Some(text) = field {
+        check_mode(text, || Disruption::path("nodeLimitMode"), findings);
+    }
+    if let Some(text) = annotation {
+        check_mode(text, || path(NODE_LIMIT_MODE_ANNOTATION), findings);
+    }
+    let mode = |text: Option<&str>| text.and_then(NodeLimitMode::parse);
+    let is_the_newer = old.is_some_and(|old| {
+        let (old_field, old_annotation) = (old.node_limit_mode_field(), old.node_limit_mode_annotation());
+        (old_field != field) != (old_annotation != annotation)
+    });
+    if let (Some(field), Some(annotation)) = (mode(field), mode(annotation))
+        && field != annotation
+        && !is_the_newer
+    {
+        let title = format!("spec.disruption.nodeLimitMode says {}", field.as_str());
+        findings
+            .report(
+                &POOLGATE_ANNOTATION,
+                path(NODE_LIMIT_MODE_ANNOTATION),
+                annotation.as_str(),
+                title,
+            )
+            .suggest("write one of them, or the same mode in both")
+            .related(Disruption::path("nodeLimitMode"));
+    }
+}
+
+fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findings<'_>) {
+    if NodeLimitMode::parse(text).is_some() {
+        return;
+    }
+    findings
+        .unsupported(
+            &POOLGATE_ANNOTATION,
+            path(),
+            text,
+            NodeLimitMode::VALUES,
+            "is none of them",
+        )
+        .consequence("the node limit would have no meaning")
+        .help
+        .get_or_insert_with(|| "write Hard, or Soft if replacements may exceed the limit for a while".into());
+}
+
+/// Reports a pool that asks for the replacement of drifted nodes without what that needs.
+fn check_replace(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let Some(written) = pool.annotation(AT_LIMIT_ANNOTATION) else {
+        return;
+    };
+    if AtLimit::annotated(pool) != Some(AtLimit::Replace) {
+        return;
+    }
+    let has_limit = is_set(pool, NODE_LIMIT_ANNOTATION);
+    let has_end = pool.version != ApiVersion::V1 || !drains_without_end(pool);
+    let missing = match (has_limit, has_end) {
+        (true, true) => return,
+        (false, true) => "needs the annotation poolgate.dev/node-limit",
+        (true, false) => "needs a terminationGracePeriod",
+        (false, false) => "needs the annotation poolgate.dev/node-limit and a terminationGracePeriod",
+    };
+    findings
+        .report(
+            &POOLGATE_ANNOTATION_EFFECT,
+            path(AT_LIMIT_ANNOTATION),
+            ErrorType::note(written),
+            missing,
+        )
+        .consequence("no drifted node is replaced at the limit")
+        .related(path(NODE_LIMIT_ANNOTATION))
+        .related(Template::path("terminationGracePeriod"))
+        .suggest("add what is missing, or write Repair");
+}
+
+fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+    let number = check_number(pool, SURGE_ANNOTATION, "1", findings);
+    if let Some(number) = number.filter(|number| *number > MAX_SURGE) {
+        findings
+            .report(
+                &POOLGATE_ANNOTATION,
+                path(SURGE_ANNOTATION),
+                number.to_string().as_str(),
+                format!("no surge is larger than {MAX_SURGE}"),
+            )
+            .consequence(format!("this counts as {MAX_SURGE}"))
+            .suggest(format!("write {MAX_SURGE} or less"));
+    }
+    let Some(written) = pool.annotation(SURGE_ANNOTATION).filter(|_| pool.surge() > 0) else {
+        return;
+    };
+    let why = match limits.node_limit(pool, findings.context.policy) {
+        _ if !pool.replicas.is_absent() => "poolgate leaves static pools to Karpenter",
+        Some(limit) if limit.mode == NodeLimitMode::Soft => "replacements may exceed a Soft limit anyway",
+        None if sets_no_limit(pool) => "the pool has no node limit",
+        _ => return,
+    };
+    findings
+        .report(
+            &POOLGATE_ANNOTATION_EFFECT,
+            path(SURGE_ANNOTATION),
+            ErrorType::note(written),
+            why,
+        )
+        .consequence("this has no effect")
+        .suggest("leave it out");
+}
+
+/// Whether there is no limit at all: one that cannot be read is another rule's.
+fn sets_no_limit(pool: &NodePool<'_>) -> bool {
+    let is_in_spec = match pool.limits {
+        Field::Absent => false,
+        Field::Mistyped => true,
+        Field::Present(limits) => limits.get("nodes").is_some_and(|nodes| !nodes.is_null()),
+    };
+    !is_in_spec && !is_set(pool, NODE_LIMIT_ANNOTATION)
+}
