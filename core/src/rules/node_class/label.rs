@@ -5,7 +5,7 @@ use crate::diagnostic::Suggestion;
 use crate::json::Object;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, node_class_label};
 use crate::rules::findings::Findings;
-use crate::rules::requirements::keys::LONGEST_KEY;
+use crate::rules::requirements::LONGEST_KEY;
 use crate::rules::rule::Rule;
 use crate::value::label::{
     NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value, qualified_name,
