@@ -185,10 +185,10 @@ proptest! {
     }
 
     #[test]
-    fn a_finding_is_of_an_origin_that_its_rule_lists(object in any_pool()) {
+    fn finding_is_of_a_kind_on_the_page_of_its_rule(object in any_pool()) {
         for finding in review_of(&object, None, &Policy::default()).report.diagnostics() {
             let rule = find(finding.rule.as_str()).expect("a rule");
-            prop_assert!(rule.origins.contains(&finding.origin), "{finding}");
+            prop_assert!(rule.page().has(finding), "{finding}");
         }
     }
 

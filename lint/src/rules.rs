@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use poolgate_core::diagnostic::{Origin, Severity};
-use poolgate_core::rules::rule::Rule;
+use poolgate_core::rules::rule::{Kind, Page, Rule};
 
 use crate::files;
 use crate::text_rules;
@@ -59,15 +59,16 @@ pub fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
 fn list(rules: &[&Rule], output: &mut impl Write) -> io::Result<()> {
     let width = rules.iter().map(|rule| rule.id.as_str().len()).max().unwrap_or(0);
     for rule in rules {
-        let (id, severity, title) = line(rule);
-        writeln!(output, "{id:width$}  {severity:7}  {}", plain(&title))?;
+        let (id, severities, title) = line(rule);
+        writeln!(output, "{id:width$}  {severities:7}  {}", plain(&title))?;
     }
     Ok(())
 }
 
-/// Name, severity and title of a rule.
-fn line(rule: &Rule) -> (&'static str, &'static str, String) {
-    (rule.id.as_str(), severity(rule), rule.page().title)
+/// Name, severities and title of a rule.
+fn line(rule: &Rule) -> (&'static str, String, String) {
+    let page = rule.page();
+    (rule.id.as_str(), severities(rule, &page), page.title)
 }
 
 /// Writes the page of a rule, wrapped into this many columns.
@@ -75,26 +76,44 @@ fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()>
     let (id, page) = (rule.id, rule.page());
     let wrapped = |markdown: &str| textwrap::fill(&plain(markdown), width);
     let (title, why) = (wrapped(&format!("{}.", page.title)), wrapped(&page.why));
-    writeln!(output, "{id} ({})\n\n{title}\n", severity(rule))?;
-    writeln!(output, "{why}\n\n{}", wrapped(&origins(rule)))?;
+    writeln!(output, "{id} ({})\n\n{title}\n", severities(rule, &page))?;
+    writeln!(output, "{why}\n\n{}", wrapped(&origins(rule, &page)))?;
     if !page.seen_in.is_empty() {
         let seen_in = format!("Seen in: {}", page.seen_in.join(", "));
         writeln!(output, "\n{}", wrapped(&seen_in))?;
     }
-    if page.bad.is_empty() {
-        return Ok(());
+    for kind in &page.kinds {
+        let named = named(kind);
+        writeln!(
+            output,
+            "\nBreaks the rule{named}:\n\n{}\nFine:\n\n{}",
+            indented(kind.bad),
+            indented(kind.good)
+        )?;
     }
-    writeln!(
-        output,
-        "\nBreaks the rule:\n\n{}\nFine:\n\n{}",
-        indented(page.bad),
-        indented(page.good)
-    )
+    Ok(())
 }
 
-/// The severity of a rule's findings, as a word.
-fn severity(rule: &Rule) -> &'static str {
-    rule.severity.map_or("off", Severity::as_str)
+/// The name of a kind of finding, after a word.
+fn named(kind: &Kind) -> String {
+    if kind.name.is_empty() {
+        return String::new();
+    }
+    format!(" ({}, {})", kind.name, kind.severity)
+}
+
+/// The severities of a rule's findings, each once, as words.
+fn severities(rule: &Rule, page: &Page) -> String {
+    let Some(usual) = rule.severity else {
+        return "off".to_owned();
+    };
+    let mut words = vec![usual.as_str()];
+    for kind in &page.kinds {
+        if !words.contains(&kind.severity.as_str()) {
+            words.push(kind.severity.as_str());
+        }
+    }
+    words.join(", ")
 }
 
 /// The page before the first rule.
@@ -125,8 +144,8 @@ const OWN: &str = "Only poolgate lint reports this: no API server and no webhook
 
 fn page(output: &mut impl Write) -> io::Result<()> {
     writeln!(output, "{INTRODUCTION}")?;
-    for (id, severity, title) in text_rules::all().map(line) {
-        writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |")?;
+    for (id, severities, title) in text_rules::all().map(line) {
+        writeln!(output, "| [`{id}`](#{id}) | {severities} | {title} |")?;
     }
     for rule in text_rules::all() {
         section(rule, output)?;
@@ -136,40 +155,50 @@ fn page(output: &mut impl Write) -> io::Result<()> {
 
 fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     let (id, page) = (rule.id, rule.page());
-    writeln!(output, "\n## {id}\n\n**{}.** ({})\n", page.title, severity(rule))?;
-    writeln!(output, "{}\n\n{}", page.why, origins(rule))?;
+    writeln!(
+        output,
+        "\n## {id}\n\n**{}.** ({})\n",
+        page.title,
+        severities(rule, &page)
+    )?;
+    writeln!(output, "{}\n\n{}", page.why, origins(rule, &page))?;
     if !page.seen_in.is_empty() {
         let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
     }
-    if page.bad.is_empty() {
-        return Ok(());
+    for kind in &page.kinds {
+        let word = match kind.severity {
+            _ if rule.is_across => "Found",
+            _ if rule.severity.is_none() => "Noted, once a policy gives the rule a level",
+            Severity::Error => "Denied",
+            Severity::Warning => "Warned of",
+            Severity::Info => "Noted",
+        };
+        let gap = if kind.name.is_empty() { "" } else { ", " };
+        writeln!(
+            output,
+            "\n{word}{gap}{}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
+            kind.name,
+            shortened(kind.bad),
+            shortened(kind.good)
+        )?;
     }
-    let word = match rule.severity {
-        _ if rule.is_across => "Found",
-        Some(Severity::Error) => "Denied",
-        Some(Severity::Warning) => "Warned of",
-        Some(Severity::Info) => "Noted",
-        None => "Noted, once a policy gives the rule a level",
-    };
-    writeln!(
-        output,
-        "\n{word}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
-        shortened(page.bad),
-        shortened(page.good)
-    )
+    Ok(())
 }
 
 /// What else rejects objects that break the rule, as a sentence.
-fn origins(rule: &Rule) -> String {
-    if text_rules::find(rule.id.as_str()).is_some() {
+fn origins(rule: &Rule, page: &Page) -> String {
+    if page.kinds.is_empty() {
         return OWN.to_owned();
     }
     if rule.is_across {
         return ACROSS.to_owned();
     }
-    if let [origin] = rule.origins {
-        return match origin {
+    let has = |origin| page.kinds.iter().any(|kind| kind.origin == origin);
+    if let Some(only) = page.kinds.first().map(|kind| kind.origin)
+        && page.kinds.iter().all(|kind| kind.origin == only)
+    {
+        return match only {
             Origin::Schema => "Karpenter's CRD rejects this, too.",
             Origin::Runtime => {
                 "Karpenter's CRD lets this through; Karpenter then marks the NodePool not ready and launches nothing \
@@ -193,7 +222,7 @@ fn origins(rule: &Rule) -> String {
     ];
     let known = cases
         .iter()
-        .filter(|(origins, _)| origins.iter().any(|origin| rule.origins.contains(origin)));
+        .filter(|(origins, _)| origins.iter().any(|origin| has(*origin)));
     known.map(|(_, sentence)| *sentence).collect::<Vec<_>>().join(" ")
 }
 

@@ -15,7 +15,7 @@ macro_rules! text_rules {
         $($(#[$doc])* pub const $name: &str = $id;)+
 
         /// All of them, in the order of the documentation.
-        pub static RULES: &[Rule] = &[$(rule!($id, $severity, [Poolgate])),+];
+        pub static RULES: &[Rule] = &[$(rule!($id, $severity, Poolgate)),+];
     };
 }
 

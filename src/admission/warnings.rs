@@ -64,6 +64,7 @@ mod tests {
             report.push(Diagnostic {
                 rule: RuleId::new("test"),
                 severity: Severity::Warning,
+                own_severity: Severity::Warning,
                 origin: Origin::Silent,
                 path: FieldPath::of(&["spec"]),
                 error_type: ErrorType::Required,
@@ -92,6 +93,7 @@ mod tests {
         let finding = |help: &str| Diagnostic {
             rule: RuleId::new("test"),
             severity: Severity::Warning,
+            own_severity: Severity::Warning,
             origin: Origin::Silent,
             path: FieldPath::of(&["spec"]),
             error_type: ErrorType::Required,

@@ -1,4 +1,4 @@
-//! Tests without a cluster: the program on the command line, the server on loopback, the catalogue, the corpus and
+//! Tests without a cluster: the program on the command line, the server on loopback, the corpus and
 //! the documentation.
 //!
 //! One program, because it links once, and because the tests that wait for a server run in parallel with those that
@@ -8,7 +8,6 @@
 
 mod admit;
 mod budgets;
-mod catalogue;
 mod chart;
 mod commands;
 mod corpus;

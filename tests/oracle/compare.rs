@@ -9,7 +9,6 @@ use poolgate_core::karpenter::ApiVersion::{V1, V1Beta1};
 use poolgate_core::karpenter::Stored;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, review};
-use poolgate_core::rules;
 use serde_json::Value;
 
 use super::case::Case;
@@ -17,7 +16,7 @@ use super::judgement::{Judgement, Objection, Step, fields_behind, is_around, is_
 use super::mismatch::{Kind, Mismatch};
 use super::program::{Oracle, Oracles, question};
 use super::reasons::{is_together, stands_for};
-use super::symptoms::{SuspectPool, symptom};
+use super::symptoms::{SuspectPool, symptoms};
 
 /// The result for one case.
 #[derive(Debug, Clone, PartialEq)]
@@ -281,13 +280,15 @@ impl<'a> Passage<'a> {
         if finding.origin != Origin::Silent || !judgement.schema.is_empty() {
             return None;
         }
-        let shows = symptom(finding.rule.as_str())?;
         let mut suspect = SuspectPool {
             oracle,
             object: &self.patched,
             judgement,
         };
-        let is_well = shows(&mut suspect, &finding.path) == Some(false);
+        let answers: Vec<bool> = symptoms(finding.rule.as_str())
+            .filter_map(|shows| shows(&mut suspect, &finding.path))
+            .collect();
+        let is_well = !answers.is_empty() && !answers.contains(&true);
         is_well.then(|| Mismatch::ours(Kind::Unfounded, finding))
     }
 
@@ -327,15 +328,9 @@ impl<'a> Passage<'a> {
     }
 }
 
-/// Whether a finding is of a rule that denies, even if it is tolerated here.
+/// Whether a finding denies, even if it is tolerated here.
 fn is_error(finding: &Diagnostic) -> bool {
-    let rule = rules::find(finding.rule.as_str()).expect("a finding is of a rule of the catalogue");
-    assert!(
-        rule.origins.contains(&finding.origin),
-        "{:?} is no origin of its rule: {finding}",
-        finding.origin
-    );
-    rule.severity == Some(Severity::Error)
+    finding.own_severity == Severity::Error
 }
 
 /// A finding that claims that the API server or Karpenter rejects it, if they do not.

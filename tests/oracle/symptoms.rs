@@ -89,12 +89,10 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("termination-grace-period", is_unreadable),
 ];
 
-/// How to confirm a rule's findings, if one question shows it.
-pub(crate) fn symptom(rule: &str) -> Option<Symptom> {
-    SYMPTOMS
-        .iter()
-        .find(|(known, _)| *known == rule)
-        .map(|(_, symptom)| *symptom)
+/// How to confirm the findings of a rule: one of these shows it.
+pub(crate) fn symptoms(rule: &str) -> impl Iterator<Item = Symptom> {
+    let of_rule = SYMPTOMS.iter().filter(move |(known, _)| *known == rule);
+    of_rule.map(|(_, symptom)| *symptom)
 }
 
 impl SuspectPool<'_> {
@@ -161,7 +159,10 @@ pub(crate) fn indexes(path: &FieldPath) -> Vec<usize> {
 fn the_rules_that_are_marked_shown_have_a_symptom_and_no_others_have() {
     let shown: BTreeSet<&str> = CATALOGUE
         .iter()
-        .filter(|rule| rule.evidence == Some(Evidence::Shown))
+        .filter(|rule| {
+            let mut kinds = rule.page().kinds.into_iter();
+            kinds.any(|kind| kind.evidence == Some(Evidence::Shown))
+        })
         .map(|rule| rule.id.as_str())
         .collect();
     let asked: BTreeSet<&str> = SYMPTOMS.iter().map(|(rule, _)| *rule).collect();

@@ -75,8 +75,10 @@ impl fmt::Display for Severity {
 pub struct Diagnostic {
     /// The rule that reports it.
     pub rule: RuleId,
-    /// Its severity: the rule's own, unless policy or ratchet changed it.
+    /// Its severity: its own, unless policy or ratchet changed it.
     pub severity: Severity,
+    /// Its severity before policy and ratchet.
+    pub own_severity: Severity,
     /// Which program would notice it without poolgate.
     pub origin: Origin,
     /// The field with the mistake. For a missing field, the path it should have.
@@ -87,7 +89,7 @@ pub struct Diagnostic {
     pub title: String,
     /// What follows from it: a clause without a full stop.
     pub consequence: Option<String>,
-    /// Why its severity is not the rule's own.
+    /// Why its severity is not its own.
     pub remarks: Vec<String>,
     /// What to write instead.
     pub help: Option<Suggestion>,
@@ -98,13 +100,14 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Sets its severity, if that is not the rule's own.
+    /// Sets its own severity, if that is not the usual one of its rule.
     pub fn severity(&mut self, severity: Severity) -> &mut Self {
         self.severity = severity;
+        self.own_severity = severity;
         self
     }
 
-    /// Sets its origin, if the rule has more than one.
+    /// Sets its origin, if that is not the usual one of its rule.
     pub fn origin(&mut self, origin: Origin) -> &mut Self {
         self.origin = origin;
         self
@@ -129,7 +132,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says why its severity is not the rule's own.
+    /// Says why its severity is not its own.
     pub(crate) fn remark(&mut self, remark: impl Into<String>) {
         self.remarks.push(remark.into());
     }
@@ -190,6 +193,7 @@ mod tests {
         let diagnostic = Diagnostic {
             rule: RuleId::new("budget-nodes"),
             severity: Severity::Error,
+            own_severity: Severity::Error,
             origin: Origin::Schema,
             path: FieldPath::root().key("spec").key("budgets").index(1).key("nodes"),
             error_type: ErrorType::Invalid {

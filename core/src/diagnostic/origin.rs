@@ -15,6 +15,16 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// The word for it on the page of a rule.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Schema => "schema",
+            Self::Runtime => "runtime",
+            Self::Silent => "silent",
+            Self::Poolgate => "poolgate",
+        }
+    }
+
     /// Whether the object is rejected or ignored even without poolgate.
     pub const fn is_karpenters(self) -> bool {
         matches!(self, Self::Schema | Self::Runtime)

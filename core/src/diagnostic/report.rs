@@ -70,6 +70,7 @@ mod tests {
         Diagnostic {
             rule: RuleId::new("test"),
             severity,
+            own_severity: severity,
             origin: Origin::Silent,
             path: FieldPath::root(),
             error_type: ErrorType::Required,

@@ -1,7 +1,7 @@
 //! A document that the table allows, as a policy. What cannot be read was reported before.
 
 use crate::api::{AtLimit, NodeLimitMode, OverLimit};
-use crate::diagnostic::{FieldPath, Origin};
+use crate::diagnostic::FieldPath;
 use crate::karpenter::{LabelSets, LabelValues, Provider, TargetKarpenter};
 use crate::policy::{
     Bounds, BudgetBounds, DeclaredCluster, DefaultValues, DurationBounds, Enforcement, Exemption,
@@ -146,10 +146,13 @@ fn levels(rules: Cursor<'_>, notes: &mut Found) -> Levels {
             continue;
         };
         levels.set(rule.id, level);
-        let is_raised = |origin: &&Origin| levels.get(rule.id, **origin) != Some(level);
-        let when = match rule.origins.iter().filter(is_raised).count() {
+        let kinds = rule.page().kinds;
+        let raised = kinds
+            .iter()
+            .filter(|kind| levels.get(rule.id, kind.origin) != Some(level));
+        let when = match raised.count() {
             0 => continue,
-            count if count < rule.origins.len() => " where",
+            count if count < kinds.len() => " where",
             _ => ":",
         };
         let path = FieldPath::of(&["rules"]).key(id.clone());

@@ -67,7 +67,7 @@ pub static POLICY: FieldType = object! {
     "enforcement": Word(Enforcement::VALUES),
         "Whether mistakes deny an object (enforce, the default) or only warn.";
     "rules": Map(&grammar::RULE, &FieldType::Level),
-        "The severity of individual rules. What Karpenter itself rejects stays at least a warning.";
+        "The severity of all findings of a rule. What Karpenter itself rejects stays at least a warning.";
     "defaults": DEFAULTS, "What is written into NodePools that leave it out.";
     "bounds": BOUNDS, "What every NodePool must comply with.";
     "exemptions": List(0, &EXEMPTION),

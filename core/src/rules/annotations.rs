@@ -16,8 +16,8 @@ const KARPENTERS_OWN: usize =
     "karpenter.sh/nodepool-hash".len() + 20 + "karpenter.sh/nodepool-hash-version".len() + "v3".len();
 const MOST_IN_TEMPLATE: usize = MOST_BYTES - KARPENTERS_OWN;
 
-pub static TEMPLATE_ANNOTATIONS: Rule = rule!("template-annotations", Error, [Silent], Shown);
-pub static DO_NOT_DISRUPT_TEMPLATE: Rule = rule!("do-not-disrupt-template", Warning, [Silent], Shown);
+pub static TEMPLATE_ANNOTATIONS: Rule = rule!("template-annotations", Error, Silent);
+pub static DO_NOT_DISRUPT_TEMPLATE: Rule = rule!("do-not-disrupt-template", Warning, Silent);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(annotations) = template.annotations.present() else {

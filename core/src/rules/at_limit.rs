@@ -9,8 +9,8 @@ use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool, Template};
 use crate::rules::rule::Rule;
 
-pub static AT_LIMIT: Rule = rule!("at-limit", Error, [Poolgate]);
-pub static AT_LIMIT_REPLACE: Rule = rule!("at-limit-replace", Warning, [Poolgate]);
+pub static AT_LIMIT: Rule = rule!("at-limit", Error, Poolgate);
+pub static AT_LIMIT_REPLACE: Rule = rule!("at-limit-replace", Warning, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     check_word(

@@ -158,7 +158,9 @@ fn rules_find_in_each_case_what_it_says_and_in_these_words() {
     let mut messages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut wrong = String::new();
     for (rule, path) in files() {
-        assert!(find(&rule).is_some(), "{rule}.yaml: there is no such rule");
+        let page = find(&rule)
+            .unwrap_or_else(|| panic!("{rule}.yaml: there is no such rule"))
+            .page();
         let text = fs::read_to_string(&path).expect("a text");
         let document = parse(&text, &Limits::default()).next().expect("a document");
         assert!(
@@ -169,12 +171,19 @@ fn rules_find_in_each_case_what_it_says_and_in_these_words() {
         let cases: BTreeMap<String, Vec<Example>> =
             serde_json::from_value(document.into_value()).unwrap_or_else(|error| panic!("{rule}: {error}"));
         let mut found = BTreeMap::new();
+        let mut is_named = false;
         for (name, examples) in &cases {
             let mut all = Vec::new();
             for (at, example) in examples.iter().enumerate() {
                 let report = example.report();
                 let mut finds = Vec::new();
                 for finding in report.diagnostics() {
+                    if finding.rule.as_str() == rule {
+                        is_named = true;
+                        // What a policy tells of the cluster may make a finding more certain.
+                        let is_known = example.policy.is_some() || page.has(finding);
+                        assert!(is_known, "{rule}: no kind on its page is {finding:?}");
+                    }
                     finds.push(format!("{} {} {}", finding.severity, finding.rule, finding.path));
                     messages
                         .entry(finding.rule.to_string())
@@ -193,6 +202,7 @@ fn rules_find_in_each_case_what_it_says_and_in_these_words() {
             }
             found.insert(name.clone(), all);
         }
+        assert!(is_named, "{rule}.yaml: none of its cases breaks the rule");
         if writes {
             fs::write(&path, rewritten(&text, &found)).expect("the file can be written");
         }

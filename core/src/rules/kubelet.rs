@@ -26,8 +26,8 @@ const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
 /// The only field of `resources`. The API server drops all others before it looks whether `resources` is empty.
 const REQUESTS: &str = "requests";
 
-pub static KUBELET: Rule = rule!("kubelet", Error, [Schema, Silent, Poolgate], Read);
-pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, [Schema]);
+pub static KUBELET: Rule = rule!("kubelet", Error, Schema);
+pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, Schema);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     if template.version != ApiVersion::V1Beta1 {

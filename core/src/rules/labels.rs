@@ -9,11 +9,11 @@ use crate::karpenter::{EnumValues, KarpenterVersion, LabelKind, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
-pub static LABELS_COUNT: Rule = rule!("labels-count", Error, [Schema]);
-pub static LABEL_KEY: Rule = rule!("label-key", Error, [Runtime, Schema, Silent], Shown);
-pub static LABEL_VALUE: Rule = rule!("label-value", Error, [Schema]);
-pub static LABEL_RESTRICTED: Rule = rule!("label-restricted", Error, [Schema, Runtime]);
-pub static LABEL_UNKNOWN: Rule = rule!("label-unknown", Warning, [Runtime]);
+pub static LABELS_COUNT: Rule = rule!("labels-count", Error, Schema);
+pub static LABEL_KEY: Rule = rule!("label-key", Error, Runtime);
+pub static LABEL_VALUE: Rule = rule!("label-value", Error, Schema);
+pub static LABEL_RESTRICTED: Rule = rule!("label-restricted", Error, Schema);
+pub static LABEL_UNKNOWN: Rule = rule!("label-unknown", Warning, Runtime);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let labels = template.labels.present().into_iter().flatten();

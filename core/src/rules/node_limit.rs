@@ -8,8 +8,8 @@ use crate::karpenter::NodePool;
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub static NODE_LIMIT: Rule = rule!("node-limit", Error, [Poolgate]);
-pub static NODE_LIMIT_TWICE: Rule = rule!("node-limit-twice", Warning, [Poolgate]);
+pub static NODE_LIMIT: Rule = rule!("node-limit", Error, Poolgate);
+pub static NODE_LIMIT_TWICE: Rule = rule!("node-limit-twice", Warning, Poolgate);
 
 pub fn check(
     pool: &NodePool<'_>,

@@ -7,7 +7,7 @@ use crate::diagnostic::FieldPath;
 use crate::karpenter::{Disruption, NodePool};
 use crate::rules::rule::Rule;
 
-pub static NODE_LIMIT_MODE: Rule = rule!("node-limit-mode", Error, [Poolgate]);
+pub static NODE_LIMIT_MODE: Rule = rule!("node-limit-mode", Error, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let field = pool.node_limit_mode_field();

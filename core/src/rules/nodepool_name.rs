@@ -6,7 +6,7 @@ use crate::karpenter::NodePool;
 use crate::rules::rule::Rule;
 use crate::value::label::{NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value};
 
-pub static NODEPOOL_NAME: Rule = rule!("nodepool-name", Error, [Silent, Schema], Shown);
+pub static NODEPOOL_NAME: Rule = rule!("nodepool-name", Error, Silent);
 
 /// Checks the name of a pool that is being created. A stored pool cannot be renamed.
 pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {

@@ -6,7 +6,7 @@ use crate::api::{OVER_LIMIT_ANNOTATION, OverLimit};
 use crate::karpenter::NodePool;
 use crate::rules::rule::Rule;
 
-pub static OVER_LIMIT: Rule = rule!("over-limit", Error, [Poolgate]);
+pub static OVER_LIMIT: Rule = rule!("over-limit", Error, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     check_word(

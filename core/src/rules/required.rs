@@ -4,7 +4,7 @@ use crate::diagnostic::{FieldPath, Suggestion};
 use crate::json::Json;
 use crate::rules::rule::Rule;
 
-pub static FIELD_REQUIRED: Rule = rule!("field-required", Error, [Schema]);
+pub static FIELD_REQUIRED: Rule = rule!("field-required", Error, Schema);
 
 /// The group to write if it is missing and the manifest has it in `apiVersion`, as in v1beta1.
 pub fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggestion> {

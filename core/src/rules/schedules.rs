@@ -8,10 +8,10 @@ use crate::diagnostic::Origin;
 use crate::rules::rule::Rule;
 use crate::value::cron::{Schedule, crd_accepts};
 
-pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, [Silent, Poolgate, Schema], Shown);
-pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, [Silent], Shown);
-pub static SCHEDULE_EVERY: Rule = rule!("schedule-every", Warning, [Silent], Shown);
-pub static SCHEDULE_EITHER_DAY: Rule = rule!("schedule-either-day", Warning, [Silent], Shown);
+pub static SCHEDULE_SYNTAX: Rule = rule!("schedule-syntax", Error, Silent);
+pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, Silent);
+pub static SCHEDULE_EVERY: Rule = rule!("schedule-every", Warning, Silent);
+pub static SCHEDULE_EITHER_DAY: Rule = rule!("schedule-either-day", Warning, Silent);
 
 /// Checks the schedule by itself. Returns whether Karpenter can read it and it fires at times of day, so that the
 /// budget's window can be checked.

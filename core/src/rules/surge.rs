@@ -8,8 +8,8 @@ use crate::diagnostic::ErrorType;
 use crate::karpenter::{Field, NodePool};
 use crate::rules::rule::Rule;
 
-pub static SURGE: Rule = rule!("surge", Error, [Poolgate]);
-pub static SURGE_UNUSED: Rule = rule!("surge-unused", Warning, [Poolgate]);
+pub static SURGE: Rule = rule!("surge", Error, Poolgate);
+pub static SURGE_UNUSED: Rule = rule!("surge-unused", Warning, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     let number = check_number(&SURGE, pool, SURGE_ANNOTATION, "1", findings);

@@ -20,9 +20,9 @@ const REMOVED_BY_AGENTS: &[(&str, &str)] = &[
     ("efs.csi.aws.com/agent-not-ready", "the EFS CSI driver"),
 ];
 
-pub static TAINT_REPEATED: Rule = rule!("taint-repeated", Error, [Runtime]);
-pub static TAINT_RESERVED: Rule = rule!("taint-reserved", Warning, [Silent], Read);
-pub static TAINT_STARTUP: Rule = rule!("taint-startup", Warning, [Silent], Shown);
+pub static TAINT_REPEATED: Rule = rule!("taint-repeated", Error, Runtime);
+pub static TAINT_RESERVED: Rule = rule!("taint-reserved", Warning, Silent);
+pub static TAINT_STARTUP: Rule = rule!("taint-startup", Warning, Silent);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     check_repeated(template, findings);

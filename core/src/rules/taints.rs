@@ -7,10 +7,10 @@ use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 use crate::value::timestamp::{check_timestamp, corrected_timestamp};
 
-pub static TAINT_KEY: Rule = rule!("taint-key", Error, [Schema, Runtime]);
-pub static TAINT_EFFECT: Rule = rule!("taint-effect", Error, [Schema]);
-pub static TAINT_VALUE: Rule = rule!("taint-value", Error, [Silent, Schema, Runtime], Read);
-pub static TAINT_TIME_ADDED: Rule = rule!("taint-time-added", Error, [Schema, Silent], Shown);
+pub static TAINT_KEY: Rule = rule!("taint-key", Error, Schema);
+pub static TAINT_EFFECT: Rule = rule!("taint-effect", Error, Schema);
+pub static TAINT_VALUE: Rule = rule!("taint-value", Error, Silent);
+pub static TAINT_TIME_ADDED: Rule = rule!("taint-time-added", Error, Schema);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in template.all_taints() {

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::karpenter::shape::Shape;
 use crate::rules::rule::Rule;
 
-pub static FIELD_TYPE: Rule = rule!("field-type", Error, [Schema, Silent], Read);
+pub static FIELD_TYPE: Rule = rule!("field-type", Error, Schema);
 
 /// Reports one value of the wrong type.
 pub fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {

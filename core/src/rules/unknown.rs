@@ -8,7 +8,7 @@ use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::{Fields, Shape, nodepool};
 use crate::rules::rule::Rule;
 
-pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, [Schema]);
+pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, Schema);
 
 /// What is needed to suggest the right spelling of an unknown field.
 #[derive(Debug)]

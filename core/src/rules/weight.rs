@@ -3,7 +3,7 @@
 use crate::json::Json;
 use crate::rules::rule::Rule;
 
-pub static WEIGHT: Rule = rule!("weight", Error, [Schema]);
+pub static WEIGHT: Rule = rule!("weight", Error, Schema);
 
 /// What to write instead of an illegal weight.
 pub fn instead_of(weight: &Json<'_>) -> Option<&'static str> {

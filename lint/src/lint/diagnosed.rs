@@ -1,7 +1,6 @@
 //! The findings of a review, as far as their wording depends on the text.
 
 use poolgate_core::diagnostic::{Diagnostic, Edit, ErrorType, FieldPath, Segment, Severity, Suggestion};
-use poolgate_core::rules;
 
 use super::review_fixes::Verdict;
 use poolgate_core::manifest::Document;
@@ -37,7 +36,7 @@ pub fn suggestion(
 pub fn is_lowered(diagnostic: &Diagnostic) -> bool {
     diagnostic.origin.is_karpenters()
         && diagnostic.severity < Severity::Error
-        && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
+        && diagnostic.own_severity == Severity::Error
 }
 
 /// The text of a number or boolean as it is in the file; `None` if a tag or an anchor is before it.

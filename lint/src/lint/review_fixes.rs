@@ -7,7 +7,6 @@ use std::collections::{HashMap, HashSet};
 
 use poolgate_core::diagnostic::{Diagnostic, Edit, FieldPath, Report, RuleId, Severity};
 use poolgate_core::json::Json;
-use poolgate_core::rules;
 use serde_json::Value;
 
 use super::fix::{Change, rests_on};
@@ -252,8 +251,7 @@ impl CandidateFix<'_> {
 
 /// Whether it is an error, or was one before a policy lowered it.
 fn is_error(found: &Diagnostic) -> bool {
-    found.severity == Severity::Error
-        || rules::find(found.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
+    found.severity.max(found.own_severity) == Severity::Error
 }
 
 fn errors(report: &Report) -> impl Iterator<Item = &Diagnostic> {

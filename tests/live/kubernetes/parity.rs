@@ -91,11 +91,18 @@ fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), S
                     denial.rules
                 ));
             }
-            match find(rule).map(|rule| rule.origins) {
-                None => Err(format!("{rule} is no rule")),
-                Some([Origin::Schema]) => Err(format!("{rule} says that the CRD rejects this too")),
-                Some(_) => Ok(()),
+            let Some(found) = find(rule) else {
+                return Err(format!("{rule} is no rule"));
+            };
+            if found
+                .page()
+                .kinds
+                .iter()
+                .all(|kind| kind.origin == Origin::Schema)
+            {
+                return Err(format!("{rule} says that the CRD rejects this too"));
             }
+            Ok(())
         }
         (None, Denied(_), Admitted) => Err("poolgate admits what the CRD rejects".to_owned()),
         (None, Admitted, Denied(_)) => Err("poolgate denies what the CRD admits".to_owned()),
@@ -106,7 +113,7 @@ fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), S
 /// Whether a rule denies what the schema rejects. Without this question, a rule of poolgate's own that speaks of
 /// the same object could hide that the rule in the schema's place is missing.
 fn stands_for_schema(rule: &str) -> bool {
-    find(rule).is_some_and(|rule| rule.origins.contains(&Origin::Schema))
+    find(rule).is_some_and(|rule| rule.page().kinds.iter().any(|kind| kind.origin == Origin::Schema))
 }
 
 /// Whether the API server without poolgate objects to nothing but a type: then all other denials are poolgate's.
@@ -158,7 +165,10 @@ fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
     let used: BTreeSet<&str> = denials.flatten().map(String::as_str).collect();
     CATALOGUE
         .iter()
-        .filter(|rule| !rule.page().bad.contains("karpenter.sh/v1beta1"))
+        .filter(|rule| {
+            let mut kinds = rule.page().kinds.into_iter();
+            !kinds.all(|kind| kind.bad.contains("karpenter.sh/v1beta1"))
+        })
         .map(|rule| rule.id.as_str())
         .filter(|id| stands_for_schema(id) && !BEYOND_THE_TABLE.contains(id))
         .filter(|id| !used.contains(id))

@@ -6,7 +6,7 @@ use crate::diagnostic::{ErrorType, Severity};
 use crate::karpenter::{Disruption, NodePool};
 use crate::rules::rule::Rule;
 
-pub static NODEPOOLS_FROZEN: Rule = rule!("nodepools-frozen", Warning, [Silent], Read).across();
+pub static NODEPOOLS_FROZEN: Rule = rule!("nodepools-frozen", Warning, Silent).across();
 
 /// Reports, at the first of several pools, that none of them ever lets a drifted node be replaced. Another rule
 /// reports a single pool.

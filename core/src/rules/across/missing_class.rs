@@ -4,7 +4,7 @@ use super::{AcrossFinding, ClassSource, Together};
 use crate::diagnostic::{FieldPath, Severity, Suggestion, nearest};
 use crate::rules::rule::Rule;
 
-pub static NODE_CLASS_MISSING: Rule = rule!("node-class-missing", Error, [Silent], Read).across();
+pub static NODE_CLASS_MISSING: Rule = rule!("node-class-missing", Error, Silent).across();
 
 const LAUNCHES_NOTHING: &str = "and Karpenter launches nothing for a pool without its node class";
 

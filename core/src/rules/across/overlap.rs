@@ -12,7 +12,7 @@ use crate::rules::rule::Rule;
 /// With how many pools that are tried before it a pool is compared. Real clusters have fewer of one kind.
 const MOST_COMPARED: usize = 100;
 
-pub static NODEPOOL_OVERLAP: Rule = rule!("nodepool-overlap", Warning, [Silent], Read).across();
+pub static NODEPOOL_OVERLAP: Rule = rule!("nodepool-overlap", Warning, Silent).across();
 
 /// A pool that competes with others for pods.
 struct Contender<'a> {

@@ -7,7 +7,7 @@ use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
 use crate::rules::rule::Rule;
 
-pub static NODEPOOL_REPEATED: Rule = rule!("nodepool-repeated", Error, [Silent], Read).across();
+pub static NODEPOOL_REPEATED: Rule = rule!("nodepool-repeated", Error, Silent).across();
 
 /// Reports every pool that has the name of an earlier one. Returns the last pool of each name, and those without a
 /// name.

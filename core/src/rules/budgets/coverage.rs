@@ -6,8 +6,8 @@ use crate::karpenter::NodePool;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static BUDGET_ALLOW_WINDOW: Rule = rule!("budget-allow-window", Warning, [Silent], Shown);
-pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Info, [Silent], Shown);
+pub static BUDGET_ALLOW_WINDOW: Rule = rule!("budget-allow-window", Warning, Silent);
+pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Info, Silent);
 
 /// Reports the hours at which no budget for a reason holds, of those that happen in the pool. All budgets of the pool must
 /// be readable. Hours for `Empty` alone are not reported, because all empty nodes may be removed at once without harm.

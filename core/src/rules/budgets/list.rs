@@ -8,10 +8,10 @@ use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, [Schema]);
-pub static BUDGETS_RELEASE: Rule = rule!("budgets-release", Error, [Silent], Read);
-pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, [Silent], Shown);
-pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, [Silent], Shown);
+pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, Schema);
+pub static BUDGETS_RELEASE: Rule = rule!("budgets-release", Error, Silent);
+pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, Silent);
+pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, Silent);
 
 /// Returns whether the list has a legal length.
 pub fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {

@@ -5,7 +5,7 @@ use crate::diagnostic::Origin;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static BUDGET_NODES: Rule = rule!("budget-nodes", Error, [Schema, Silent], Shown);
+pub static BUDGET_NODES: Rule = rule!("budget-nodes", Error, Schema);
 
 pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) {
     if let Some(nodes) = budget.nodes.as_ref().present()

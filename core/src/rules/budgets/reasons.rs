@@ -13,9 +13,9 @@ const MOST_REASONS: usize = 50;
 /// Common words for expiration, which is not a reason in any release of v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
 
-pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, [Schema]);
-pub static BUDGET_REASON_REPEATED: Rule = rule!("budget-reason-repeated", Error, [Schema]);
-pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, [Silent], Shown);
+pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, Schema);
+pub static BUDGET_REASON_REPEATED: Rule = rule!("budget-reason-repeated", Error, Schema);
+pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, Silent);
 
 pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'_>) {
     let Some(reasons) = budget.reasons.present().filter(|_| version == ApiVersion::V1) else {

@@ -6,7 +6,7 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::nodes::BudgetNodes;
 
-pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, [Silent], Shown);
+pub static BUDGET_REDUNDANT: Rule = rule!("budget-redundant", Warning, Silent);
 
 pub fn check(budgets: &[&ParsedBudget<'_>], findings: &mut Findings<'_>) {
     if budgets.len() < 2 {

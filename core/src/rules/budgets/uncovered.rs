@@ -7,7 +7,7 @@ use crate::karpenter::NodePool;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, [Silent], Shown);
+pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, Silent);
 
 /// Reports reasons that no budget covers, of those that replace nodes and happen in the pool. All budgets of the pool must
 /// be readable.

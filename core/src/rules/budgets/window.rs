@@ -13,10 +13,10 @@ use crate::rules::rule::Rule;
 use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
 
-pub static BUDGET_SCHEDULE_DURATION: Rule = rule!("budget-schedule-duration", Error, [Schema]);
-pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, [Schema, Silent, Poolgate], Shown);
-pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, [Silent], Shown);
-pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, [Silent], Shown);
+pub static BUDGET_SCHEDULE_DURATION: Rule = rule!("budget-schedule-duration", Error, Schema);
+pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, Schema);
+pub static BUDGET_EMPTY_WINDOW: Rule = rule!("budget-empty-window", Error, Silent);
+pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, Silent);
 
 /// Checks when the budget holds. Returns whether it does at some times or always, so that it can be compared with others.
 pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {

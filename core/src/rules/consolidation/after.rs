@@ -12,11 +12,10 @@ const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 /// The policy of a v1 NodePool that names none.
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
 
-pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, [Silent, Poolgate, Schema], Shown);
-pub static CONSOLIDATE_AFTER_PAIR: Rule = rule!("consolidate-after-pair", Error, [Schema]);
-pub static CONSOLIDATE_AFTER_CONVERSION: Rule =
-    rule!("consolidate-after-conversion", Warning, [Silent], Read);
-pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Info, [Silent], Read);
+pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, Silent);
+pub static CONSOLIDATE_AFTER_PAIR: Rule = rule!("consolidate-after-pair", Error, Schema);
+pub static CONSOLIDATE_AFTER_CONVERSION: Rule = rule!("consolidate-after-conversion", Warning, Silent);
+pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Info, Silent);
 
 pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if let Some(text) = disruption.consolidate_after.present() {

@@ -11,7 +11,7 @@ const BALANCED: &str = "Balanced";
 /// The policy whose name differs between the versions: the name in v1beta1, then the name in v1.
 const RENAMED: (&str, &str) = ("WhenUnderutilized", "WhenEmptyOrUnderutilized");
 
-pub static CONSOLIDATION_POLICY: Rule = rule!("consolidation-policy", Error, [Schema]);
+pub static CONSOLIDATION_POLICY: Rule = rule!("consolidation-policy", Error, Schema);
 
 pub fn check(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     let karpenter = findings.context.karpenter;

@@ -10,8 +10,8 @@ use crate::rules::limits::{self, Limits};
 use crate::rules::rule::Rule;
 use crate::value::duration::NillableDuration;
 
-pub static EKS_AUTO_MODE_LIFETIME: Rule = rule!("eks-auto-mode-lifetime", Warning, [Silent], Reported);
-pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, [Poolgate]);
+pub static EKS_AUTO_MODE_LIFETIME: Rule = rule!("eks-auto-mode-lifetime", Warning, Silent);
+pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, Poolgate);
 
 /// Checks a pool with its parsed `expireAfter` and `terminationGracePeriod`: `None` if absent or wrong.
 pub fn check(

@@ -10,14 +10,8 @@ use crate::rules::length::too_long;
 use crate::rules::rule::Rule;
 use crate::value::duration::{NillableDuration, NillableDurationError};
 
-pub static TERMINATION_GRACE_PERIOD: Rule = rule!(
-    "termination-grace-period",
-    Error,
-    [Schema, Silent, Poolgate],
-    Shown
-);
-pub static TERMINATION_GRACE_PERIOD_ZERO: Rule =
-    rule!("termination-grace-period-zero", Warning, [Silent], Read);
+pub static TERMINATION_GRACE_PERIOD: Rule = rule!("termination-grace-period", Error, Schema);
+pub static TERMINATION_GRACE_PERIOD_ZERO: Rule = rule!("termination-grace-period-zero", Warning, Silent);
 
 /// The suggestion for a period without end.
 const FOR_EVER: &str = "leave it out to wait as long as pods take";

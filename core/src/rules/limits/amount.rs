@@ -10,11 +10,11 @@ use crate::rules::origins::by_quantity;
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub static LIMIT_QUANTITY: Rule = rule!("limit-quantity", Error, [Schema, Silent, Poolgate], Shown);
-pub static LIMIT_NEGATIVE: Rule = rule!("limit-negative", Error, [Silent], Shown);
-pub static LIMIT_ZERO: Rule = rule!("limit-zero", Warning, [Silent], Shown);
-pub static LIMIT_UNQUOTED: Rule = rule!("limit-unquoted", Off, [Silent], Read);
-pub static LIMIT_UNIT: Rule = rule!("limit-unit", Warning, [Silent], Read);
+pub static LIMIT_QUANTITY: Rule = rule!("limit-quantity", Error, Schema);
+pub static LIMIT_NEGATIVE: Rule = rule!("limit-negative", Error, Silent);
+pub static LIMIT_ZERO: Rule = rule!("limit-zero", Warning, Silent);
+pub static LIMIT_UNQUOTED: Rule = rule!("limit-unquoted", Off, Silent);
+pub static LIMIT_UNIT: Rule = rule!("limit-unit", Warning, Silent);
 
 /// Less memory, in bytes, than any machine has: the smallest ones of the clouds have twice as much.
 const LEAST_MEMORY: i64 = 256 << 20;

@@ -7,9 +7,9 @@ use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static LIMIT_NODES_WHOLE: Rule = rule!("limit-nodes-whole", Error, [Silent], Shown);
-pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, [Silent], Reported);
-pub static LIMIT_BELOW_NODES: Rule = rule!("limit-below-nodes", Warning, [Silent], Reported);
+pub static LIMIT_NODES_WHOLE: Rule = rule!("limit-nodes-whole", Error, Silent);
+pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, Silent);
+pub static LIMIT_BELOW_NODES: Rule = rule!("limit-below-nodes", Warning, Silent);
 
 pub fn check(
     pool: &NodePool<'_>,

@@ -19,7 +19,7 @@ const WRONG_NAMES: &[(&str, &str)] = &[
     ("replicas", "nodes"),
 ];
 
-pub static LIMIT_UNKNOWN: Rule = rule!("limit-unknown", Warning, [Silent], Shown);
+pub static LIMIT_UNKNOWN: Rule = rule!("limit-unknown", Warning, Silent);
 
 pub fn check(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
     if is_plausible(resource) {

@@ -6,7 +6,7 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, [Silent], Read);
+pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
 
 /// The labels with which instance types give their amount of a resource.
 struct Size {

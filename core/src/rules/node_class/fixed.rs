@@ -6,7 +6,7 @@ use crate::json::Object;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static NODE_CLASS_IMMUTABLE: Rule = rule!("node-class-immutable", Error, [Schema]);
+pub static NODE_CLASS_IMMUTABLE: Rule = rule!("node-class-immutable", Error, Schema);
 
 pub fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'_>) {
     for field in ["group", "kind"] {

@@ -7,8 +7,8 @@ use crate::karpenter::{NodeClassKind, NodeClassMismatch, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static NODE_CLASS_KIND: Rule = rule!("node-class-kind", Error, [Silent], Shown);
-pub static NODE_CLASS_FORK: Rule = rule!("node-class-fork", Warning, [Silent], Shown);
+pub static NODE_CLASS_KIND: Rule = rule!("node-class-kind", Error, Silent);
+pub static NODE_CLASS_FORK: Rule = rule!("node-class-fork", Warning, Silent);
 
 pub fn check(group: &str, reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(kind) = text(reference, "kind") else {

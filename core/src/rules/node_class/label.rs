@@ -11,8 +11,8 @@ use crate::value::label::{
     NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value, qualified_name,
 };
 
-pub static NODE_CLASS_NAME: Rule = rule!("node-class-name", Error, [Silent], Shown);
-pub static NODE_CLASS_OBJECT_NAME: Rule = rule!("node-class-object-name", Error, [Silent], Read);
+pub static NODE_CLASS_NAME: Rule = rule!("node-class-name", Error, Silent);
+pub static NODE_CLASS_OBJECT_NAME: Rule = rule!("node-class-object-name", Error, Silent);
 
 /// Checks the name: as that of an object, and as the value of the label.
 pub fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {

@@ -8,7 +8,7 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::label::is_object_name;
 
-pub static NODE_CLASS_REF: Rule = rule!("node-class-ref", Error, [Schema, Silent], Read);
+pub static NODE_CLASS_REF: Rule = rule!("node-class-ref", Error, Schema);
 
 /// Checks each text by itself. Returns whether group and kind can be checked together.
 pub fn check(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) -> bool {

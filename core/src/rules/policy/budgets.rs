@@ -9,10 +9,10 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::nodes::BudgetNodes;
 
-pub static BUDGET_PERCENT: Rule = rule!("policy-budget-percent", Error, [Poolgate]);
-pub static BUDGET_NODES: Rule = rule!("policy-budget-nodes", Error, [Poolgate]);
-pub static BUDGET_COUNT: Rule = rule!("policy-budget-count", Error, [Poolgate]);
-pub static BUDGET_ALWAYS: Rule = rule!("policy-budget-always", Error, [Poolgate]);
+pub static BUDGET_PERCENT: Rule = rule!("policy-budget-percent", Error, Poolgate);
+pub static BUDGET_NODES: Rule = rule!("policy-budget-nodes", Error, Poolgate);
+pub static BUDGET_COUNT: Rule = rule!("policy-budget-count", Error, Poolgate);
+pub static BUDGET_ALWAYS: Rule = rule!("policy-budget-always", Error, Poolgate);
 
 pub fn check(budgets: &[ParsedBudget<'_>], bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     for budget in budgets {

@@ -9,7 +9,7 @@ use crate::karpenter::{
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static CAPACITY_TYPE: Rule = rule!("policy-capacity-type", Error, [Poolgate]);
+pub static CAPACITY_TYPE: Rule = rule!("policy-capacity-type", Error, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_>) {
     if matches!(pool.template.requirements, Field::Mistyped) {

@@ -15,8 +15,8 @@ const DEFAULT_EXPIRY: Duration = Duration::from_hours(720);
 /// The value for no end.
 const NEVER: &str = "Never";
 
-pub static EXPIRE_AFTER: Rule = rule!("policy-expire-after", Error, [Poolgate]);
-pub static TERMINATION_GRACE_PERIOD: Rule = rule!("policy-termination-grace-period", Error, [Poolgate]);
+pub static EXPIRE_AFTER: Rule = rule!("policy-expire-after", Error, Poolgate);
+pub static TERMINATION_GRACE_PERIOD: Rule = rule!("policy-termination-grace-period", Error, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findings<'_>) {
     let provider = pool.template.node_class_group().and_then(Provider::of_group);

@@ -7,7 +7,7 @@ use crate::policy::FreezeWindow;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, [Poolgate]);
+pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, Poolgate);
 
 pub fn check(
     pool: &NodePool<'_>,

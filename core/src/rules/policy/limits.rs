@@ -9,8 +9,8 @@ use crate::rules::limits::{Limit, Limits, NODES, path};
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub static LIMIT_REQUIRED: Rule = rule!("policy-limit-required", Error, [Poolgate]);
-pub static LIMIT_MAX: Rule = rule!("policy-limit-max", Error, [Poolgate]);
+pub static LIMIT_REQUIRED: Rule = rule!("policy-limit-required", Error, Poolgate);
+pub static LIMIT_MAX: Rule = rule!("policy-limit-max", Error, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
     if pool.limits == Field::Mistyped {

@@ -7,7 +7,7 @@ use crate::policy::{Glob, NodeClassPattern};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static NODE_CLASS: Rule = rule!("policy-node-class", Error, [Poolgate]);
+pub static NODE_CLASS: Rule = rule!("policy-node-class", Error, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings: &mut Findings<'_>) {
     let Some(reference) = pool.template.node_class_ref.present() else {

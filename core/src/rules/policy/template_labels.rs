@@ -5,7 +5,7 @@ use crate::karpenter::{Field, NodePool, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static TEMPLATE_LABELS: Rule = rule!("policy-template-labels", Error, [Poolgate]);
+pub static TEMPLATE_LABELS: Rule = rule!("policy-template-labels", Error, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'_>) {
     let labels = match pool.template.labels {

@@ -7,8 +7,8 @@ use crate::rules::findings::Findings;
 use crate::rules::limits;
 use crate::rules::rule::Rule;
 
-pub static REPLICAS_LIMITS: Rule = rule!("replicas-limits", Error, [Schema]);
-pub static REPLICAS_WEIGHT: Rule = rule!("replicas-weight", Error, [Schema]);
+pub static REPLICAS_LIMITS: Rule = rule!("replicas-limits", Error, Schema);
+pub static REPLICAS_WEIGHT: Rule = rule!("replicas-weight", Error, Schema);
 
 pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     if pool.replicas.present().is_none() {

@@ -10,8 +10,8 @@ use crate::rules::limits::{self, Limits};
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
-pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, [Silent], Shown);
-pub static REPLICAS_AT_LIMIT: Rule = rule!("replicas-at-limit", Warning, [Silent], Shown);
+pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, Silent);
+pub static REPLICAS_AT_LIMIT: Rule = rule!("replicas-at-limit", Warning, Silent);
 
 pub fn check(
     pool: &NodePool<'_>,

@@ -7,9 +7,9 @@ use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REPLICAS_RELEASE: Rule = rule!("replicas-release", Error, [Silent], Read);
-pub static REPLICAS_MODE: Rule = rule!("replicas-mode", Error, [Schema]);
-pub static REPLICAS_GATE: Rule = rule!("replicas-gate", Info, [Silent], Read);
+pub static REPLICAS_RELEASE: Rule = rule!("replicas-release", Error, Silent);
+pub static REPLICAS_MODE: Rule = rule!("replicas-mode", Error, Schema);
+pub static REPLICAS_GATE: Rule = rule!("replicas-gate", Info, Silent);
 
 /// Reports `replicas` for a release without static pools.
 pub fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {

@@ -7,7 +7,7 @@ use crate::rules::rule::Rule;
 /// The largest number that fits into the scale subresource.
 const LARGEST: i64 = i32::MAX as i64;
 
-pub static REPLICAS_RANGE: Rule = rule!("replicas-range", Error, [Schema]);
+pub static REPLICAS_RANGE: Rule = rule!("replicas-range", Error, Schema);
 
 /// Returns whether the number is legal.
 pub fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {

@@ -20,9 +20,8 @@ const MOST_COMPARED: usize = 1_000_000;
 /// How many of the listed values a message explains.
 const MOST_EXPLAINED: usize = 2;
 
-pub static REQUIREMENT_ZONE_REGION: Rule = rule!("requirement-zone-region", Warning, [Silent], Read);
-pub static REQUIREMENT_TYPE_CONTRADICTION: Rule =
-    rule!("requirement-type-contradiction", Warning, [Silent], Read);
+pub static REQUIREMENT_ZONE_REGION: Rule = rule!("requirement-zone-region", Warning, Silent);
+pub static REQUIREMENT_TYPE_CONTRADICTION: Rule = rule!("requirement-type-contradiction", Warning, Silent);
 
 /// Warns of a list of zones none of which is in a listed region.
 pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {

@@ -9,8 +9,8 @@ use crate::karpenter::{
 };
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, [Schema]);
-pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, [Silent, Schema], Shown);
+pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, Schema);
+pub static NODECLAIM_REQUIREMENTS: Rule = rule!("nodeclaim-requirements", Error, Silent);
 
 /// Denies a list that is too long to compare its entries with each other.
 pub(super) fn check_list(scope: &Scope<'_>, findings: &mut Findings<'_>) -> Result<(), TooMany> {

@@ -8,9 +8,8 @@ use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted", Error, [Schema, Runtime]);
-pub static REQUIREMENT_LABEL_UNKNOWN: Rule =
-    rule!("requirement-label-unknown", Warning, [Silent, Runtime], Shown);
+pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted", Error, Schema);
+pub static REQUIREMENT_LABEL_UNKNOWN: Rule = rule!("requirement-label-unknown", Warning, Silent);
 
 /// The kind of a label; `None` if Karpenter certainly rejects requirements on it, which is reported.
 pub fn kind<'a>(

@@ -16,10 +16,8 @@ const LARGEST: i64 = 50;
 
 const NEVER_LAUNCHES: &str = "the pool never launches a node";
 
-pub static REQUIREMENT_MIN_VALUES: Rule =
-    rule!("requirement-min-values", Error, [Silent, Schema, Runtime], Shown);
-pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule =
-    rule!("requirement-min-values-custom", Warning, [Silent], Shown);
+pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Silent);
+pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = rule!("requirement-min-values-custom", Warning, Silent);
 
 /// The number, if the definition accepts it in this requirement, of which other parts may be wrong.
 pub fn read(

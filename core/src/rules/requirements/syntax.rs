@@ -37,9 +37,9 @@ const SYNONYMS: &[(&str, Operator)] = &[
     ("le", Operator::Lte),
 ];
 
-pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, [Schema, Runtime]);
-pub static REQUIREMENT_OPERATOR: Rule = rule!("requirement-operator", Error, [Schema]);
-pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, [Schema, Runtime]);
+pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, Schema);
+pub static REQUIREMENT_OPERATOR: Rule = rule!("requirement-operator", Error, Schema);
+pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, Schema);
 
 /// Reads a requirement; reports what is wrong with its parts. `None` unless all of them are right.
 pub fn read<'a>(

@@ -14,10 +14,10 @@ use crate::rules::rule::Rule;
 /// message names the demand that leaves no value, but not the one that it contradicts.
 const MOST_COMPARED: usize = 10_000;
 
-pub static REQUIREMENT_CONTRADICTION: Rule = rule!("requirement-contradiction", Error, [Silent], Shown);
-pub static REQUIREMENT_REDUNDANT: Rule = rule!("requirement-redundant", Warning, [Silent], Shown);
-pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, [Silent], Shown);
-pub static EKS_AUTO_MODE_SIZE: Rule = rule!("eks-auto-mode-size", Warning, [Silent], Reported);
+pub static REQUIREMENT_CONTRADICTION: Rule = rule!("requirement-contradiction", Error, Silent);
+pub static REQUIREMENT_REDUNDANT: Rule = rule!("requirement-redundant", Warning, Silent);
+pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, Silent);
+pub static EKS_AUTO_MODE_SIZE: Rule = rule!("eks-auto-mode-size", Warning, Silent);
 
 /// All demands on one label, requirements first.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::karpenter::{KarpenterVersion, LabelKind, Operator, REGION_LABEL, WIND
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_UNSATISFIABLE: Rule = rule!("requirement-unsatisfiable", Error, [Silent], Shown);
+pub static REQUIREMENT_UNSATISFIABLE: Rule = rule!("requirement-unsatisfiable", Error, Silent);
 
 const NEVER_LAUNCHES: &str = "the pool never launches a node";
 

@@ -15,10 +15,10 @@ use crate::rules::rule::Rule;
 
 const MIB_PER_GIB: i64 = 1024;
 
-pub static REQUIREMENT_NO_VALUE: Rule = rule!("requirement-no-value", Error, [Silent, Runtime], Shown);
-pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warning, [Silent, Runtime], Shown);
-pub static REQUIREMENT_VALUE_UNKNOWN: Rule = rule!("requirement-value-unknown", Info, [Silent], Read);
-pub static REQUIREMENT_UNIT: Rule = rule!("requirement-unit", Warning, [Silent], Read);
+pub static REQUIREMENT_NO_VALUE: Rule = rule!("requirement-no-value", Error, Silent);
+pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warning, Silent);
+pub static REQUIREMENT_VALUE_UNKNOWN: Rule = rule!("requirement-value-unknown", Info, Silent);
+pub static REQUIREMENT_UNIT: Rule = rule!("requirement-unit", Warning, Silent);
 
 /// What is known of a value.
 pub enum Judgement {

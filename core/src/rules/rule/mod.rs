@@ -4,56 +4,38 @@ mod page;
 
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, RuleId, Severity};
 
-pub use page::Page;
-
-/// How it is known what a mistake does to Karpenter if nothing rejects it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Evidence {
-    /// Karpenter's own code shows it on the bad example, linked into a test (`tests/oracle/symptoms.rs`).
-    Shown,
-    /// The sources that its page names.
-    Read,
-    /// Users reported it: their issues are on its page.
-    Reported,
-}
+pub use page::{Evidence, Kind, Page};
 
 /// One rule, declared with [`rule!`](crate::rule!) beside its check. Its documentation is on its [`Page`].
 #[derive(Debug)]
 pub struct Rule {
     /// The name of the rule, which never changes.
     pub id: RuleId,
-    /// The severity of its findings unless the policy changes it. `None` for a rule that is off until the policy
-    /// gives it a level.
+    /// The severity of a finding that sets no other. `None` for a rule that is off until the policy gives it a level.
     pub severity: Option<Severity>,
-    /// Which program would notice without poolgate: all origins of its findings, the default first.
-    pub origins: &'static [Origin],
-    /// How it is known what follows from findings that are [`Origin::Silent`]; `None` if the rule has no such
-    /// finding.
-    pub evidence: Option<Evidence>,
+    /// The origin of a finding that sets no other.
+    pub origin: Origin,
     /// Whether it shows only when all objects of a cluster are checked together.
     pub is_across: bool,
     /// The text of its page, see [`Rule::page`].
     pub text: &'static str,
 }
 
-/// A [`Rule`]: its name, its severity (or `Off`), its origins and, if one of them is `Silent`, the
-/// evidence. Its page is `rules/NAME.md` in the package that declares it; without it, this does not compile.
+/// A [`Rule`]: its name, and the severity (or `Off`) and the origin of its findings unless one says otherwise. Its page is
+/// `rules/NAME.md` in the package that declares it; without it, this does not compile.
 #[macro_export]
 macro_rules! rule {
-    ($id:literal, $severity:ident, [$($origin:ident),+] $(, $evidence:ident)?) => {
+    ($id:literal, $severity:ident, $origin:ident) => {
         $crate::rules::rule::Rule {
             id: $crate::diagnostic::RuleId::new($id),
             severity: $crate::rule!(@severity $severity),
-            origins: &[$($crate::diagnostic::Origin::$origin),+],
-            evidence: $crate::rule!(@evidence $($evidence)?),
+            origin: $crate::diagnostic::Origin::$origin,
             is_across: false,
             text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/", $id, ".md")),
         }
     };
     (@severity Off) => { None };
     (@severity $severity:ident) => { Some($crate::diagnostic::Severity::$severity) };
-    (@evidence) => { None };
-    (@evidence $evidence:ident) => { Some($crate::rules::rule::Evidence::$evidence) };
 }
 
 impl Rule {
@@ -71,7 +53,7 @@ impl Rule {
         Page::parse(self.text)
     }
 
-    /// A finding of this rule, of its first origin. An illegal value is a problem by itself; `title` is a clause without a full
+    /// A finding of this rule. An illegal value is a problem by itself; `title` is a clause without a full
     /// stop.
     pub(crate) fn finding(
         &self,
@@ -79,11 +61,12 @@ impl Rule {
         error_type: impl Into<ErrorType>,
         title: impl Into<String>,
     ) -> Diagnostic {
+        let severity = self.severity.unwrap_or(Severity::Info);
         Diagnostic {
             rule: self.id,
-            severity: self.severity.unwrap_or(Severity::Info),
-            // `rule!` takes no empty list.
-            origin: self.origins.first().copied().unwrap_or(Origin::Poolgate),
+            severity,
+            own_severity: severity,
+            origin: self.origin,
             path,
             error_type: error_type.into(),
             title: title.into(),

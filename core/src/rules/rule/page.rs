@@ -1,9 +1,13 @@
 //! The page of a rule: Markdown for people, as it is in the repository, and its parts for what prints them.
 
+use crate::diagnostic::{Diagnostic, Origin, Severity};
+
 /// The documentation of a rule.
 ///
-/// A page has a title, paragraphs, and under `## Bad` and `## Good` one block of YAML each. A paragraph that begins
-/// with `Source: ` or `Seen in: ` stands alone.
+/// A page has a title, paragraphs, and for each [`Kind`] of finding a section `## Bad` and a section `## Good` with one block
+/// of YAML each. The heading of the bad one says what the kind is called, if there are several, and what poolgate says of
+/// it: `## Bad: it never fires (error, silent, shown)`. A paragraph that begins with `Source: ` or `Seen in: ` stands
+/// alone.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Page {
     /// What the rule requires, as one sentence without a full stop.
@@ -14,6 +18,21 @@ pub struct Page {
     pub source: Option<String>,
     /// The issues in which users reported it, as `owner/repository#number`.
     pub seen_in: Vec<String>,
+    /// What the rule finds, the most usual first. None for what is wrong with the text of a file.
+    pub kinds: Vec<Kind>,
+}
+
+/// A kind of finding that a rule has. Kinds of one rule may differ in severity and in origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// What it is called; empty if the rule has no other.
+    pub name: &'static str,
+    /// Its severity, unless the policy changes it.
+    pub severity: Severity,
+    /// Which program would notice it without poolgate.
+    pub origin: Origin,
+    /// How it is known what follows; only if nothing rejects it.
+    pub evidence: Option<Evidence>,
     /// The relevant fields of a NodePool, as YAML; they violate this rule and no other. In v1 unless an
     /// `apiVersion` says otherwise, and a NodePool unless `kind` does. Of two documents, the first is the stored
     /// object that the second replaces.
@@ -22,17 +41,23 @@ pub struct Page {
     pub good: &'static str,
 }
 
+/// How it is known what a mistake does to Karpenter if nothing rejects it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// Karpenter's own code shows it on the bad example, linked into a test (`tests/oracle/symptoms.rs`).
+    Shown,
+    /// The sources that the page names.
+    Read,
+    /// Users reported it: their issues are on the page.
+    Reported,
+}
+
 impl Page {
-    /// The parts of a page. One that is missing or in another form is empty here; a test of the catalogue rejects that.
+    /// The parts of a page. One that is missing or in another form is left out; a test of the catalogue rejects that.
     pub fn parse(text: &'static str) -> Self {
-        let (text, good) = text.split_once("\n## Good\n").unwrap_or((text, ""));
-        let (text, bad) = text.split_once("\n## Bad\n").unwrap_or((text, ""));
-        let mut page = Self {
-            bad: block(bad),
-            good: block(good),
-            ..Self::default()
-        };
-        for paragraph in text.split("\n\n") {
+        let mut sections = text.split("\n## ");
+        let mut page = Self::default();
+        for paragraph in sections.next().unwrap_or_default().split("\n\n") {
             let paragraph = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
             if let Some(title) = paragraph.strip_prefix("# ") {
                 title.clone_into(&mut page.title);
@@ -46,16 +71,58 @@ impl Page {
                 page.why.push_str(&paragraph);
             }
         }
+        while let (Some(bad), Some(good)) = (sections.next(), sections.next()) {
+            page.kinds.extend(Kind::parse(bad, good));
+        }
         page
+    }
+
+    /// Whether a finding is of one of the kinds.
+    pub fn has(&self, finding: &Diagnostic) -> bool {
+        let mut kinds = self.kinds.iter();
+        kinds.any(|kind| (kind.severity, kind.origin) == (finding.own_severity, finding.origin))
     }
 }
 
+impl Kind {
+    /// The kind with these two sections.
+    fn parse(bad: &'static str, good: &'static str) -> Option<Self> {
+        let (heading, bad) = bad.strip_prefix("Bad")?.split_once('\n')?;
+        let (good_name, good) = good.strip_prefix("Good")?.split_once('\n')?;
+        let (name, judged) = heading.strip_suffix(')')?.split_once(" (")?;
+        let mut words = judged.split(", ");
+        let severity = word(words.next()?, SEVERITIES, Severity::as_str)?;
+        let origin = word(words.next()?, ORIGINS, Origin::as_str)?;
+        let evidence = match words.next() {
+            None => None,
+            Some("shown") => Some(Evidence::Shown),
+            Some("read") => Some(Evidence::Read),
+            Some("reported") => Some(Evidence::Reported),
+            Some(_) => return None,
+        };
+        let is_complete = name == good_name && words.next().is_none();
+        is_complete.then_some(Self {
+            name: name.strip_prefix(": ").unwrap_or(name),
+            severity,
+            origin,
+            evidence,
+            bad: block(bad)?,
+            good: block(good)?,
+        })
+    }
+}
+
+const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Info];
+const ORIGINS: [Origin; 4] = [Origin::Schema, Origin::Runtime, Origin::Silent, Origin::Poolgate];
+
+/// The one of these that is written so.
+fn word<T: Copy>(text: &str, all: impl IntoIterator<Item = T>, name: fn(T) -> &'static str) -> Option<T> {
+    all.into_iter().find(|one| name(*one) == text)
+}
+
 /// The YAML of a section.
-fn block(section: &'static str) -> &'static str {
-    let block = section.strip_prefix("\n```yaml\n");
-    block
-        .and_then(|block| block.strip_suffix("```\n"))
-        .unwrap_or_default()
+fn block(section: &'static str) -> Option<&'static str> {
+    section.trim().strip_prefix("```yaml\n")?.strip_suffix("```")
 }
 
 #[cfg(test)]
@@ -65,28 +132,62 @@ mod tests {
     #[test]
     fn paragraphs_are_joined_lines_and_those_with_a_name_stand_alone() {
         let page = Page::parse(
-            "# A title\n\nOne\ntwo.\n\nThree.\n\nSource: `a.go`,\n`B`\n\nSeen in: a/b#1, a/c#2\n\n## Bad\n\n```yaml\na: 1\n```\n\n\
-             ## Good\n\n```yaml\na: 2\n```\n",
+            "# A title\n\nOne\ntwo.\n\nThree.\n\nSource: `a.go`,\n`B`\n\nSeen in: a/b#1, a/c#2\n\n\
+             ## Bad (error, schema)\n\n```yaml\na: 1\n```\n\n## Good\n\n```yaml\na: 2\n```\n",
         );
         let expected = Page {
             title: "A title".into(),
             why: "One two.\n\nThree.".into(),
             source: Some("`a.go`, `B`".into()),
             seen_in: vec!["a/b#1".into(), "a/c#2".into()],
-            bad: "a: 1\n",
-            good: "a: 2\n",
+            kinds: vec![Kind {
+                name: "",
+                severity: Severity::Error,
+                origin: Origin::Schema,
+                evidence: None,
+                bad: "a: 1\n",
+                good: "a: 2\n",
+            }],
         };
         assert_eq!(page, expected);
     }
 
     #[test]
-    fn what_is_missing_or_in_another_form_is_empty() {
-        let page =
-            Page::parse("Why.\n\n## Bad\n\n```\na: 1\n```\n\n## Good\n\n```yaml\na: 2\n```\n\nMore.\n");
-        let expected = Page {
-            why: "Why.".into(),
-            ..Page::default()
-        };
-        assert_eq!(page, expected);
+    fn kinds_have_names_and_differ_in_what_is_said_of_them() {
+        let page = Page::parse(
+            "# A title\n\nWhy.\n\n## Bad: below (error, runtime)\n\n```yaml\na: 1\n```\n\n## Good: below\n\n```yaml\na: 2\n```\n\n\
+             ## Bad: above (warning, silent, read)\n\n```yaml\na: 9\n```\n\n## Good: above\n\n```yaml\na: 8\n```\n",
+        );
+        let said = page
+            .kinds
+            .iter()
+            .map(|kind| (kind.name, kind.severity, kind.origin, kind.evidence));
+        assert_eq!(
+            said.collect::<Vec<_>>(),
+            [
+                ("below", Severity::Error, Origin::Runtime, None),
+                ("above", Severity::Warning, Origin::Silent, Some(Evidence::Read)),
+            ]
+        );
+        assert_eq!(page.kinds[1].good, "a: 8\n");
+    }
+
+    #[test]
+    fn what_is_missing_or_in_another_form_is_left_out() {
+        let wrong = [
+            "## Bad\n\n```yaml\na: 1\n```\n\n## Good\n\n```yaml\na: 2\n```\n",
+            "## Bad (error)\n\n```yaml\na: 1\n```\n\n## Good\n\n```yaml\na: 2\n```\n",
+            "## Bad (error, schema)\n\n```\na: 1\n```\n\n## Good\n\n```yaml\na: 2\n```\n",
+            "## Bad (error, schema)\n\n```yaml\na: 1\n```\n\n## Good: other\n\n```yaml\na: 2\n```\n",
+            "## Bad (error, schema)\n\n```yaml\na: 1\n```\n\n## Good\n\n```yaml\na: 2\n```\n\nMore.\n",
+        ];
+        for sections in wrong {
+            let text: &'static str = format!("Why.\n\n{sections}").leak();
+            let expected = Page {
+                why: "Why.".into(),
+                ..Page::default()
+            };
+            assert_eq!(Page::parse(text), expected, "{sections}");
+        }
     }
 }

@@ -11,26 +11,10 @@ use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool, Stored};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::{Level, Policy};
 use poolgate_core::review::{Request, Subject, review};
+use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together};
-use poolgate_core::rules::rule::{Evidence, Rule};
-use poolgate_core::rules::{CATALOGUE, find};
+use poolgate_core::rules::rule::{Evidence, Kind, Rule};
 use serde_json::{Value, json};
-
-use crate::support::nodepool::merge;
-
-/// Rules that depend on the release, with one that violates them and one that does not.
-const BY_RELEASE: &[(&str, KarpenterVersion, KarpenterVersion)] = &[
-    (
-        "replicas-release",
-        KarpenterVersion::new(1, 7, 0),
-        KarpenterVersion::new(1, 8, 0),
-    ),
-    (
-        "budgets-release",
-        KarpenterVersion::new(0, 33, 0),
-        KarpenterVersion::new(0, 34, 0),
-    ),
-];
 
 /// The object around an example: nothing that any rule would report.
 fn around(example: &Value) -> Value {
@@ -56,6 +40,17 @@ fn around(example: &Value) -> Value {
     }
     merge(&mut object, example);
     object
+}
+
+fn merge(target: &mut Value, patch: &Value) {
+    match (target, patch) {
+        (Value::Object(target), Value::Object(patch)) => {
+            for (key, value) in patch {
+                merge(target.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (target, patch) => *target = patch.clone(),
+    }
 }
 
 fn subject_of(object: &Value) -> Subject {
@@ -94,7 +89,7 @@ fn policy(rule: &Rule) -> Policy {
         return Policy::default();
     }
     let path = format!(
-        "{}/docs/examples/policy/{}.yaml",
+        "{}/../docs/examples/policy/{}.yaml",
         env!("CARGO_MANIFEST_DIR"),
         rule.id
     );
@@ -160,13 +155,13 @@ fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVe
     review(&request, &policy(rule), &release.into()).report
 }
 
-/// The rules with findings on an example, each with its severity. Notes of other rules are ignored: what is worth
+/// The findings on an example: rule, severity and origin. Notes of other rules are ignored: what is worth
 /// knowing about every static pool, for example, is not a mistake of an example.
-fn spoken(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<(&'static str, Severity)> {
-    diagnostics(rule, example, release)
+fn spoken(rule: &Rule, example: &str) -> Vec<(&'static str, Severity, Origin)> {
+    diagnostics(rule, example, release(example))
         .iter()
         .filter(|finding| finding.rule == rule.id || finding.severity != Severity::Info)
-        .map(|finding| (finding.rule.as_str(), finding.severity))
+        .map(|finding| (finding.rule.as_str(), finding.severity, finding.origin))
         .collect()
 }
 
@@ -182,8 +177,8 @@ const NOT_THEIRS: &[&str] = &[
 #[test]
 fn no_message_sends_users_of_eks_auto_mode_to_what_they_cannot_set() {
     let examples = CATALOGUE.iter().flat_map(|rule| {
-        let page = rule.page();
-        [page.bad, page.good].map(|example| (rule, example))
+        let kinds = rule.page().kinds.into_iter();
+        kinds.flat_map(move |kind| [(rule, kind.bad), (rule, kind.good)])
     });
     let mut judged = 0;
     for (rule, example) in examples {
@@ -208,47 +203,58 @@ fn no_message_sends_users_of_eks_auto_mode_to_what_they_cannot_set() {
     assert!(judged > 100, "{judged}");
 }
 
-/// The releases for the bad and the good example of a rule.
-fn releases(rule: &Rule) -> (KarpenterVersion, KarpenterVersion) {
-    let own = BY_RELEASE.iter().find(|(id, ..)| *id == rule.id.as_str());
-    own.map_or(
-        (KarpenterVersion::NEWEST, KarpenterVersion::NEWEST),
-        |(_, bad, good)| (*bad, *good),
-    )
+/// The release for which an example is checked: the newest unless a comment names one.
+fn release(example: &str) -> KarpenterVersion {
+    let named = example
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("# checked for Karpenter "));
+    named.map_or(KarpenterVersion::NEWEST, |named| {
+        named.parse().expect("a release")
+    })
 }
 
 #[test]
-fn a_finding_is_of_an_origin_that_its_rule_lists() {
+fn kinds_have_evidence_if_nothing_denies_them_and_only_then() {
     for rule in CATALOGUE {
-        let (release, _) = releases(rule);
-        for finding in diagnostics(rule, rule.page().bad, release) {
-            let spoken = find(finding.rule.as_str()).expect("a rule");
-            assert!(spoken.origins.contains(&finding.origin), "{finding}");
+        let (id, page) = (rule.id, rule.page());
+        let has = |evidence| page.kinds.iter().any(|kind| kind.evidence == Some(evidence));
+        for kind in &page.kinds {
+            let is_silent = kind.origin == Origin::Silent;
+            assert_eq!(kind.evidence.is_some(), is_silent, "{id}: {}", kind.name);
+        }
+        assert_eq!(page.source.is_some(), has(Evidence::Read), "{id}");
+        assert!(
+            !has(Evidence::Reported) || !page.seen_in.is_empty(),
+            "{id}: who reported it?"
+        );
+    }
+}
+
+/// Advice can be switched off; what Karpenter rejects stays at least a warning.
+#[test]
+fn advice_shares_no_rule_with_what_karpenter_rejects() {
+    for rule in CATALOGUE {
+        let kinds = rule.page().kinds;
+        let advises = kinds.iter().any(|kind| kind.severity < Severity::Error);
+        let rejects = |kind: &Kind| kind.severity == Severity::Error && kind.origin.is_karpenters();
+        assert!(!(advises && kinds.iter().any(rejects)), "{}", rule.id);
+    }
+}
+
+#[test]
+fn bad_example_breaks_its_rule_and_no_other() {
+    let mut wrong = Vec::new();
+    for rule in CATALOGUE {
+        for kind in rule.page().kinds {
+            let expected = (rule.id.as_str(), kind.severity, kind.origin);
+            let found = spoken(rule, kind.bad);
+            if found != [expected] {
+                wrong.push(format!("{}: {}: {found:?}", rule.id, kind.name));
+            }
         }
     }
-}
-
-#[test]
-fn evidence_is_given_for_what_nobody_denies_and_for_nothing_else() {
-    for rule in CATALOGUE {
-        let is_silent = rule.origins.contains(&Origin::Silent);
-        assert_eq!(rule.evidence.is_some(), is_silent, "{}", rule.id);
-        let page = rule.page();
-        let is_read = rule.evidence == Some(Evidence::Read);
-        assert_eq!(page.source.is_some(), is_read, "{}", rule.id);
-        if rule.evidence == Some(Evidence::Reported) {
-            assert!(!page.seen_in.is_empty(), "{}: who reported it?", rule.id);
-        }
-    }
-}
-
-#[test]
-fn a_bad_example_breaks_its_rule_and_no_other() {
-    for rule in CATALOGUE {
-        let (release, _) = releases(rule);
-        let expected = (rule.id.as_str(), rule.severity.unwrap_or(Severity::Warning));
-        assert_eq!(spoken(rule, rule.page().bad, release), [expected], "{}", rule.id);
-    }
+    assert_eq!(wrong, [""; 0]);
 }
 
 #[test]
@@ -256,46 +262,67 @@ fn a_rule_that_is_off_is_silent_until_the_policy_gives_it_a_level() {
     let mut off = CATALOGUE.iter().filter(|rule| rule.severity.is_none()).peekable();
     assert!(off.peek().is_some(), "no rule is off, so this test shows nothing");
     for rule in off {
-        let (_, object) = objects(rule.page().bad);
-        let request = Request {
-            subject: subject_of(&object),
-            object: &Json::from(&object),
-            old: None,
-            claims: None,
-            at: jiff::Timestamp::default(),
-        };
-        let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
-        assert_eq!(report.diagnostics(), []);
+        for kind in rule.page().kinds {
+            let (_, object) = objects(kind.bad);
+            let request = Request {
+                subject: subject_of(&object),
+                object: &Json::from(&object),
+                old: None,
+                claims: None,
+                at: jiff::Timestamp::default(),
+            };
+            let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
+            assert_eq!(report.diagnostics(), []);
+        }
     }
 }
 
 #[test]
-fn a_good_example_breaks_no_rule() {
+fn good_example_breaks_no_rule() {
+    let mut wrong = Vec::new();
     for rule in CATALOGUE {
-        let (_, release) = releases(rule);
-        assert_eq!(spoken(rule, rule.page().good, release), [], "{}", rule.id);
+        for kind in rule.page().kinds {
+            let found = spoken(rule, kind.good);
+            if !found.is_empty() {
+                wrong.push(format!("{}: {}: {found:?}", rule.id, kind.name));
+            }
+        }
     }
+    assert_eq!(wrong, [""; 0]);
 }
 
 #[test]
 fn every_page_is_that_of_a_rule_and_has_all_its_parts() {
-    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/rules");
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
     let pages = fs::read_dir(pages).expect("the pages can be listed");
     let names = pages.map(|page| page.expect("the pages can be listed").file_name());
     let names: BTreeSet<String> = names
         .map(|name| name.into_string().expect("a name in UTF-8"))
+        .filter(|name| name.ends_with(".md"))
         .collect();
     let rules: BTreeSet<String> = CATALOGUE.iter().map(|rule| format!("{}.md", rule.id)).collect();
     let strays: Vec<_> = names.difference(&rules).collect();
     assert_eq!(strays, [""; 0], "pages of rules that are not in the catalogue");
     for rule in CATALOGUE {
         let page = rule.page();
-        for part in [&*page.title, &*page.why, page.bad, page.good] {
-            assert!(
-                !part.is_empty(),
-                "{}: a part is missing or badly formed: {page:?}",
-                rule.id
-            );
-        }
+        let sections = rule.text.matches("\n## ").count();
+        let is_whole = !page.title.is_empty() && !page.why.is_empty() && !page.kinds.is_empty();
+        assert!(
+            is_whole && sections == 2 * page.kinds.len(),
+            "{}: a part is missing or badly formed: {page:?}",
+            rule.id
+        );
+        let names: BTreeSet<&str> = page.kinds.iter().map(|kind| kind.name).collect();
+        assert_eq!(
+            names.len(),
+            page.kinds.len(),
+            "{}: kinds need different names",
+            rule.id
+        );
+        assert!(
+            page.kinds.len() == 1 || !names.contains(""),
+            "{}: a kind has no name",
+            rule.id
+        );
     }
 }
