@@ -1,9 +1,9 @@
 //! The labels that a template gives its nodes.
 
 use super::findings::Findings;
-use super::requirements::{LONGEST_KEY, corrected, report_syntax};
+use super::requirements::{At, LONGEST_KEY, corrected, report_syntax};
 use super::reserved_labels::{Reserved, present_name};
-use crate::diagnostic::{FieldPath, Origin, Suggestion};
+use crate::diagnostic::{Origin, Suggestion};
 use crate::json::Json;
 use crate::karpenter::{EnumValues, KarpenterVersion, LabelKind, Template};
 use crate::rules::rule::Rule;
@@ -19,15 +19,14 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let labels = template.labels.present().into_iter().flatten();
     // The API server drops null values.
     for (key, value) in labels.filter(|(_, value)| !value.is_null()) {
-        let path = Template::labels_path().key(key.to_owned());
-        check_key(template, key, &path, findings);
-        check_value(template, key, value, path, findings);
+        check_key(template, key, findings);
+        check_value(template, key, value, findings);
     }
 }
 
-fn check_key(template: &Template<'_>, key: &str, path: &FieldPath, findings: &mut Findings<'_>) {
+fn check_key(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
     let release = findings.context.release;
-    let path = path.clone();
+    let path = || At::Label(key).path();
     match qualified_name(key) {
         Err(error) => {
             // Not in the table: the definition has CEL rules about keys.
@@ -36,7 +35,7 @@ fn check_key(template: &Template<'_>, key: &str, path: &FieldPath, findings: &mu
                 None => Origin::Runtime,
             };
             let fixed = corrected_key(key).filter(|key| !is_restricted(template, key, release));
-            report_syntax(findings, &LABEL_KEY, path, key, &error)
+            report_syntax(findings, &LABEL_KEY, path(), key, &error)
                 .origin(origin)
                 .suggest_if_known(fixed.map(|key| format!("write {key}")));
         }
@@ -44,12 +43,12 @@ fn check_key(template: &Template<'_>, key: &str, path: &FieldPath, findings: &mu
             let length = key.len();
             let title = format!("is {length} bytes long, and the maximum in a NodeClaim is {LONGEST_KEY}");
             findings
-                .report(&LABEL_KEY, path, key, title)
+                .report(&LABEL_KEY, path(), key, title)
                 .origin(Origin::Silent)
                 .consequence("no node ever launches")
                 .suggest("shorten it by a character");
         }
-        Ok(()) => check_domain(template, key, path, findings),
+        Ok(()) => check_domain(template, key, findings),
     }
 }
 
@@ -60,21 +59,22 @@ fn is_restricted(template: &Template<'_>, key: &str, release: KarpenterVersion) 
 }
 
 /// Checks whether Karpenter or the cloud provider reserves the domain of a label.
-fn check_domain(template: &Template<'_>, key: &str, path: FieldPath, findings: &mut Findings<'_>) {
+fn check_domain(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
     const OWN_DOMAIN: &str = "use a domain of your own";
+    let path = || At::Label(key).path();
     let (version, context) = (template.version, findings.context);
     if let Some(reserved) = Reserved::lookup(key, version, context.release) {
         let help = match reserved {
             Reserved::NodePool | Reserved::Hostname => "remove it",
             Reserved::Karpenter | Reserved::Kubernetes => OWN_DOMAIN,
         };
-        let finding = findings.report(&LABEL_RESTRICTED, path, key, reserved.title());
+        let finding = findings.report(&LABEL_RESTRICTED, path(), key, reserved.title());
         finding.consequence = reserved.exception().map(Into::into);
         finding.suggest(help);
     } else if let Some(present) = present_name(key, version, context.release) {
         let title = "before Karpenter 1.9, a template label must use its current name";
         findings
-            .report(&LABEL_RESTRICTED, path, key, title)
+            .report(&LABEL_RESTRICTED, path(), key, title)
             .origin(Origin::Runtime)
             .consequence("v1beta1 requires it in every release")
             .suggest(format!("write {present}"));
@@ -87,7 +87,7 @@ fn check_domain(template: &Template<'_>, key: &str, path: FieldPath, findings: &
         findings
             .report(
                 rule,
-                path,
+                path(),
                 key,
                 "the provider reserves this domain, and has no such label in it",
             )
@@ -97,19 +97,13 @@ fn check_domain(template: &Template<'_>, key: &str, path: FieldPath, findings: &
     }
 }
 
-fn check_value(
-    template: &Template<'_>,
-    key: &str,
-    value: &Json<'_>,
-    path: FieldPath,
-    findings: &mut Findings<'_>,
-) {
+fn check_value(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
     let Some(text) = value.as_str() else { return };
     if let Err(error) = label_value(text) {
         let karpenter = findings.context.karpenter;
         let capacity_types = karpenter.words(EnumValues::CapacityType, template.version);
         let fixed = corrected_value(text).and_then(|fixed| corrected(key, fixed, capacity_types));
-        report_syntax(findings, &LABEL_VALUE, path, text, &error)
+        report_syntax(findings, &LABEL_VALUE, At::Label(key).path(), text, &error)
             .suggest_if_known(fixed.map(|value| format!("write {value}")));
     }
 }

@@ -18,12 +18,12 @@ pub fn kind<'a>(
     scope: &Scope<'a>,
     findings: &mut Findings<'_>,
 ) -> Option<LabelKind<'a>> {
-    let path = at.field("key");
+    let path = || at.field("key");
     if let Some(reserved) = reserved(key, scope) {
         let likely =
             likely_label(key, scope.provider).filter(|likely| self::reserved(likely, scope).is_none());
         let help = likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean);
-        let finding = findings.report(&REQUIREMENT_KEY_RESTRICTED, path, key, reserved.title());
+        let finding = findings.report(&REQUIREMENT_KEY_RESTRICTED, path(), key, reserved.title());
         finding.consequence = reserved.exception().map(Into::into);
         finding.suggest(help);
         return None;
@@ -36,7 +36,7 @@ pub fn kind<'a>(
             findings
                 .report(
                     &REQUIREMENT_KEY_RESTRICTED,
-                    path,
+                    path(),
                     key,
                     "the provider has no such label in its domain",
                 )
@@ -49,7 +49,7 @@ pub fn kind<'a>(
             findings
                 .report(
                     &REQUIREMENT_LABEL_UNKNOWN,
-                    path,
+                    path(),
                     key,
                     "poolgate knows no such label in the provider's domain",
                 )
@@ -61,7 +61,7 @@ pub fn kind<'a>(
             let title = format!("it is a label of {}, and not of this pool's provider", owner.name);
             let likely = likely_label(key, scope.provider);
             findings
-                .report(&REQUIREMENT_LABEL_UNKNOWN, path, key, title)
+                .report(&REQUIREMENT_LABEL_UNKNOWN, path(), key, title)
                 .consequence("it selects nothing")
                 .suggest(likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean));
         }
@@ -70,7 +70,7 @@ pub fn kind<'a>(
                 findings
                     .report(
                         &REQUIREMENT_LABEL_UNKNOWN,
-                        path,
+                        path(),
                         key,
                         "no instance type has this label",
                     )

@@ -33,12 +33,12 @@ pub fn read(
     // A fraction has the wrong type, which the type check reports.
     let least = whole_number(number)?;
     let listed = requirement.values.present().map_or(0, <[_]>::len);
-    let path = at.field("minValues");
+    let path = || at.field("minValues");
     if !scope.context.release.has(KarpenterVersion::MIN_VALUES) {
         findings
             .report(
                 &REQUIREMENT_MIN_VALUES,
-                path,
+                path(),
                 least,
                 "needs Karpenter 0.35 or newer",
             )
@@ -50,7 +50,7 @@ pub fn read(
     if !(1..=LARGEST).contains(&least) {
         let title = format!("must be from 1 to {LARGEST}");
         findings
-            .report(&REQUIREMENT_MIN_VALUES, path, least, title)
+            .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
             .origin(Origin::Schema);
         return None;
     }
@@ -58,7 +58,7 @@ pub fn read(
     if operator == Some(Operator::In) && listed > 0 && is_more_than(least, listed) {
         let title = format!("operator In lists only {listed} values");
         findings
-            .report(&REQUIREMENT_MIN_VALUES, path, least, title)
+            .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
             .origin(Origin::Schema)
             .suggest("list more values, or lower it");
         return None;
@@ -71,12 +71,12 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
     let Some(least) = demand.min_values else {
         return;
     };
-    let path = demand.at.field("minValues");
+    let path = || demand.at.field("minValues");
     if demand.kind.is_custom() {
         findings
             .report(
                 &REQUIREMENT_MIN_VALUES_CUSTOM,
-                path,
+                path(),
                 least,
                 "no instance type has this label",
             )
@@ -97,7 +97,7 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
         (Operator::In, false) => format!("only {different} different values are listed"),
         _ => format!("this allows only {different} values"),
     };
-    let finding = findings.report(&REQUIREMENT_MIN_VALUES, path, least, title);
+    let finding = findings.report(&REQUIREMENT_MIN_VALUES, path(), least, title);
     // Karpenter's own check counts a repeated value again, its scheduler does not.
     if left.is_checked && is_more_than(least, left.listed) {
         finding

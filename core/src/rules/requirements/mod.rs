@@ -33,7 +33,8 @@ use super::findings::Findings;
 use crate::diagnostic::quoted;
 use crate::karpenter::{EnumValues, Naming, Operator, Provider, Template};
 use crate::value::label::label_value;
-use demand::{At, Demand};
+pub use demand::At;
+use demand::Demand;
 
 /// What requirements are checked against.
 #[derive(Debug)]

@@ -183,7 +183,7 @@ pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) 
         }
     }
     let operator = demand.operator;
-    let path = demand.at.field("values");
+    let path = || demand.at.field("values");
     match operator {
         Operator::Exists | Operator::DoesNotExist if !demand.values.is_empty() => {
             let likely = if operator == Operator::Exists {
@@ -193,7 +193,7 @@ pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) 
             };
             let title = format!("operator {} takes no values", operator.as_str());
             findings
-                .report(&REQUIREMENT_REDUNDANT, path, ErrorType::showing("[…]"), title)
+                .report(&REQUIREMENT_REDUNDANT, path(), ErrorType::showing("[…]"), title)
                 .consequence("Karpenter drops them")
                 .suggest(format!("write operator {likely}, or remove the values"));
         }
@@ -201,7 +201,7 @@ pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) 
             findings
                 .report(
                     &REQUIREMENT_REDUNDANT,
-                    path,
+                    path(),
                     ErrorType::Required,
                     "operator NotIn has no values",
                 )

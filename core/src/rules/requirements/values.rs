@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::demand::Demand;
+use super::min_values::is_more_than;
 use super::slips::{Slip, slip};
 use super::{Scope, Unsatisfiable, same_for};
 use crate::diagnostic::{ErrorType, Origin, Severity, Suggestion, nearest, quoted};
@@ -256,7 +257,12 @@ impl Wrong<'_> {
             Remain::Some | Remain::Perhaps if demand.operator == Operator::NotIn => "it excludes nothing",
             Remain::Some | Remain::Perhaps => "it matches nothing",
         };
-        if self.remain == Remain::Some && judgements.iter().filter(|one| one.is_wrong()).all(is_rejected) {
+        // If too few are left, that is the mistake, and it is reported at `minValues`.
+        let existing = judgements.iter().filter(|one| one.may_exist()).count();
+        let is_short = |least| demand.operator == Operator::In && is_more_than(least, existing);
+        let is_note = demand.min_values.is_some_and(is_short)
+            || judgements.iter().filter(|one| one.is_wrong()).all(is_rejected);
+        if self.remain == Remain::Some && is_note {
             finding.severity(Severity::Info);
         }
         finding.consequence(format!("{effect}{}", self.others));
