@@ -80,20 +80,20 @@ fn check_domain(template: &Template<'_>, key: &str, findings: &mut Findings<'_>)
             .suggest(format!("write {present}"));
     } else if let LabelKind::Unknown { likely, .. } = context.labels.kind_of(key, template.node_class_group())
     {
-        let (rule, help) = match likely {
-            Some(likely) => (&LABEL_RESTRICTED, Suggestion::did_you_mean(likely)),
-            None => (&LABEL_UNKNOWN, OWN_DOMAIN.into()),
-        };
-        findings
-            .report(
-                rule,
-                path(),
-                key,
-                "the provider reserves this domain, and has no such label in it",
-            )
-            .origin(Origin::Runtime)
-            .consequence("the pool is not ready and launches nothing")
-            .suggest(help);
+        if let Some(likely) = likely {
+            let title = "the provider reserves this domain, and has no such label in it";
+            findings
+                .report(&LABEL_RESTRICTED, path(), key, title)
+                .origin(Origin::Runtime)
+                .consequence("the pool is not ready and launches nothing")
+                .suggest(Suggestion::did_you_mean(likely));
+        } else {
+            let title = "poolgate knows no such label in the provider's domain";
+            findings
+                .report(&LABEL_UNKNOWN, path(), key, title)
+                .consequence("unless the provider has it, the pool is not ready and launches nothing")
+                .suggest(OWN_DOMAIN);
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use super::Scope;
 use super::demand::Demand;
 use super::together::requirement_first;
+use super::{NEVER_LAUNCHES, Scope};
 use crate::diagnostic::ErrorType;
 use crate::karpenter::{Cut, Named, Operator, Part, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
 use crate::rules::findings::Findings;
@@ -50,7 +50,7 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
                 ErrorType::showing(at.to_string()),
                 "no listed zone is in a listed region",
             )
-            .consequence(format!("together with {other}, the pool never launches a node"))
+            .consequence(format!("together with {other}, {NEVER_LAUNCHES}"))
             .related(other.at.path())
             .suggest("list zones of that region, or leave the region out");
     }
@@ -177,7 +177,7 @@ fn report_types<'n, 'd, 'a: 'd>(
     let what = if list.part == Part::Name { "type" } else { "family" };
     let told: Vec<String> = culprits.iter().map(ToString::to_string).collect();
     let consequence = format!(
-        "{}, which contradicts {}, so the pool never launches a node",
+        "{}, which contradicts {}, so {NEVER_LAUNCHES}",
         reasons.join(", "),
         told.join(" and ")
     );

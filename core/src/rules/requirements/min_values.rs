@@ -1,10 +1,10 @@
 //! `minValues`: how many different values the instance types for one node must offer.
 
-use super::Scope;
 use super::demand::{At, Demand};
 use super::together::Group;
 use super::values::{Judgement, judge};
-use crate::diagnostic::Origin;
+use super::{NEVER_LAUNCHES, Scope};
+use crate::diagnostic::{Origin, counted};
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, EnumValues, Field, KarpenterVersion, Operator, Requirement, Selection, whole_number,
 };
@@ -13,8 +13,6 @@ use crate::rules::rule::Rule;
 
 /// The largest number that the CRD accepts.
 const LARGEST: i64 = 50;
-
-const NEVER_LAUNCHES: &str = "the pool never launches a node";
 
 pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Silent);
 pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = rule!("requirement-min-values-custom", Warning, Silent);
@@ -56,7 +54,7 @@ pub fn read(
     }
     // The check of the values reports an empty list.
     if operator == Some(Operator::In) && listed > 0 && is_more_than(least, listed) {
-        let title = format!("operator In lists only {listed} values");
+        let title = format!("operator In lists only {}", counted(listed, "value"));
         findings
             .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
             .origin(Origin::Schema)
@@ -93,9 +91,9 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
         return;
     };
     let title = match (demand.operator, left.is_judged) {
-        (Operator::In, true) => format!("only {different} of the listed values exist"),
-        (Operator::In, false) => format!("only {different} different values are listed"),
-        _ => format!("this allows only {different} values"),
+        (Operator::In, true) => format!("it lists only {}", counted(different, "existing value")),
+        (Operator::In, false) => format!("it lists only {}", counted(different, "different value")),
+        _ => format!("this allows only {}", counted(different, "value")),
     };
     let finding = findings.report(&REQUIREMENT_MIN_VALUES, path(), least, title);
     // Karpenter's own check counts a repeated value again, its scheduler does not.
@@ -136,7 +134,10 @@ pub fn check_together(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
         [only] => only.to_string(),
         rest => format!("the other {}", rest.len()),
     };
-    let title = format!("the requirements on this label leave only {left} values");
+    let title = format!(
+        "the requirements on this label leave only {}",
+        counted(left, "value")
+    );
     findings
         .report(
             &REQUIREMENT_MIN_VALUES,

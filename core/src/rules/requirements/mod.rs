@@ -36,6 +36,9 @@ use crate::value::label::label_value;
 pub use demand::At;
 use demand::Demand;
 
+/// What follows from most mistakes that Karpenter does not reject.
+const NEVER_LAUNCHES: &str = "the pool never launches a node";
+
 /// What requirements are checked against.
 #[derive(Debug)]
 struct Scope<'a> {
@@ -129,14 +132,14 @@ fn check_values(
     values::check(demand, scope, findings)
 }
 
-/// Names the other values with the same mistake: one finding reports all.
-fn same_for<'v>(others: impl Iterator<Item = &'v str>) -> String {
+/// Names the other values with a mistake, in brackets after these words: one finding reports all.
+fn and_others<'v>(words: &str, others: impl Iterator<Item = &'v str>) -> String {
     const NAMED: usize = 2;
     let others: Vec<&str> = others.collect();
     let named: Vec<String> = others.iter().take(NAMED).map(|value| quoted(value)).collect();
     match others.len().saturating_sub(NAMED) {
         _ if others.is_empty() => String::new(),
-        0 => format!(" (same for {})", named.join(" and ")),
-        more => format!(" (same for {} and {more} more)", named.join(", ")),
+        0 => format!(" ({words} {})", named.join(" and ")),
+        more => format!(" ({words} {} and {more} more)", named.join(", ")),
     }
 }

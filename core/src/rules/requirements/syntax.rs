@@ -2,7 +2,7 @@
 //! Karpenter rejects what is wrong with them.
 
 use super::demand::{At, Demand};
-use super::{Scope, labels, min_values, same_for, slips};
+use super::{Scope, and_others, labels, min_values, slips};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Suggestion};
 use crate::json::Json;
 use crate::karpenter::{Availability, EnumValues, Field, Operator, Requirement, integer};
@@ -272,7 +272,7 @@ fn check_texts(
     finding.origin(Origin::Runtime).suggest_if_known(help);
     if !others.is_empty() {
         let clause = finding.consequence.take().unwrap_or_default();
-        let others = same_for(others.into_iter());
+        let others = and_others("also illegal:", others.into_iter());
         finding.consequence(format!("{clause}{others}").trim_start());
     }
     Err(Rejected)

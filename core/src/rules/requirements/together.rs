@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::demand::Demand;
-use super::{Scope, min_values};
+use super::{NEVER_LAUNCHES, Scope, min_values};
 use crate::diagnostic::{ErrorType, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{INSTANCE_TYPE_LABEL, Operator, Selection};
@@ -144,7 +144,7 @@ pub fn requirement_first<'d, 'a>(
 /// What comes of a contradiction.
 fn effect_of_contradiction(group: &Group<'_, '_>) -> (Severity, &'static str) {
     if !group.first.kind.is_custom() {
-        (Severity::Error, "the pool never launches a node")
+        (Severity::Error, NEVER_LAUNCHES)
     } else if group.demands.iter().any(|demand| demand.is_label()) {
         (
             Severity::Error,

@@ -1,14 +1,12 @@
 //! Operators that no node satisfies, whatever else the pool demands.
 
 use super::demand::Demand;
-use super::{Scope, Unsatisfiable};
+use super::{NEVER_LAUNCHES, Scope, Unsatisfiable};
 use crate::karpenter::{KarpenterVersion, LabelKind, Operator, REGION_LABEL, WINDOWS_BUILD_LABEL, integer};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_UNSATISFIABLE: Rule = rule!("requirement-unsatisfiable", Error, Silent);
-
-const NEVER_LAUNCHES: &str = "the pool never launches a node";
 
 /// Reports a requirement that no node satisfies because of its operator.
 pub fn check(

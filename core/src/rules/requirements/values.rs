@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::demand::Demand;
 use super::min_values::is_more_than;
 use super::slips::{Slip, slip};
-use super::{Scope, Unsatisfiable, same_for};
+use super::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
 use crate::diagnostic::{ErrorType, Origin, Severity, Suggestion, nearest, quoted};
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, LabelKind, LabelValues, Operator, Part,
@@ -146,7 +146,7 @@ pub fn check(
         let wrong = Wrong {
             position,
             first,
-            others: same_for(others),
+            others: and_others("same for", others),
             remain: Remain::of(demand, &judgements),
         };
         wrong.report(demand, &judgements, scope, findings);
@@ -160,7 +160,7 @@ pub fn check(
                 ErrorType::showing("[…]"),
                 "this excludes every capacity type",
             )
-            .consequence("the pool never launches a node")
+            .consequence(NEVER_LAUNCHES)
             .suggest("leave out the one that you want");
         return Err(Unsatisfiable);
     }
@@ -253,7 +253,7 @@ impl Wrong<'_> {
                 finding.origin(Origin::Runtime);
                 "the pool is not ready and launches nothing"
             }
-            Remain::None => "the pool never launches a node",
+            Remain::None => NEVER_LAUNCHES,
             Remain::Some | Remain::Perhaps if demand.operator == Operator::NotIn => "it excludes nothing",
             Remain::Some | Remain::Perhaps => "it matches nothing",
         };
@@ -313,13 +313,13 @@ fn check_unlisted(
         "{} had no such instance {what} on {}",
         provider.name, provider.instance_types_date
     );
-    let others = same_for(unlisted.map(|(_, value)| value));
+    let others = and_others("same for", unlisted.map(|(_, value)| value));
     let known = naming.known(part, provider);
     let likely = known.and_then(|known| nearest(value, known.iter().copied()));
     let note = ErrorType::Note { value: quoted(value) };
     findings
         .report(&REQUIREMENT_VALUE_UNKNOWN, demand.at.value(position), note, title)
-        .consequence(format!("it is misspelt, or newer{others}"))
+        .consequence(format!("it is misspelt, or newer than that{others}"))
         .suggest_if_known(likely.map(Suggestion::did_you_mean));
 }
 
