@@ -254,7 +254,7 @@ proptest! {
         let after = Report::of(folder.path());
         // An error elsewhere was there before, hidden by the mistake that is fixed. `gt` hides that its value is no number,
         // and that hides that the label has no numbers.
-        let hidden_twice = "requirement-operator-numeric";
+        let hidden_twice = "requirement-unsatisfiable";
         let is_written = |(file, _, pointer): &&Found| {
             let is_below = |place: &str| pointer.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             edited.iter().any(|(edited, _, place)| edited == file && is_below(place))

@@ -1,7 +1,7 @@
 //! Intended differences, each with its reason and an example that proves that it still exists.
 
 use poolgate_core::api::NODE_LIMIT_ANNOTATION;
-use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Segment};
 use poolgate_core::karpenter::ApiVersion;
 use poolgate_core::value::label::{domain_of, is_within};
 use serde_json::{Value, json};
@@ -225,14 +225,15 @@ pub(crate) const EXPLAINED: &[Explained] = &[
               the labels of its domain that it does not know, and so does poolgate where one is misspelt; of other \
               providers' domains the oracle knows nothing.",
         covers: |case, mismatch| {
-            let is_label =
-                ["requirement-label-misspelt", "label-provider-misspelt"].contains(&mismatch.rule());
+            let is_label = ["requirement-key-restricted", "label-restricted"].contains(&mismatch.rule());
+            let is_runtime = |finding: &Diagnostic| finding.origin == Origin::Runtime;
             let key = mismatch
                 .ours
                 .as_ref()
                 .and_then(|finding| label_at(case, &finding.path));
             mismatch.kind == Kind::Invented
                 && is_label
+                && mismatch.ours.as_ref().is_some_and(is_runtime)
                 && key.is_some_and(|key| !is_within(domain_of(key), LINKED_PROVIDER))
         },
         example: || {
@@ -311,7 +312,10 @@ pub(crate) const EXPLAINED: &[Explained] = &[
             let requirements = case.object.pointer("/spec/template/spec/requirements");
             let requirements = requirements.and_then(Value::as_array);
             let key = mismatch.ours.as_ref().and_then(|finding| {
-                let index = indexes(&finding.path).first().copied()?;
+                // Of a requirement's value: its operator is about all values.
+                let [index, _] = indexes(&finding.path)[..] else {
+                    return None;
+                };
                 requirements?.get(index)?["key"].as_str()
             });
             let same = requirements
@@ -323,7 +327,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
                 .zip(key)
                 .is_some_and(|(labels, key)| labels.get(key).is_some());
             mismatch.kind == Kind::Unfounded
-                && mismatch.rule() == "requirement-bound"
+                && mismatch.rule() == "requirement-unsatisfiable"
                 && (same.count() > 1 || has_label)
         },
         example: || {

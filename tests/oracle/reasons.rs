@@ -18,14 +18,13 @@ const TOGETHER: &[(&str, &[&str])] = &[
         &[
             "requirement-key-restricted",
             "requirement-key",
-            "requirement-key-length",
             "label-restricted",
             "label-key",
         ],
     ),
     (
         "must have a single positive integer value",
-        &["requirement-values", "requirement-number"],
+        &["requirement-values"],
     ),
     ("no such key: values", &["requirement-values"]),
     (

@@ -158,7 +158,7 @@ mod tests {
             "never",
             "1m | Never",
             "30s\n",
-            &"1s".repeat(500_000),
+            &"1x".repeat(500_000),
         ] {
             assert_eq!(errors(&after(text)).len(), 1, "{text}");
         }

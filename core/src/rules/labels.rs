@@ -1,69 +1,110 @@
 //! The labels that a template gives its nodes.
 
 use super::findings::Findings;
-use super::requirements::misspelt_values;
-use super::reserved_labels::Reserved;
-use crate::diagnostic::Origin;
+use super::requirements::{At, corrected, report_syntax};
+use super::reserved_labels::{Reserved, present_name};
+use crate::diagnostic::{Origin, Suggestion};
 use crate::json::Json;
-use crate::karpenter::Template;
 use crate::karpenter::shape::CAPACITY_TYPES;
+use crate::karpenter::{KarpenterVersion, LabelKind, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
 pub static LABELS_COUNT: Rule = rule!("labels-count", Error, Schema);
 pub static LABEL_KEY: Rule = rule!("label-key", Error, Runtime);
-pub static LABEL_KEY_LENGTH: Rule = rule!("label-key-length", Error, Silent);
 pub static LABEL_VALUE: Rule = rule!("label-value", Error, Schema);
+pub static LABEL_RESTRICTED: Rule = rule!("label-restricted", Error, Schema);
+pub static LABEL_UNKNOWN: Rule = rule!("label-unknown", Warning, Runtime);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
-    let Some(labels) = template.labels.present() else {
-        return;
-    };
+    let labels = template.labels.present().into_iter().flatten();
     // The API server drops null values.
-    for (key, value) in labels.iter().filter(|(_, value)| !value.is_null()) {
-        check_label(template, key, value, findings);
+    for (key, value) in labels.filter(|(_, value)| !value.is_null()) {
+        check_key(template, key, findings);
+        check_value(key, value, findings);
     }
 }
 
-fn check_label(template: &Template<'_>, key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
-    let path = || Template::labels_path().key(key.to_owned());
+fn check_key(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
+    let release = findings.context.release;
+    let path = || At::Label(key).path();
     match qualified_name(key) {
         Err(error) => {
             // Not in the table: the definition has CEL rules about keys.
-            let release = findings.context.release;
             let origin = match Reserved::lookup(key, template.version, release) {
                 Some(_) => Origin::Schema,
                 None => Origin::Runtime,
             };
-            findings
-                .report(&LABEL_KEY, path(), key, error.to_string())
+            let fixed = corrected_key(key).filter(|key| !is_restricted(template, key, release));
+            report_syntax(findings, &LABEL_KEY, path(), key, &error)
                 .origin(origin)
-                .suggest_if_known(
-                    corrected_key(key)
-                        .filter(|key| !super::label_domains::is_restricted(template, key, release))
-                        .map(|key| format!("write {key}")),
-                );
+                .suggest_if_known(fixed.map(|key| format!("write {key}")));
         }
         Ok(()) if key.len() > findings.context.longest_key() => {
-            let reason = format!(
-                "is {} bytes long, and the maximum in a NodeClaim is {}, so no node would ever launch",
-                key.len(),
-                findings.context.longest_key()
-            );
+            let (length, longest) = (key.len(), findings.context.longest_key());
+            let title = format!("is {length} bytes long, and the maximum in a NodeClaim is {longest}");
             findings
-                .report(&LABEL_KEY_LENGTH, path(), key, reason)
+                .report(&LABEL_KEY, path(), key, title)
+                .origin(Origin::Silent)
+                .consequence("no node ever launches")
                 .suggest("shorten it by a character");
         }
-        Ok(()) => super::label_domains::check(template, key, findings),
+        Ok(()) => check_domain(template, key, findings),
     }
+}
+
+/// Whether a template must not have this label.
+fn is_restricted(template: &Template<'_>, key: &str, release: KarpenterVersion) -> bool {
+    Reserved::lookup(key, template.version, release).is_some()
+        || present_name(key, template.version, release).is_some()
+}
+
+/// Checks whether Karpenter or the cloud provider reserves the domain of a label.
+fn check_domain(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
+    const OWN_DOMAIN: &str = "use a domain of your own";
+    let path = || At::Label(key).path();
+    let (version, context) = (template.version, findings.context);
+    if let Some(reserved) = Reserved::lookup(key, version, context.release) {
+        let help = match reserved {
+            Reserved::NodePool | Reserved::Hostname => "remove it",
+            Reserved::Karpenter | Reserved::Kubernetes => OWN_DOMAIN,
+        };
+        let finding = findings.report(&LABEL_RESTRICTED, path(), key, reserved.title());
+        finding.consequence = reserved.exception().map(Into::into);
+        finding.suggest(help);
+    } else if let Some(present) = present_name(key, version, context.release) {
+        let title = "before Karpenter 1.9, a template label must use its current name";
+        findings
+            .report(&LABEL_RESTRICTED, path(), key, title)
+            .origin(Origin::Runtime)
+            .consequence("v1beta1 requires it in every release")
+            .suggest(format!("write {present}"));
+    } else if let LabelKind::Unknown { likely, .. } = context.labels.kind_of(key, template.node_class_group())
+    {
+        if let Some(likely) = likely {
+            let title = "the provider reserves this domain, and has no such label in it";
+            findings
+                .report(&LABEL_RESTRICTED, path(), key, title)
+                .origin(Origin::Runtime)
+                .consequence("the pool is not ready and launches nothing")
+                .suggest(Suggestion::did_you_mean(likely));
+        } else {
+            let title = "poolgate knows no such label in the provider's domain";
+            findings
+                .report(&LABEL_UNKNOWN, path(), key, title)
+                .consequence("unless the provider has it, the pool is not ready and launches nothing")
+                .suggest(OWN_DOMAIN);
+        }
+    }
+}
+
+fn check_value(key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
     let Some(text) = value.as_str() else { return };
     if let Err(error) = label_value(text) {
         let capacity_types = CAPACITY_TYPES.words(findings.context.release);
-        let corrected =
-            corrected_value(text).and_then(|fixed| misspelt_values::existing(key, fixed, capacity_types));
-        findings
-            .report(&LABEL_VALUE, path(), value, error.to_string())
-            .suggest_if_known(corrected.map(|value| format!("write {value}")));
+        let fixed = corrected_value(text).and_then(|fixed| corrected(key, fixed, capacity_types));
+        report_syntax(findings, &LABEL_VALUE, At::Label(key).path(), text, &error)
+            .suggest_if_known(fixed.map(|value| format!("write {value}")));
     }
 }
 
@@ -78,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_labels_pass_and_one_more_is_denied() {
+    fn hundred_labels_pass_and_one_more_is_denied() {
         let many = |count: usize| -> Value {
             let all: Map<String, Value> = (0..count)
                 .map(|number| (format!("example.com/l{number}"), json!("x")))

@@ -20,6 +20,27 @@ pub enum Reserved {
 }
 
 impl Reserved {
+    /// Why the label may not be used: a clause.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::NodePool => "Karpenter sets this label itself, to the name of the NodePool",
+            Self::Hostname => "each node has its own, which the kubelet sets",
+            Self::Karpenter => "domains that end in karpenter.sh are Karpenter's",
+            Self::Kubernetes => "the domains kubernetes.io and k8s.io are restricted before Karpenter 1.9",
+        }
+    }
+
+    /// Which other labels of the domain may be used: a clause.
+    pub const fn exception(self) -> Option<&'static str> {
+        match self {
+            Self::NodePool | Self::Hostname => None,
+            Self::Karpenter => Some("of their labels, only karpenter.sh/capacity-type may be used"),
+            Self::Kubernetes => {
+                Some("there, and in v1beta1, only the labels that Karpenter knows may be used")
+            }
+        }
+    }
+
     /// Why the label is reserved in this API version and release; `None` if it is not.
     pub fn lookup(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
         // The CRD compares the end of the domain, so `mykarpenter.sh` is reserved, too.

@@ -211,7 +211,7 @@ fn a_fix_is_written_where_it_only_shows_a_mistake_that_it_had_hidden() {
         (
             "{key: karpenter.sh/capacity-type, operator: in, values: [ondemand, 5]}".to_owned(),
             "{key: karpenter.sh/capacity-type, operator: In, values: [ondemand, \"5\"]}".to_owned(),
-            "capacity-type",
+            "requirement-no-value",
         ),
         (
             "{key: kubernetes.io/arch, operator: in, values: []}".to_owned(),

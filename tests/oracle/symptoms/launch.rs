@@ -106,6 +106,21 @@ pub fn launches_nothing_with_the_label(suspect: &mut SuspectPool<'_>, path: &Fie
     launches_without_the_label(suspect, path)
 }
 
+/// No node is launched, or none with the label, or all with a value that is ruled out: it depends on whether instance types
+/// have the label.
+pub fn contradicts(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let shows = [
+        launches_nothing_with_the_label,
+        launches_with_a_label_that_is_ruled_out,
+    ];
+    for shows in shows {
+        if shows(suspect, path)? {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
 /// No node is launched if this value is the only one.
 pub fn launches_nothing_alone(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
@@ -221,7 +236,7 @@ pub fn becomes_a_custom_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
 }
 
 /// Nodes are created without the label.
-pub fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();
     let node = suspect.node()?;
     Some(node["labels"].is_object() && node["labels"].get(&key).is_none())
@@ -229,10 +244,7 @@ pub fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &FieldPat
 
 /// The node has the label, but Karpenter finds that the requirements leave no room for its value: with the value as
 /// one more requirement in place of the template's label, it launches nodes without the label.
-pub fn launches_with_a_label_that_is_ruled_out(
-    suspect: &mut SuspectPool<'_>,
-    path: &FieldPath,
-) -> Option<bool> {
+fn launches_with_a_label_that_is_ruled_out(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();
     let Some(value) = suspect.node()?["labels"].as_object()?.get(&key).cloned() else {
         return Some(false);
@@ -275,8 +287,21 @@ fn is_the_same(suspect: &mut SuspectPool<'_>, change: impl FnOnce(&mut Value) ->
     Some(suspect.node_of(&changed)?["instanceTypes"] == before)
 }
 
+/// What the path is of could be left out: a value, a requirement or all values; or it lacks values, and is `Exists`.
+pub fn is_redundant(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    if let Some(Segment::Index(_)) = path.segments().last() {
+        return element_changes_nothing(suspect, path);
+    }
+    let values = path.find_value(suspect.object).and_then(Value::as_array);
+    if values.is_some_and(|values| !values.is_empty()) {
+        values_change_nothing(suspect, path)
+    } else {
+        is_exists(suspect, path)
+    }
+}
+
 /// The values could be left out.
-pub fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
     is_the_same(suspect, |object| {
         object.pointer_mut(&pointer)?["values"] = json!([]);
@@ -285,7 +310,7 @@ pub fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) ->
 }
 
 /// The operator could be `Exists`.
-pub fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
     is_the_same(suspect, |object| {
         let requirement = object.pointer_mut(&pointer)?;
@@ -296,7 +321,7 @@ pub fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool
 }
 
 /// The list element at the path could be left out.
-pub fn element_changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+fn element_changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let pointer = path.to_pointer();
     is_the_same(suspect, |object| {
         let (list, index) = pointer.rsplit_once('/')?;

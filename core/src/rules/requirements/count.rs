@@ -22,23 +22,27 @@ fn most(context: &Context<'_>, version: ApiVersion) -> usize {
         .unwrap_or(usize::MAX)
 }
 
-/// Returns whether there are few enough entries to compare them with each other.
-pub fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+/// Denies a list that is too long to compare its entries with each other.
+pub(super) fn check_list(scope: &Scope<'_>, findings: &mut Findings<'_>) -> Result<(), TooMany> {
     let most = most(&scope.context, scope.template.version);
     let actual = scope.template.requirements().len();
-    if actual > most {
-        findings
-            .report(
-                &REQUIREMENTS_COUNT,
-                Template::requirements_path(),
-                ErrorType::TooMany { actual },
-                format!("must have at most {most} items"),
-            )
-            .suggest("combine entries that have the same key, with operator In");
-        return false;
+    if actual <= most {
+        return Ok(());
     }
-    true
+    findings
+        .report(
+            &REQUIREMENTS_COUNT,
+            Template::requirements_path(),
+            ErrorType::TooMany { actual },
+            format!("must have at most {most} items"),
+        )
+        .suggest("combine entries that have the same key, with operator In");
+    Err(TooMany)
 }
+
+/// A list is too long, which has been reported.
+#[derive(Debug)]
+pub(super) struct TooMany;
 
 /// Denies a NodePool whose NodeClaims would have too many requirements.
 pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
@@ -49,17 +53,15 @@ pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let provider = Scope::new(template, context).provider;
     let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release, provider);
     if listed <= most && actual > most {
-        let reason = format!(
-            "with the template labels and what Karpenter adds, a NodeClaim of this pool has {actual} requirements, \
-             and the maximum is {most}, so no node would ever launch"
-        );
+        let title = format!("a NodeClaim of this pool has {actual} requirements, and the maximum is {most}");
         findings
             .report(
                 &NODECLAIM_REQUIREMENTS,
                 Template::requirements_path(),
                 ErrorType::TooMany { actual },
-                reason,
+                title,
             )
+            .consequence("the template labels and what Karpenter adds count, too, and no node ever launches")
             .related(Template::labels_path())
             .suggest("remove labels or requirements");
     }
@@ -176,9 +178,7 @@ mod tests {
         assert_eq!(errors(&pool(50, 46)), [""; 0]);
         let denied = errors(&pool(50, 47));
         assert_eq!(denied.len(), 1);
-        assert!(
-            denied[0].starts_with("spec.template.spec.requirements: Too many: 101: with the template labels")
-        );
+        assert!(denied[0].starts_with("spec.template.spec.requirements: Too many: 101: "));
         assert!(denied[0].ends_with("[nodeclaim-requirements]"));
     }
 

@@ -1,63 +1,89 @@
-//! Labels that the provider of the pool does not know.
+//! The label that a requirement is about: whether Karpenter lets a requirement use it, and whether instance types have it.
 
 use super::Scope;
-use crate::diagnostic::{Origin, Severity, Suggestion};
-use crate::karpenter::{LabelKind, Provider, likely_label};
+use super::demand::At;
+use crate::diagnostic::{Origin, Suggestion};
+use crate::karpenter::{LabelKind, likely_label};
 use crate::rules::findings::Findings;
+use crate::rules::reserved_labels::Reserved;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_LABEL_MISSPELT: Rule = rule!("requirement-label-misspelt", Error, Runtime);
-pub static REQUIREMENT_LABEL_UNKNOWN: Rule = rule!("requirement-label-unknown", Warning, Runtime);
-pub static REQUIREMENT_LABEL_FOREIGN: Rule = rule!("requirement-label-foreign", Warning, Silent);
+pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted", Error, Schema);
+pub static REQUIREMENT_LABEL_UNKNOWN: Rule = rule!("requirement-label-unknown", Warning, Silent);
 
-/// Returns whether the provider may accept the label; reports a label that the provider does not know.
-pub fn check(
-    index: usize,
-    key: &str,
-    kind: &LabelKind<'_>,
-    scope: &Scope<'_>,
+/// The kind of a label; `None` if Karpenter certainly rejects requirements on it, which is reported.
+pub fn kind<'a>(
+    key: &'a str,
+    at: At<'_>,
+    scope: &Scope<'a>,
     findings: &mut Findings<'_>,
-) -> bool {
-    let own = scope.group.and_then(Provider::of_group);
-    let (rule, origin, reason, suggestion) = match kind {
+) -> Option<LabelKind<'a>> {
+    let path = || at.field("key");
+    if let Some(reserved) = reserved(key, scope) {
+        let likely =
+            likely_label(key, scope.provider).filter(|likely| self::reserved(likely, scope).is_none());
+        let help = likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean);
+        let finding = findings.report(&REQUIREMENT_KEY_RESTRICTED, path(), key, reserved.title());
+        finding.consequence = reserved.exception().map(Into::into);
+        finding.suggest(help);
+        return None;
+    }
+    let kind = scope.context.labels.kind_of(key, scope.group);
+    match &kind {
         LabelKind::Unknown {
-            domain,
-            likely: Some(likely),
-        } => (
-            &REQUIREMENT_LABEL_MISSPELT,
-            Origin::Runtime,
-            format!("{domain} is the provider's domain, and it has no such label"),
-            Suggestion::did_you_mean(likely),
-        ),
-        LabelKind::Unknown { domain, .. } => (
-            &REQUIREMENT_LABEL_UNKNOWN,
-            Origin::Runtime,
-            format!("poolgate knows no such label in the provider's domain {domain}"),
-            "if there is one, name it under labels.wellKnown in the policy".into(),
-        ),
-        LabelKind::Foreign(owner) => (
-            &REQUIREMENT_LABEL_FOREIGN,
-            Origin::Silent,
-            format!(
-                "it is a label of {}, and not of this pool's provider, so it selects nothing",
-                owner.name
-            ),
-            likely_label(key, own).map_or_else(|| "remove it".into(), Suggestion::did_you_mean),
-        ),
-        LabelKind::Custom => match likely_label(key, None) {
-            Some(likely) => (
-                &REQUIREMENT_LABEL_UNKNOWN,
-                Origin::Silent,
-                "no instance type has this label, so it selects nothing".into(),
-                Suggestion::did_you_mean(likely),
-            ),
-            None => return true,
-        },
-        LabelKind::WellKnown(_) | LabelKind::Unlisted => return true,
-    };
-    findings
-        .report(rule, Scope::field(index, "key"), key, reason)
-        .origin(origin)
-        .suggest(suggestion);
-    rule.severity != Severity::Error
+            likely: Some(likely), ..
+        } => {
+            findings
+                .report(
+                    &REQUIREMENT_KEY_RESTRICTED,
+                    path(),
+                    key,
+                    "the provider has no such label in its domain",
+                )
+                .origin(Origin::Runtime)
+                .consequence("the pool is not ready and launches nothing")
+                .suggest(Suggestion::did_you_mean(likely));
+            return None;
+        }
+        LabelKind::Unknown { likely: None, .. } => {
+            findings
+                .report(
+                    &REQUIREMENT_LABEL_UNKNOWN,
+                    path(),
+                    key,
+                    "poolgate knows no such label in the provider's domain",
+                )
+                .origin(Origin::Runtime)
+                .consequence("unless the provider has it, the pool is not ready and launches nothing")
+                .suggest("if there is one, name it under labels.wellKnown in the policy");
+        }
+        LabelKind::Foreign(owner) => {
+            let title = format!("it is a label of {}, and not of this pool's provider", owner.name);
+            let likely = likely_label(key, scope.provider);
+            findings
+                .report(&REQUIREMENT_LABEL_UNKNOWN, path(), key, title)
+                .consequence("it selects nothing")
+                .suggest(likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean));
+        }
+        LabelKind::Custom => {
+            if let Some(likely) = likely_label(key, None) {
+                findings
+                    .report(
+                        &REQUIREMENT_LABEL_UNKNOWN,
+                        path(),
+                        key,
+                        "no instance type has this label",
+                    )
+                    .consequence("it selects nothing")
+                    .suggest(Suggestion::did_you_mean(likely));
+            }
+        }
+        LabelKind::WellKnown(_) | LabelKind::Unlisted => {}
+    }
+    Some(kind)
+}
+
+/// Why a label may not be required; `None` if it may.
+pub fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
+    Reserved::lookup(key, scope.template.version, scope.context.release)
 }

@@ -1,20 +1,25 @@
 //! `minValues`: how many different values the instance types for one node must offer.
 
-use super::{Entry, Scope};
-use crate::diagnostic::FieldPath;
-use crate::json::FewMap;
+use super::demand::{At, Demand};
+use super::together::Group;
+use super::values::{Judgement, judge};
+use super::{NEVER_LAUNCHES, Scope};
+use crate::diagnostic::{Origin, counted};
 use crate::karpenter::shape::nodepool;
-use crate::karpenter::{Field, Operator, Requirement, whole_number};
+use crate::karpenter::{
+    CAPACITY_TYPE_LABEL, Field, KarpenterVersion, Operator, Requirement, Selection, whole_number,
+};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Schema);
-pub static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = rule!("requirement-min-values-distinct", Error, Silent);
+pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Silent);
 pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = rule!("requirement-min-values-custom", Warning, Silent);
 
-/// Checks the number by itself, even if the rest of its requirement is wrong. `None` if it is missing or wrong.
-pub fn check_range(
+/// The number, if the definition accepts it in this requirement, of which other parts may be wrong.
+pub fn read(
     requirement: &Requirement<'_>,
+    operator: Option<Operator>,
+    at: At<'_>,
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<i64> {
@@ -23,77 +28,163 @@ pub fn check_range(
     };
     // A fraction has the wrong type, which the type check reports.
     let least = whole_number(number)?;
-    let field = "spec.template.spec.requirements[].minValues";
-    let range = nodepool(scope.template.version)
-        .at(field)
-        .range(scope.context.release)?;
+    let listed = requirement.values.present().map_or(0, <[_]>::len);
+    let path = || at.field("minValues");
+    let field = nodepool(scope.template.version).at("spec.template.spec.requirements[].minValues");
+    let range = field.range(scope.context.release)?;
     if !range.contains(&least) {
-        let reason = format!("must be from {} to {}", range.start(), range.end());
-        findings.report(&REQUIREMENT_MIN_VALUES, path(requirement.index), least, reason);
+        let title = format!("must be from {} to {}", range.start(), range.end());
+        findings
+            .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
+            .origin(Origin::Schema);
+        return None;
+    }
+    // The check of the values reports an empty list.
+    if operator == Some(Operator::In) && listed > 0 && is_more_than(least, listed) {
+        let title = format!("operator In lists only {}", counted(listed, "value"));
+        findings
+            .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
+            .origin(Origin::Schema)
+            .suggest("list more values, or lower it");
         return None;
     }
     Some(least)
 }
 
-/// Compares the number with how many values the requirement lists, valid or not. Returns it if there are enough.
-pub fn check_count(
-    least: i64,
-    requirement: &Requirement<'_>,
-    operator: Operator,
-    findings: &mut Findings<'_>,
-) -> Option<i64> {
-    let listed = requirement.values.present().map_or(0, <[_]>::len);
-    // The check of the values reports an empty list.
-    if operator != Operator::In || listed == 0 || !is_more_than(least, listed) {
-        return Some(least);
+/// Compares the number with how many values the requirement leaves by itself.
+pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let Some(least) = demand.min_values else {
+        return;
+    };
+    let path = || demand.at.field("minValues");
+    if demand.kind.is_custom() {
+        findings
+            .report(
+                &REQUIREMENT_MIN_VALUES_CUSTOM,
+                path(),
+                least,
+                "no instance type has this label",
+            )
+            .consequence("there are never enough values, and the pool never launches a node")
+            .suggest("remove it");
+        return;
     }
-    let reason = format!("operator In lists only {listed} values");
-    findings
-        .report(&REQUIREMENT_MIN_VALUES, path(requirement.index), least, reason)
-        .suggest("list more values, or lower it");
-    None
+    let left = Left::by(demand, scope);
+    // If none is left, the check of the values reports that.
+    let Some(different) = left
+        .different
+        .filter(|left| (1..).contains(left) && is_more_than(least, *left))
+    else {
+        return;
+    };
+    let title = match (demand.operator, left.is_judged) {
+        (Operator::In, true) => format!("it lists only {}", counted(different, "existing value")),
+        (Operator::In, false) => format!("it lists only {}", counted(different, "different value")),
+        _ => format!("this allows only {}", counted(different, "value")),
+    };
+    let finding = findings.report(&REQUIREMENT_MIN_VALUES, path(), least, title);
+    // Karpenter's own check counts a repeated value again, its scheduler does not.
+    if left.is_checked && is_more_than(least, left.listed) {
+        finding
+            .origin(Origin::Runtime)
+            .consequence("the pool is not ready and launches nothing");
+    } else {
+        finding.consequence(NEVER_LAUNCHES);
+    }
+    finding.suggest("lower it, or allow more values");
 }
 
-/// Checks the number as the scheduler reads it; returns whether it can be satisfied.
-pub fn check_kind(entry: &Entry<'_>, findings: &mut Findings<'_>) -> bool {
-    let Some(least) = entry.min_values else {
-        return true;
-    };
-    let path = || path(entry.index);
-    if entry.kind.is_custom() {
-        let reason = format!(
-            "no instance type has {}, so there are never enough values and the pool never launches a node",
-            entry.key
-        );
-        findings
-            .report(&REQUIREMENT_MIN_VALUES_CUSTOM, path(), least, reason)
-            .suggest("remove it");
-        return false;
+/// Compares the largest number on one label with how many values all demands on it leave, if they do not contradict each
+/// other.
+pub fn check_together(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    // No instance type has a value of a custom label; that is reported at the requirement.
+    if group.demands.len() < 2 || group.first.kind.is_custom() {
+        return;
     }
-    if entry.operator == Operator::In {
-        let distinct = distinct(entry);
-        if is_more_than(least, distinct) {
-            let reason = format!("the scheduler counts distinct values, of which there are {distinct}");
-            findings
-                .report(&REQUIREMENT_MIN_VALUES_DISTINCT, path(), least, reason)
-                .suggest("list more values, or lower it");
-            return false;
+    let largest = group.demands.iter().max_by_key(|demand| demand.min_values);
+    let Some((demand, least)) = largest.and_then(|demand| Some((demand, demand.min_values?))) else {
+        return;
+    };
+    let existing = existing(demand.key, scope);
+    let count =
+        |selection: Selection<'_>| Selection::all([selection].into_iter().chain(existing.clone())).count();
+    let is_short = |left: &usize| is_more_than(least, *left);
+    let Some(left) = count(group.selection()).filter(is_short) else {
+        return;
+    };
+    // That a requirement leaves too few by itself was reported at it.
+    if count(demand.selection()).is_some_and(|alone| is_short(&alone)) {
+        return;
+    }
+    let others = || group.demands.iter().filter(|other| other.at != demand.at);
+    let rest = match others().collect::<Vec<_>>().as_slice() {
+        [only] => only.to_string(),
+        rest => format!("the other {}", rest.len()),
+    };
+    let title = format!(
+        "the requirements on this label leave only {}",
+        counted(left, "value")
+    );
+    findings
+        .report(
+            &REQUIREMENT_MIN_VALUES,
+            demand.at.field("minValues"),
+            least,
+            title,
+        )
+        .consequence(format!("together with {rest}, {NEVER_LAUNCHES}"))
+        .suggest("allow more values, or lower it")
+        .related = others().map(|other| other.at.path()).collect();
+}
+
+/// What a requirement leaves by itself.
+struct Left {
+    /// How many values it leaves, if that is known.
+    different: Option<usize>,
+    /// How many listed values exist, each as often as it is listed.
+    listed: usize,
+    /// Whether a listed value does not exist.
+    is_judged: bool,
+    /// Whether Karpenter compares the list with the values that exist.
+    is_checked: bool,
+}
+
+impl Left {
+    fn by(demand: &Demand<'_>, scope: &Scope<'_>) -> Self {
+        let is_capacity_type = demand.key == CAPACITY_TYPE_LABEL;
+        if demand.operator != Operator::In {
+            let words = scope.capacity_types().iter();
+            let different = is_capacity_type.then(|| words.filter(|word| demand.allows(word)).count());
+            return Self {
+                different,
+                listed: 0,
+                is_judged: false,
+                is_checked: false,
+            };
+        }
+        let judgements = judge(demand, scope);
+        let listed = demand.values.iter().zip(&judgements);
+        let mut existing: Vec<&str> = listed
+            .filter(|(_, judgement)| judgement.may_exist())
+            .map(|(value, _)| *value)
+            .collect();
+        let listed = existing.len();
+        existing.sort_unstable();
+        existing.dedup();
+        let is_checked = is_capacity_type || judgements.iter().any(Judgement::is_rejected);
+        let release = scope.context.release;
+        Self {
+            different: Some(existing.len()),
+            listed,
+            is_judged: listed < demand.values.len(),
+            is_checked: is_checked && release.has(KarpenterVersion::CAPACITY_TYPES_CHECKED),
         }
     }
-    true
 }
 
-/// How many different values an entry lists.
-pub fn distinct(entry: &Entry<'_>) -> usize {
-    let mut values = FewMap::default();
-    for value in &entry.values {
-        values.insert(*value, ());
-    }
-    values.len()
-}
-
-pub fn path(index: usize) -> FieldPath {
-    Scope::field(index, "minValues")
+/// The only values that a label can have, if they are known and every node has one of them.
+pub fn existing(key: &str, scope: &Scope<'_>) -> Option<Selection<'static>> {
+    (key == CAPACITY_TYPE_LABEL).then(|| Selection::new(Operator::In, scope.capacity_types()))
 }
 
 /// Whether more values are required than there are.

@@ -1,133 +1,459 @@
-//! The values of a requirement: how many its operator takes, and the syntax of each.
+//! The values that a demand names: whether nodes can have them.
 
-use super::{Scope, misspelt_values};
-use crate::diagnostic::{ErrorType, Suggestion, quoted};
-use crate::json::Json;
-use crate::karpenter::{Field, Operator, Requirement, integer};
+use std::borrow::Cow;
+
+use super::demand::Demand;
+use super::min_values::is_more_than;
+use super::slips::{Slip, slip};
+use super::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
+use crate::diagnostic::{ErrorType, Origin, Severity, Suggestion, nearest, quoted};
+use crate::karpenter::{
+    CAPACITY_TYPE_LABEL, KarpenterVersion, LabelKind, LabelValues, Operator, Part, ProviderVersion, Unit,
+    integer,
+};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-use crate::value::label::{corrected_value, label_value};
 
-pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, Schema);
-pub static REQUIREMENT_NUMBER: Rule = rule!("requirement-number", Error, Schema);
-pub static REQUIREMENT_VALUE: Rule = rule!("requirement-value", Error, Runtime);
+const MIB_PER_GIB: i64 = 1024;
 
-/// Returns the values of a requirement if each is a legal label value and the operator takes so many.
-pub fn check<'a>(
-    requirement: &Requirement<'a>,
-    operator: Operator,
-    scope: &Scope<'_>,
-    findings: &mut Findings<'_>,
-) -> Option<Vec<&'a str>> {
-    let list = match requirement.values {
-        Field::Present(list) => list,
-        Field::Absent => &[],
-        Field::Mistyped => return None,
+pub static REQUIREMENT_NO_VALUE: Rule = rule!("requirement-no-value", Error, Silent);
+pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warning, Silent);
+pub static REQUIREMENT_VALUE_UNKNOWN: Rule = rule!("requirement-value-unknown", Info, Silent);
+pub static REQUIREMENT_UNIT: Rule = rule!("requirement-unit", Warning, Silent);
+
+/// What is known of a value.
+pub enum Judgement {
+    /// Nodes may have it.
+    Exists,
+    /// No node has it.
+    NeverExists(Slip),
+    /// It is none of the values that the provider accepts.
+    NotAccepted {
+        accepted: &'static [&'static str],
+        /// The first release that rejects other values, if it is not known whether it runs.
+        since: Option<ProviderVersion>,
+    },
+    /// No list of the provider has it.
+    Unlisted,
+}
+
+impl Judgement {
+    /// Whether it is possible that a node has the value.
+    pub const fn may_exist(&self) -> bool {
+        match self {
+            Self::Exists | Self::Unlisted | Self::NotAccepted { since: Some(_), .. } => true,
+            Self::NeverExists(slip) => !slip.is_certain,
+            Self::NotAccepted { since: None, .. } => false,
+        }
+    }
+
+    /// Whether the provider certainly rejects the value.
+    pub const fn is_rejected(&self) -> bool {
+        matches!(self, Self::NotAccepted { since: None, .. })
+    }
+
+    const fn is_wrong(&self) -> bool {
+        matches!(self, Self::NeverExists(_) | Self::NotAccepted { .. })
+    }
+}
+
+/// What is known of each value of a demand.
+pub fn judge(demand: &Demand<'_>, scope: &Scope<'_>) -> Vec<Judgement> {
+    let closed = closed_set(demand, scope);
+    let known = || scope.naming?.known(demand.part?, scope.provider?);
+    let known = known();
+    let words = (demand.key == CAPACITY_TYPE_LABEL).then(|| scope.capacity_types());
+    let judge_one = |value: &&str| {
+        if let Some(words) = words.filter(|words| !words.contains(value)) {
+            return Judgement::NeverExists(no_capacity_type(value, words));
+        }
+        match closed {
+            Some((accepted, since)) if !accepted.contains(value) => {
+                return Judgement::NotAccepted { accepted, since };
+            }
+            Some(_) => return Judgement::Exists,
+            None => {}
+        }
+        match slip(value, demand, scope) {
+            Some(slip) => Judgement::NeverExists(slip),
+            None if known.is_some_and(|known| !known.contains(*value)) => Judgement::Unlisted,
+            None => Judgement::Exists,
+        }
     };
-    let values: Vec<&str> = list.iter().map(Json::as_str).collect::<Option<_>>()?;
-    let index = requirement.index;
-    if !check_count(index, operator, &values, findings) {
+    demand.values.iter().map(judge_one).collect()
+}
+
+fn no_capacity_type(value: &str, words: &'static [&'static str]) -> Slip {
+    let why = if value == "reserved" {
+        "the capacity type reserved needs Karpenter 1.3 or newer"
+    } else {
+        "there is no such capacity type"
+    };
+    Slip {
+        why,
+        likely: None,
+        supported: words,
+        is_certain: true,
+    }
+}
+
+/// The values that the provider accepts in a requirement with operator `In`, if it checks them, and the first release that
+/// does if it is not known whether that runs (`WellKnownValuesForRequirements` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
+fn closed_set(
+    demand: &Demand<'_>,
+    scope: &Scope<'_>,
+) -> Option<(&'static [&'static str], Option<ProviderVersion>)> {
+    let provider = scope.provider?;
+    let label = provider.label(demand.key)?;
+    let set = label.closed?;
+    // Every release has `true` and `false` alone, so others do not exist whatever the release.
+    let is_boolean = label.values == LabelValues::Boolean && set.values.len() == 2;
+    // Karpenter's own check is as old as that of capacity types.
+    let is_checked = scope
+        .context
+        .release
+        .has(KarpenterVersion::CAPACITY_TYPES_CHECKED);
+    if demand.operator != Operator::In || demand.is_label() || is_boolean || !is_checked {
         return None;
     }
-    match values.first() {
-        Some(number) if operator.is_numeric() => check_number(index, number, findings).then_some(values),
-        _ => check_syntax(requirement, &values, scope, findings).then_some(values),
+    match (set.since, scope.context.policy.cluster.version_of(provider)) {
+        (None, _) => Some((set.values, None)),
+        (since, None) => Some((set.values, since)),
+        (Some(since), Some(release)) => (release >= since).then_some((set.values, None)),
     }
 }
 
-fn check_count(index: usize, operator: Operator, values: &[&str], findings: &mut Findings<'_>) -> bool {
-    let path = || Scope::field(index, "values");
-    let name = operator.as_str();
-    match operator {
-        Operator::In if values.is_empty() => {
-            findings.report(
-                &REQUIREMENT_VALUES,
-                path(),
-                ErrorType::Required,
-                "operator In needs at least one value",
-            );
-        }
-        Operator::Gt | Operator::Lt | Operator::Gte | Operator::Lte if values.len() != 1 => {
-            let (error_type, reason) = if values.is_empty() {
-                (ErrorType::Required, format!("operator {name} needs a number"))
-            } else {
-                let error_type = ErrorType::TooMany { actual: values.len() };
-                (error_type, format!("operator {name} compares with one number"))
-            };
-            findings.report(&REQUIREMENT_VALUES, path(), error_type, reason);
-        }
-        _ => return true,
-    }
-    false
-}
-
-/// The CRD requires a whole number. Karpenter also requires the syntax of a label value: no sign.
-fn check_number(index: usize, text: &str, findings: &mut Findings<'_>) -> bool {
-    let number = integer(text).filter(|number| *number >= 0);
-    let path = || Scope::value(index, 0);
-    let (finding, suggestion) = match (number, label_value(text)) {
-        (Some(_), Ok(())) => return true,
-        (Some(number), Err(error)) => {
-            let finding = findings.report(&REQUIREMENT_VALUE, path(), text, error.to_string());
-            (finding, Some(number))
-        }
-        (None, _) => {
-            let reason = "must be a whole number from 0 to 9223372036854775807";
-            let finding = findings.report(&REQUIREMENT_NUMBER, path(), text, reason);
-            (finding, integer(text.trim()))
-        }
-    };
-    // Below 0 there is nothing.
-    let suggestion = suggestion.filter(|number| *number > 0);
-    finding.suggest_if_known(suggestion.map(|number| Suggestion::write(number.to_string())));
-    false
-}
-
-fn check_syntax(
-    requirement: &Requirement<'_>,
-    values: &[&str],
+/// Reports the values of a demand that nodes do not have.
+pub fn check(
+    demand: &Demand<'_>,
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
-) -> bool {
-    let index = requirement.index;
-    let values = values.iter().copied().enumerate();
-    let mut illegal =
-        values.filter_map(|(position, value)| Some((position, value, label_value(value).err()?)));
-    let Some((position, value, error)) = illegal.next() else {
-        return true;
+) -> Result<(), Unsatisfiable> {
+    if !demand.lists_values() || !demand.kind.is_well_known() {
+        return Ok(());
+    }
+    let judgements = judge(demand, scope);
+    check_unlisted(demand, &judgements, scope, findings);
+    let wrong = || {
+        (0..)
+            .zip(&judgements)
+            .filter(|(_, judgement)| judgement.is_wrong())
     };
-    let others: Vec<&str> = illegal.map(|(_, value, _)| value).collect();
-    // Karpenter rejects each value by itself, so a finding on several values is about the whole list.
-    let path = if others.is_empty() {
-        Scope::value(index, position)
-    } else {
-        Scope::field(index, "values")
-    };
-    let suggestion = if is_placeholder(value) {
-        Some("fill in the template first: this is a placeholder".to_owned())
-    } else {
-        let key = requirement.key.present().unwrap_or_default();
-        corrected_value(value)
-            .and_then(|fixed| misspelt_values::existing(key, fixed, scope.capacity_types()))
-            .map(|fixed| format!("write {fixed}"))
-    };
-    let reason = match others.len() {
-        0 => error.to_string(),
-        1 => format!(
-            "{error}; {} is also invalid as a label value",
-            quoted(others.first().copied().unwrap_or_default())
-        ),
-        more => format!("{error}; {more} others are also invalid as label values"),
-    };
-    findings
-        .report(&REQUIREMENT_VALUE, path, value, reason)
-        .suggest_if_known(suggestion);
-    false
+    if let Some((position, first)) = wrong().next() {
+        let others = wrong()
+            .skip(1)
+            .filter_map(|(at, _)| demand.values.get(at).copied());
+        let wrong = Wrong {
+            position,
+            first,
+            others: and_others("same for", others),
+            remain: Remain::of(demand, &judgements),
+        };
+        wrong.report(demand, &judgements, scope, findings);
+    }
+    let is_dead = demand.operator == Operator::In && !judgements.iter().any(Judgement::may_exist);
+    if excludes_all(demand, scope) {
+        findings
+            .report(
+                &REQUIREMENT_NO_VALUE,
+                demand.at.field("values"),
+                ErrorType::showing("[…]"),
+                "this excludes every capacity type",
+            )
+            .consequence(NEVER_LAUNCHES)
+            .suggest("leave out the one that you want");
+        return Err(Unsatisfiable);
+    }
+    if is_dead { Err(Unsatisfiable) } else { Ok(()) }
 }
 
-/// Whether a template engine should have replaced this value.
-fn is_placeholder(value: &str) -> bool {
-    [("${", "}"), ("{{", "}}"), ("<", ">"), ("$(", ")")]
+/// Whether a demand excludes all values that its label can have.
+fn excludes_all(demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
+    let mut words = scope.capacity_types().iter();
+    demand.operator == Operator::NotIn
+        && demand.key == CAPACITY_TYPE_LABEL
+        && !words.any(|word| demand.allows(word))
+}
+
+/// The values of a demand that are not wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Remain {
+    /// The demand excludes the wrong ones, or others are listed.
+    Some,
+    /// None, for certain.
+    None,
+    /// None, or what only older releases of the provider accept.
+    Perhaps,
+}
+
+impl Remain {
+    fn of(demand: &Demand<'_>, judgements: &[Judgement]) -> Self {
+        if demand.operator != Operator::In || !judgements.iter().all(Judgement::is_wrong) {
+            Self::Some
+        } else if judgements.iter().any(Judgement::may_exist) {
+            Self::Perhaps
+        } else {
+            Self::None
+        }
+    }
+}
+
+/// The values of a demand that nodes do not have.
+struct Wrong<'j> {
+    position: usize,
+    first: &'j Judgement,
+    others: String,
+    remain: Remain,
+}
+
+impl Wrong<'_> {
+    fn report(
+        &self,
+        demand: &Demand<'_>,
+        judgements: &[Judgement],
+        scope: &Scope<'_>,
+        findings: &mut Findings<'_>,
+    ) {
+        let rule = match self.remain {
+            Remain::None => &REQUIREMENT_NO_VALUE,
+            Remain::Some | Remain::Perhaps => &REQUIREMENT_VALUE_SLIP,
+        };
+        let value = demand.values.get(self.position).copied().unwrap_or_default();
+        let path = demand.at.value(self.position);
+        let provider = scope.provider.map_or("the provider", |provider| provider.name);
+        let (title, supported): (Cow<'_, str>, _) = match self.first {
+            Judgement::NeverExists(slip) => (slip.why.into(), slip.supported),
+            Judgement::NotAccepted {
+                since: Some(release),
+                accepted,
+            } => (
+                format!("{provider} rejects this value from release {release} on").into(),
+                *accepted,
+            ),
+            Judgement::NotAccepted { accepted, .. } => {
+                (format!("{provider} has no such value").into(), *accepted)
+            }
+            Judgement::Exists | Judgement::Unlisted => return,
+        };
+        let finding = if supported.is_empty() {
+            findings.report(rule, path, value, title)
+        } else {
+            findings.unsupported(rule, path, value, supported, title)
+        };
+        let is_rejected = |judgement: &Judgement| matches!(judgement, Judgement::NotAccepted { .. });
+        let has_rejected = judgements.iter().any(is_rejected);
+        let checks_capacity_types = demand.key == CAPACITY_TYPE_LABEL
+            && !demand.is_label()
+            && scope
+                .context
+                .release
+                .has(KarpenterVersion::CAPACITY_TYPES_CHECKED);
+        let effect = match self.remain {
+            Remain::None | Remain::Perhaps if has_rejected || checks_capacity_types => {
+                finding.origin(Origin::Runtime);
+                "the pool is not ready and launches nothing"
+            }
+            Remain::None => NEVER_LAUNCHES,
+            Remain::Some | Remain::Perhaps if demand.operator == Operator::NotIn => "it excludes nothing",
+            Remain::Some | Remain::Perhaps => "it matches nothing",
+        };
+        // If too few are left, that is the mistake, and it is reported at `minValues`.
+        let existing = judgements.iter().filter(|one| one.may_exist()).count();
+        let is_short = |least| demand.operator == Operator::In && is_more_than(least, existing);
+        let is_note = demand.min_values.is_some_and(is_short)
+            || judgements.iter().filter(|one| one.is_wrong()).all(is_rejected);
+        if self.remain == Remain::Some && is_note {
+            finding.severity(Severity::Info);
+        }
+        finding.consequence(format!("{effect}{}", self.others));
+        if supported.is_empty() {
+            finding.suggest_if_known(likely(judgements).map(Suggestion::did_you_mean));
+        }
+    }
+}
+
+/// The values that were probably meant instead of the wrong ones.
+fn likely(judgements: &[Judgement]) -> Option<String> {
+    let mut likely: Vec<&str> = judgements
         .iter()
-        .any(|(start, end)| value.starts_with(start) && value.ends_with(end))
+        .filter_map(|judgement| match judgement {
+            Judgement::NeverExists(slip) => slip.likely.as_deref(),
+            _ => None,
+        })
+        .collect();
+    likely.sort_unstable();
+    likely.dedup();
+    (!likely.is_empty()).then(|| likely.join(", "))
+}
+
+/// Notes all values of a list that are misspelt, or newer than the lists of the provider.
+fn check_unlisted(
+    demand: &Demand<'_>,
+    judgements: &[Judgement],
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let (Some(part), Some(naming), Some(provider)) = (demand.part, scope.naming, scope.provider) else {
+        return;
+    };
+    let mut unlisted = (0..)
+        .zip(judgements)
+        .filter(|(_, judgement)| matches!(judgement, Judgement::Unlisted))
+        .filter_map(|(position, _)| Some((position, *demand.values.get(position)?)));
+    let Some((position, value)) = unlisted.next() else {
+        return;
+    };
+    let what = match part {
+        Part::Name => "type",
+        Part::Family => "family",
+        Part::Category => "category",
+        _ => "size",
+    };
+    let title = format!(
+        "{} had no such instance {what} on {}",
+        provider.name, provider.instance_types_date
+    );
+    let others = and_others("same for", unlisted.map(|(_, value)| value));
+    let known = naming.known(part, provider);
+    let likely = known.and_then(|known| nearest(value, known.iter().copied()));
+    let note = ErrorType::Note { value: quoted(value) };
+    findings
+        .report(&REQUIREMENT_VALUE_UNKNOWN, demand.at.value(position), note, title)
+        .consequence(format!("it is misspelt, or newer than that{others}"))
+        .suggest_if_known(likely.map(Suggestion::did_you_mean));
+}
+
+/// Warns of numbers of MiB below that of the smallest instance type, which were probably meant as GiB: they leave none, or
+/// exclude none.
+pub fn check_unit(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    if demand.kind != LabelKind::WellKnown(LabelValues::Number) || demand.values.is_empty() {
+        return;
+    }
+    let label = scope.provider.and_then(|provider| provider.label(demand.key));
+    let Some(label) = label.filter(|label| label.unit == Some(Unit::MiB)) else {
+        return;
+    };
+    let Some(smallest) = label.smallest else {
+        return;
+    };
+    let most = match demand.operator {
+        // It is itself excluded.
+        Operator::Lt => smallest,
+        Operator::In | Operator::Lte | Operator::Gt | Operator::Gte => smallest - 1,
+        Operator::NotIn | Operator::Exists | Operator::DoesNotExist => return,
+    };
+    // 0 is the same in every unit, and an own rule is about bounds that leave no number at all.
+    let is_small = |value: &&str| integer(value).is_some_and(|number| (1..=most).contains(&number));
+    let Some(value) = demand
+        .values
+        .first()
+        .filter(|_| demand.values.iter().all(is_small))
+    else {
+        return;
+    };
+    let excludes_nothing = matches!(demand.operator, Operator::Gt | Operator::Gte);
+    // Types without the label are excluded by any bound.
+    if excludes_nothing && label.everywhere.is_none() {
+        return;
+    }
+    let title = format!("this label counts MiB, and the smallest instance types have {smallest}");
+    // Below 1 means none at all, whatever the unit.
+    let in_gib = integer(value).filter(|number| *number > 1 || excludes_nothing);
+    let mib = in_gib.and_then(|number| number.checked_mul(MIB_PER_GIB));
+    let help = mib.map(|mib| Suggestion::did_you_mean(format!("{mib}, which is {value} GiB")));
+    let path = demand.at.value(0);
+    if excludes_nothing {
+        let note = ErrorType::Note { value: quoted(value) };
+        findings
+            .report(&REQUIREMENT_UNIT, path, note, title)
+            .severity(Severity::Info)
+            .consequence("this excludes nothing")
+            .suggest_if_known(help);
+    } else {
+        findings
+            .report(&REQUIREMENT_UNIT, path, *value, title)
+            .consequence("nothing satisfies it")
+            .suggest_if_known(help);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::{Value, json};
+
+    use crate::karpenter::Provider;
+    use crate::rules::requirements::testing::{errors, requirements_of, warnings};
+    use crate::rules::testing::infos;
+
+    const AWS: &str = "karpenter.k8s.aws";
+    const TYPE: &str = "node.kubernetes.io/instance-type";
+
+    fn pool(group: &str, key: &str, values: &Value) -> Value {
+        let key = if key.contains('/') {
+            key.to_owned()
+        } else {
+            format!("{group}/{key}")
+        };
+        requirements_of(group, &json!([{"key": key, "operator": "In", "values": values}]))
+    }
+
+    #[test]
+    fn listed_values_are_silent_alone_and_with_all_others() {
+        let mut lists: [(&str, BTreeSet<&str>); 5] = [
+            TYPE,
+            "instance-family",
+            "instance-category",
+            "instance-generation",
+            "instance-size",
+        ]
+        .map(|key| (key, BTreeSet::new()));
+        for name in Provider::of_group(AWS).unwrap().instance_types {
+            let (family, size) = name.split_once('.').unwrap();
+            let digit = |letter: char| letter.is_ascii_digit();
+            let category = family
+                .split(|letter: char| letter == '-' || digit(letter))
+                .next()
+                .unwrap();
+            let after = family.strip_prefix(category).unwrap();
+            let number = after.split_once("tb").map_or(after, |(_, number)| number);
+            let generation = number.split(|letter: char| !digit(letter)).next().unwrap();
+            for ((_, values), value) in lists.iter_mut().zip([name, family, category, generation, size]) {
+                values.insert(value);
+            }
+        }
+        let quiet = |object: &Value| {
+            let found = [errors(object), warnings(object), infos(object)].concat();
+            assert_eq!(found, [""; 0], "{object}");
+        };
+        for (key, values) in &lists {
+            for value in values.iter().filter(|value| !value.is_empty()) {
+                quiet(&pool(AWS, key, &json!([value])));
+            }
+            quiet(&pool(
+                AWS,
+                key,
+                &json!(
+                    values
+                        .iter()
+                        .filter(|value| !value.is_empty())
+                        .collect::<Vec<_>>()
+                ),
+            ));
+        }
+        let all: Vec<Value> = lists
+            .iter()
+            .map(|(key, values)| {
+                let values: Vec<&str> = values.iter().copied().filter(|value| !value.is_empty()).collect();
+                let key = if key.contains('/') {
+                    (*key).to_owned()
+                } else {
+                    format!("{AWS}/{key}")
+                };
+                json!({"key": key, "operator": "In", "values": values})
+            })
+            .collect();
+        quiet(&requirements_of(AWS, &json!(all)));
+    }
 }

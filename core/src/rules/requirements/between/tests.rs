@@ -109,3 +109,18 @@ proptest! {
         prop_assert_eq!(found, usize::from(expected), "{:?}: {:?}", list, warned);
     }
 }
+
+#[test]
+fn long_lists_of_zones_are_not_compared() {
+    let zones: Vec<String> = (0..101).map(|number| format!("eastus2-{number}")).collect();
+    let regions: Vec<String> = (0..100).map(|number| format!("region{number}")).collect();
+    let object = requirements_of(
+        "karpenter.azure.com",
+        &json!([
+            {"key": "topology.kubernetes.io/zone", "operator": "In", "values": zones},
+            {"key": "topology.kubernetes.io/region", "operator": "In", "values": regions},
+        ]),
+    );
+    assert_eq!(errors(&object), [""; 0]);
+    assert_eq!(warnings(&object), [""; 0]);
+}

@@ -1,0 +1,197 @@
+//! Demands on different labels that leave no machine: zones and their region, and labels that the provider cuts out of the
+//! names of instance types.
+
+use std::borrow::Cow;
+
+use super::demand::Demand;
+use super::together::requirement_first;
+use super::{NEVER_LAUNCHES, Scope};
+use crate::diagnostic::ErrorType;
+use crate::karpenter::{Cut, Named, Operator, Part, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
+use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
+
+/// The most comparisons of a zone with a region.
+const MOST_ZONES_COMPARED: usize = 10_000;
+
+/// The most comparisons of two values, so that a review takes a bounded time; what needs more is not judged.
+const MOST_COMPARED: usize = 1_000_000;
+
+/// How many of the listed values a message explains.
+const MOST_EXPLAINED: usize = 2;
+
+pub static REQUIREMENT_ZONE_REGION: Rule = rule!("requirement-zone-region", Warning, Silent);
+pub static REQUIREMENT_TYPE_CONTRADICTION: Rule = rule!("requirement-type-contradiction", Warning, Silent);
+
+/// Warns of a list of zones none of which is in a listed region.
+pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let Some(form) = scope.provider.and_then(|provider| provider.zones) else {
+        return;
+    };
+    let lists = |key: &'static str| {
+        let mut demands = demands.iter();
+        std::iter::from_fn(move || {
+            demands.find(|demand| demand.key == key && demand.operator == Operator::In)
+        })
+    };
+    let count = |key| lists(key).map(|list| list.values.len()).sum::<usize>();
+    if count(ZONE_LABEL).saturating_mul(count(REGION_LABEL)) > MOST_ZONES_COMPARED {
+        return;
+    }
+    let mut pairs =
+        lists(ZONE_LABEL).flat_map(|zones| lists(REGION_LABEL).map(move |regions| (zones, regions)));
+    let apart = pairs.find(|(zones, regions)| are_apart(form, &zones.values, &regions.values));
+    if let Some((zones, regions)) = apart {
+        let (at, other) = requirement_first(zones, regions);
+        findings
+            .report(
+                &REQUIREMENT_ZONE_REGION,
+                at.at.path(),
+                ErrorType::showing(at.to_string()),
+                "no listed zone is in a listed region",
+            )
+            .consequence(format!("together with {other}, {NEVER_LAUNCHES}"))
+            .related(other.at.path())
+            .suggest("list zones of that region, or leave the region out");
+    }
+}
+
+/// Whether no zone is in any of the regions. It is not certain if one of them is written in another way.
+fn are_apart(form: ZoneForm, zones: &[&str], regions: &[&str]) -> bool {
+    let is_in = |zone: &str| {
+        form.region_of(zone)
+            .is_none_or(|of| regions.iter().any(|region| region.eq_ignore_ascii_case(of)))
+    };
+    regions.iter().all(|region| form.is_region(region)) && !zones.iter().any(|zone| is_in(zone))
+}
+
+/// Warns of a list of instance types or families of which other demands leave none.
+pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let Some(naming) = scope.naming else {
+        return;
+    };
+    let on_names = || {
+        let demands = demands.iter();
+        demands.filter_map(|demand| {
+            Some(OnName {
+                part: demand.part?,
+                demand,
+            })
+        })
+    };
+    let lists = on_names()
+        .filter(|one| matches!(one.part, Part::Name | Part::Family) && one.demand.operator == Operator::In);
+    // Types show more than families do.
+    let Some(list) = lists.min_by_key(|one| one.part != Part::Name) else {
+        return;
+    };
+    let rest = on_names().filter(|one| one.demand.at != list.demand.at);
+    let (same, others): (Vec<_>, Vec<_>) = rest.partition(|one| one.part == list.part);
+    let compared: usize = same
+        .iter()
+        .chain(&others)
+        .map(|one| one.demand.values.len())
+        .sum();
+    if others.is_empty() || list.demand.values.len().saturating_mul(compared) > MOST_COMPARED {
+        return;
+    }
+    let named = if list.part == Part::Name {
+        Named::Type
+    } else {
+        Named::Family
+    };
+    let values = list.demand.values.iter().copied();
+    let values = values.filter(|value| same.iter().all(|one| one.demand.allows(value)));
+    // Which release of the provider runs is not known: what may fit in any of them is left.
+    let is_left = |value| {
+        let mut cuts = naming.cuts().iter();
+        cuts.any(|cut| excluding(named(value), *cut, &others).is_none())
+    };
+    if values.clone().any(is_left) || contradict(&[&[list], &*same, &others].concat()) {
+        return;
+    }
+    let Some(newest) = naming.cuts().first().copied() else {
+        return;
+    };
+    // One demand that excludes all values says more than several that share them.
+    let excludes_all = |one: &&OnName<'_, '_>| {
+        let mut values = values.clone();
+        values.all(|value| excluding(named(value), newest, std::slice::from_ref(one)).is_some())
+    };
+    let only = others.iter().find(excludes_all);
+    let others = only.map_or(others.as_slice(), std::slice::from_ref);
+    let excluded = values.filter_map(|value| Some((value, excluding(named(value), newest, others)?)));
+    report_types(list, excluded, findings);
+}
+
+/// A demand on a label that is a part of an instance type's name.
+#[derive(Debug, Clone, Copy)]
+struct OnName<'d, 'a> {
+    part: Part,
+    demand: &'d Demand<'a>,
+}
+
+/// The first demand that a type or family does not fit, with the value that it has instead.
+fn excluding<'n, 'd, 'a>(
+    named: Named<'n>,
+    cut: Cut,
+    others: &[OnName<'d, 'a>],
+) -> Option<(Cow<'n, str>, &'d Demand<'a>)> {
+    others.iter().find_map(|one| {
+        let value = cut(named, one.part).filter(|value| !one.demand.allows(value))?;
+        Some((value, one.demand))
+    })
+}
+
+/// Whether the demands on one part contradict each other: that is reported already.
+fn contradict(all: &[OnName<'_, '_>]) -> bool {
+    all.iter().any(|one| {
+        let on_it = all.iter().filter(|other| other.part == one.part);
+        Selection::all(on_it.map(|one| one.demand.selection())).is_empty()
+    })
+}
+
+/// Reports that no listed value fits, with the reasons for the first ones.
+fn report_types<'n, 'd, 'a: 'd>(
+    list: OnName<'_, '_>,
+    excluded: impl Iterator<Item = (&'n str, (Cow<'n, str>, &'d Demand<'a>))>,
+    findings: &mut Findings<'_>,
+) {
+    let mut reasons: Vec<String> = Vec::new();
+    let mut more = 0;
+    let mut culprits: Vec<&Demand<'_>> = Vec::new();
+    for (value, (cut, demand)) in excluded {
+        if reasons.len() < MOST_EXPLAINED {
+            let (_, label) = demand.key.split_once('/').unwrap_or_default();
+            reasons.push(format!("{value} has {label} {cut}"));
+        } else {
+            more += 1;
+        }
+        if !culprits.iter().any(|culprit| culprit.at == demand.at) {
+            culprits.push(demand);
+        }
+    }
+    if more > 0 {
+        reasons.push(format!("{more} more do not fit either"));
+    }
+    let what = if list.part == Part::Name { "type" } else { "family" };
+    let told: Vec<String> = culprits.iter().map(ToString::to_string).collect();
+    let consequence = format!(
+        "{}, which contradicts {}, so {NEVER_LAUNCHES}",
+        reasons.join(", "),
+        told.join(" and ")
+    );
+    findings
+        .report(
+            &REQUIREMENT_TYPE_CONTRADICTION,
+            list.demand.at.path(),
+            ErrorType::showing(list.demand.to_string()),
+            format!("no listed instance {what} satisfies the other requirements"),
+        )
+        .consequence(consequence)
+        .suggest("remove one, or list values that go together")
+        .related = culprits.iter().map(|culprit| culprit.at.path()).collect();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! What a pool demands of one label of its nodes.
+
+use std::fmt;
+
+use super::Scope;
+use crate::diagnostic::FieldPath;
+use crate::karpenter::{
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, OS_LABEL, Operator, Part, Provider,
+    Selection, Template, ZONE_LABEL, canonical_label, selection_of,
+};
+
+/// How many values a message names; the others are only counted.
+const MOST_SHOWN: usize = 5;
+
+/// A valid requirement, or a label of the template, which Karpenter turns into one.
+#[derive(Debug)]
+pub struct Demand<'a> {
+    pub at: At<'a>,
+    /// The key of the label, by the name that Karpenter uses.
+    pub key: &'a str,
+    pub kind: LabelKind<'a>,
+    /// The part of an instance type's name that the provider makes the label of, if it does.
+    pub part: Option<Part>,
+    pub operator: Operator,
+    pub values: Vec<&'a str>,
+    pub min_values: Option<i64>,
+    provider: Option<&'static Provider>,
+}
+
+/// Where a demand is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At<'a> {
+    /// The requirement with this index.
+    Requirement(usize),
+    /// The template label with this key, as it is written.
+    Label(&'a str),
+}
+
+impl At<'_> {
+    /// The path of the requirement or label.
+    pub fn path(self) -> FieldPath {
+        match self {
+            Self::Requirement(index) => Template::requirements_path().index(index),
+            Self::Label(written) => Template::labels_path().key(written.to_owned()),
+        }
+    }
+
+    /// The path of a field of the requirement. A label has no fields.
+    pub fn field(self, name: &'static str) -> FieldPath {
+        match self {
+            Self::Requirement(_) => self.path().key(name),
+            Self::Label(_) => self.path(),
+        }
+    }
+
+    /// The path of a value.
+    pub fn value(self, position: usize) -> FieldPath {
+        match self {
+            Self::Requirement(_) => self.field("values").index(position),
+            Self::Label(_) => self.path(),
+        }
+    }
+}
+
+impl<'a> Demand<'a> {
+    /// The demand on the label that is written so.
+    pub fn new(
+        at: At<'a>,
+        written: &'a str,
+        kind: LabelKind<'a>,
+        (operator, values): (Operator, Vec<&'a str>),
+        min_values: Option<i64>,
+        scope: &Scope<'a>,
+    ) -> Self {
+        let key = canonical_label(written, scope.provider);
+        let part = scope
+            .naming
+            .zip(scope.provider)
+            .and_then(|(naming, provider)| naming.part(key, provider));
+        Self {
+            at,
+            key,
+            kind,
+            part,
+            operator,
+            values,
+            min_values,
+            provider: scope.provider,
+        }
+    }
+
+    /// The values that it allows, by the provider's release that allows most.
+    pub fn selection(&self) -> Selection<'a> {
+        selection_of(self.key, self.operator, &self.values, self.provider)
+    }
+
+    /// Whether it allows a value. To ask for few values, [`Demand::selection`] costs too much.
+    pub fn allows(&self, value: &str) -> bool {
+        match self.operator {
+            Operator::In => self.values.contains(&value),
+            Operator::NotIn => !self.values.contains(&value),
+            operator => Selection::new(operator, &self.values).has(value),
+        }
+    }
+
+    /// Whether it names values to choose from, or to avoid.
+    pub const fn lists_values(&self) -> bool {
+        matches!(self.operator, Operator::In | Operator::NotIn)
+    }
+
+    pub const fn is_label(&self) -> bool {
+        matches!(self.at, At::Label(_))
+    }
+
+    /// Where it is, in a title.
+    pub fn place(&self) -> String {
+        match self.at {
+            At::Requirement(_) => self.at.path().to_string(),
+            At::Label(_) => "a label of the template".to_owned(),
+        }
+    }
+
+    /// How many different values it names.
+    pub fn distinct(&self) -> usize {
+        let mut values = self.values.clone();
+        values.sort_unstable();
+        values.dedup();
+        values.len()
+    }
+
+    /// Whether every instance type certainly carries the label. Which release of the provider runs is not known, so all of
+    /// them must agree.
+    pub fn is_on_every_instance_type(&self) -> bool {
+        match self.key {
+            ARCH_LABEL | OS_LABEL | ZONE_LABEL | INSTANCE_TYPE_LABEL | CAPACITY_TYPE_LABEL => true,
+            key => self
+                .provider
+                .is_some_and(|provider| provider.has_everywhere(key, None)),
+        }
+    }
+}
+
+impl fmt::Display for Demand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (At::Label(_), [value]) = (self.at, self.values.as_slice()) {
+            return write!(f, "the label {}: {}", self.key, shown(value));
+        }
+        write!(f, "{} {}", self.key, self.operator.as_str())?;
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        let values = self.values.iter().take(MOST_SHOWN);
+        let shown = values.map(|value| shown(value)).collect::<Vec<_>>();
+        write!(f, " [{}", shown.join(", "))?;
+        match self.values.len() - shown.len() {
+            0 => f.write_str("]"),
+            more => write!(f, " and {more} more]"),
+        }
+    }
+}
+
+/// A value as a message lists it: an empty one would not be seen.
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "\"\"" } else { value }
+}

@@ -1,0 +1,287 @@
+//! The parts of a requirement: its key, its operator, and its values as far as the operator says what they are.
+//! Karpenter rejects what is wrong with them.
+
+use super::demand::{At, Demand};
+use super::{Scope, and_others, labels, min_values, slips};
+use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Suggestion};
+use crate::json::Json;
+use crate::karpenter::{Availability, Field, Operator, Requirement, integer};
+use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
+use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
+
+/// The path of the operator of a requirement.
+const OPERATOR: &str = "spec.template.spec.requirements[].operator";
+
+/// Common wrong names of operators in lower case, with the right ones.
+const SYNONYMS: &[(&str, Operator)] = &[
+    ("=", Operator::In),
+    ("==", Operator::In),
+    ("eq", Operator::In),
+    ("equal", Operator::In),
+    ("equals", Operator::In),
+    ("!=", Operator::NotIn),
+    ("notequal", Operator::NotIn),
+    ("notequals", Operator::NotIn),
+    ("not in", Operator::NotIn),
+    ("exist", Operator::Exists),
+    ("notexists", Operator::DoesNotExist),
+    ("doesnotexists", Operator::DoesNotExist),
+    (">", Operator::Gt),
+    ("greaterthan", Operator::Gt),
+    ("<", Operator::Lt),
+    ("lessthan", Operator::Lt),
+    (">=", Operator::Gte),
+    ("ge", Operator::Gte),
+    ("<=", Operator::Lte),
+    ("le", Operator::Lte),
+];
+
+pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, Schema);
+pub static REQUIREMENT_OPERATOR: Rule = rule!("requirement-operator", Error, Schema);
+pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, Schema);
+
+/// Reads a requirement; reports what is wrong with its parts. `None` unless all of them are right.
+pub fn read<'a>(
+    requirement: &Requirement<'a>,
+    scope: &Scope<'a>,
+    findings: &mut Findings<'_>,
+) -> Option<Demand<'a>> {
+    let at = At::Requirement(requirement.index);
+    let key = key(requirement, at, scope, findings);
+    let operator = operator(requirement, at, scope, findings);
+    let label = key.and_then(|key| Some((key, labels::kind(key, at, scope, findings)?)));
+    let least = min_values::read(requirement, operator, at, scope, findings);
+    let operator = operator?;
+    let values = values(requirement, operator, at, scope, findings)?;
+    let (written, kind) = label?;
+    Some(Demand::new(at, written, kind, (operator, values), least, scope))
+}
+
+/// Reports a text that breaks a grammar. `error` may have a second clause, on what is right.
+pub fn report_syntax<'f>(
+    findings: &'f mut Findings<'_>,
+    rule: &'static Rule,
+    path: FieldPath,
+    text: &str,
+    error: &str,
+) -> &'f mut Diagnostic {
+    match error.split_once("; ") {
+        Some((title, consequence)) => findings.report(rule, path, text, title).consequence(consequence),
+        None => findings.report(rule, path, text, error),
+    }
+}
+
+fn key<'a>(
+    requirement: &Requirement<'a>,
+    at: At<'_>,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<&'a str> {
+    let path = || at.field("key");
+    let key = match requirement.key {
+        Field::Present(key) => key,
+        Field::Mistyped => return None,
+        Field::Absent => {
+            let title = "must name the label that the requirement is about";
+            findings.report(&REQUIREMENT_KEY, path(), ErrorType::Required, title);
+            return None;
+        }
+    };
+    let finding = match qualified_name(key) {
+        Err(error) => {
+            // CEL rules reject the reserved ones, and they are not in the table.
+            let is_rejected =
+                findings.context.crd_rejects(&path(), key) || labels::reserved(key, scope).is_some();
+            let finding = report_syntax(findings, &REQUIREMENT_KEY, path(), key, &error);
+            if !is_rejected {
+                finding.origin(Origin::Runtime);
+            }
+            finding
+        }
+        Ok(()) if key.len() > findings.context.longest_key() => {
+            let (length, longest) = (key.len(), findings.context.longest_key());
+            let title = format!("is {length} bytes long, and the maximum is {longest}");
+            findings.report(&REQUIREMENT_KEY, path(), key, title)
+        }
+        Ok(()) => return Some(key),
+    };
+    let fixed = corrected_key(key).filter(|fixed| labels::reserved(fixed, scope).is_none());
+    finding.suggest_if_known(fixed.map(|fixed| format!("write {fixed}")));
+    None
+}
+
+fn operator(
+    requirement: &Requirement<'_>,
+    at: At<'_>,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Operator> {
+    let path = || at.field("operator");
+    let text = match requirement.operator {
+        Field::Present(text) => text,
+        Field::Mistyped => return None,
+        Field::Absent => {
+            let suggestion = if requirement.values.is_absent() {
+                "write operator: Exists"
+            } else {
+                "write operator: In"
+            };
+            let title = "must say how the label relates to the values";
+            findings
+                .report(&REQUIREMENT_OPERATOR, path(), ErrorType::Required, title)
+                .suggest(suggestion);
+            return None;
+        }
+    };
+    let karpenter = scope.context.karpenter;
+    let known = karpenter.knows(OPERATOR, scope.template.version, text);
+    let operator = Operator::parse(text);
+    if known == Availability::Yes {
+        // An operator that only the installed definition knows is accepted, but its meaning is not checked.
+        return operator;
+    }
+    let title = match operator {
+        Some(_) => "it needs Karpenter 1.9 or newer, and v1",
+        None => "there is no such operator",
+    };
+    let words = karpenter.words(OPERATOR, scope.template.version);
+    let finding = findings.unsupported(&REQUIREMENT_OPERATOR, path(), text, words, title);
+    if let Some(operator) = operator {
+        finding.help = exclusive(operator, requirement).map(Into::into);
+    } else if let Some((_, synonym)) = SYNONYMS
+        .iter()
+        .find(|(written, _)| text.eq_ignore_ascii_case(written))
+    {
+        finding.suggest(Suggestion::did_you_mean(synonym.as_str()));
+    }
+    None
+}
+
+/// The same bound with an operator that every release has.
+fn exclusive(operator: Operator, requirement: &Requirement<'_>) -> Option<String> {
+    let [value] = requirement.values.present()? else {
+        return None;
+    };
+    let bound: i64 = value.as_str()?.parse().ok()?;
+    let (operator, bound) = match operator {
+        Operator::Gte => (Operator::Gt, bound.checked_sub(1).filter(|bound| *bound >= 0)?),
+        _ => (Operator::Lt, bound.checked_add(1)?),
+    };
+    Some(format!("write operator {} with \"{bound}\"", operator.as_str()))
+}
+
+/// The values, if each is a legal label value and the operator takes so many.
+fn values<'a>(
+    requirement: &Requirement<'a>,
+    operator: Operator,
+    at: At<'_>,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Vec<&'a str>> {
+    let list = match requirement.values {
+        Field::Present(list) => list,
+        Field::Absent => &[],
+        Field::Mistyped => return None,
+    };
+    let values: Vec<&str> = list.iter().map(Json::as_str).collect::<Option<_>>()?;
+    if let Some((error_type, title)) = miscount(operator, values.len()) {
+        findings.report(&REQUIREMENT_VALUES, at.field("values"), error_type, title);
+        return None;
+    }
+    match values.as_slice() {
+        [number] if operator.is_numeric() => check_number(number, at, findings),
+        values => {
+            let key = requirement.key.present().unwrap_or_default();
+            check_texts(values, key, at, scope, findings)
+        }
+    }
+    .ok()
+    .map(|()| values)
+}
+
+/// What is wrong with the number of values.
+fn miscount(operator: Operator, actual: usize) -> Option<(ErrorType, String)> {
+    let name = operator.as_str();
+    match (operator, actual) {
+        (Operator::In, 0) => Some((
+            ErrorType::Required,
+            format!("operator {name} needs at least one value"),
+        )),
+        (_, 1) => None,
+        (operator, _) if !operator.is_numeric() => None,
+        (_, 0) => Some((ErrorType::Required, format!("operator {name} needs a number"))),
+        (_, actual) => Some((
+            ErrorType::TooMany { actual },
+            format!("operator {name} compares with one number"),
+        )),
+    }
+}
+
+/// A value that Karpenter rejects has been reported.
+struct Rejected;
+
+/// The CRD requires a whole number. Karpenter also requires the syntax of a label value: no sign.
+fn check_number(text: &str, at: At<'_>, findings: &mut Findings<'_>) -> Result<(), Rejected> {
+    let number = integer(text).filter(|number| *number >= 0);
+    let (finding, meant) = match (number, label_value(text)) {
+        (Some(_), Ok(())) => return Ok(()),
+        (Some(number), Err(error)) => {
+            let finding = report_syntax(findings, &REQUIREMENT_VALUES, at.value(0), text, &error);
+            (finding.origin(Origin::Runtime), Some(number))
+        }
+        (None, _) => {
+            let title = "must be a whole number from 0 to 9223372036854775807";
+            let finding = findings.report(&REQUIREMENT_VALUES, at.value(0), text, title);
+            (finding, integer(text.trim()))
+        }
+    };
+    // Below 0 there is nothing.
+    let meant = meant.filter(|number| *number > 0);
+    finding.suggest_if_known(meant.map(|number| Suggestion::write(number.to_string())));
+    Err(Rejected)
+}
+
+fn check_texts(
+    values: &[&str],
+    key: &str,
+    at: At<'_>,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Result<(), Rejected> {
+    let values = values.iter().copied().enumerate();
+    let mut illegal =
+        values.filter_map(|(position, value)| Some((position, value, label_value(value).err()?)));
+    let Some((position, value, error)) = illegal.next() else {
+        return Ok(());
+    };
+    let others: Vec<&str> = illegal.map(|(_, value, _)| value).collect();
+    // Karpenter rejects each value by itself, so a finding on several values is about the whole list.
+    let path = if others.is_empty() {
+        at.value(position)
+    } else {
+        at.field("values")
+    };
+    let help = if is_placeholder(value) {
+        Some("fill in the template first: this is a placeholder".to_owned())
+    } else {
+        corrected_value(value)
+            .and_then(|fixed| slips::corrected(key, fixed, scope.capacity_types()))
+            .map(|fixed| format!("write {fixed}"))
+    };
+    let finding = report_syntax(findings, &REQUIREMENT_VALUES, path, value, &error);
+    finding.origin(Origin::Runtime).suggest_if_known(help);
+    if !others.is_empty() {
+        let clause = finding.consequence.take().unwrap_or_default();
+        let others = and_others("also illegal:", others.into_iter());
+        finding.consequence(format!("{clause}{others}").trim_start());
+    }
+    Err(Rejected)
+}
+
+/// Whether a template engine should have replaced this value.
+fn is_placeholder(value: &str) -> bool {
+    [("${", "}"), ("{{", "}}"), ("<", ">"), ("$(", ")")]
+        .iter()
+        .any(|(start, end)| value.starts_with(start) && value.ends_with(end))
+}

@@ -1,0 +1,295 @@
+//! What the demands on one label mean together, under all its names.
+
+use std::collections::HashMap;
+
+use super::demand::Demand;
+use super::{NEVER_LAUNCHES, Scope, min_values};
+use crate::diagnostic::{ErrorType, Severity};
+use crate::json::FewMap;
+use crate::karpenter::{INSTANCE_TYPE_LABEL, Operator, Selection};
+use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
+
+/// The most values that the demands on one label may have in all for every pair to be compared. If there are more, the
+/// message names the demand that leaves no value, but not the one that it contradicts.
+const MOST_COMPARED: usize = 10_000;
+
+pub static REQUIREMENT_CONTRADICTION: Rule = rule!("requirement-contradiction", Error, Silent);
+pub static REQUIREMENT_REDUNDANT: Rule = rule!("requirement-redundant", Warning, Silent);
+pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, Silent);
+pub static EKS_AUTO_MODE_SIZE: Rule = rule!("eks-auto-mode-size", Warning, Silent);
+
+/// All demands on one label, requirements first.
+#[derive(Debug)]
+pub struct Group<'d, 'a> {
+    /// The first requirement.
+    pub first: &'d Demand<'a>,
+    /// All of them, the first included.
+    pub demands: Vec<&'d Demand<'a>>,
+}
+
+impl<'d, 'a> Group<'d, 'a> {
+    /// The groups of these demands, which have requirements first. Labels that no requirement is about are in none.
+    fn all(demands: &'d [Demand<'a>]) -> Vec<Self> {
+        let mut places: FewMap<&str, usize> = FewMap::default();
+        let mut groups: Vec<Self> = Vec::new();
+        for demand in demands {
+            let place = if demand.is_label() {
+                places.get(&demand.key).copied()
+            } else {
+                places.insert(demand.key, groups.len()).copied()
+            };
+            match place.and_then(|place| groups.get_mut(place)) {
+                Some(group) => group.demands.push(demand),
+                None if demand.is_label() => {}
+                None => groups.push(Self {
+                    first: demand,
+                    demands: vec![demand],
+                }),
+            }
+        }
+        groups
+    }
+
+    /// The values that all of them allow.
+    pub fn selection(&self) -> Selection<'a> {
+        Selection::all(self.demands.iter().map(|demand| demand.selection()))
+    }
+
+    fn requirements(&self) -> impl Iterator<Item = &'d Demand<'a>> {
+        self.demands.iter().copied().filter(|demand| !demand.is_label())
+    }
+}
+
+/// Checks the demands on each label together; requirements come first.
+pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    for group in Group::all(demands) {
+        if contradict(&group.demands, scope) {
+            report_contradiction(&group, scope, findings);
+        } else {
+            min_values::check_together(&group, scope, findings);
+            check_redundant(&group, findings);
+            check_auto_mode(&group, scope, findings);
+            check_random_label(&group, findings);
+        }
+    }
+}
+
+/// Whether several demands leave no value although a node must carry the label.
+fn contradict(demands: &[&Demand<'_>], scope: &Scope<'_>) -> bool {
+    let Some(first) = demands.first().filter(|_| demands.len() > 1) else {
+        return false;
+    };
+    let existing = min_values::existing(first.key, scope);
+    let is_demanded = existing.is_some() || demands.iter().any(|demand| demand.operator.demands_label());
+    let selections = demands.iter().map(|demand| demand.selection());
+    is_demanded && Selection::all(selections.chain(existing)).is_empty()
+}
+
+fn report_contradiction(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let demands = &group.demands;
+    // More demands never leave more values, so a binary search finds the first one that leaves none.
+    let fine = (1..demands.len())
+        .collect::<Vec<_>>()
+        .partition_point(|count| !contradict(demands.get(..*count).unwrap_or_default(), scope));
+    let (Some(before), Some(culprit)) = (demands.get(..fine), demands.get(fine)) else {
+        return;
+    };
+    let values: usize = demands.iter().map(|demand| demand.values.len()).sum();
+    let partner = before
+        .iter()
+        .find(|other| values <= MOST_COMPARED && contradict(&[other, culprit], scope));
+    let other = partner.copied().unwrap_or(group.first);
+    let (at, other) = requirement_first(culprit, other);
+    let (severity, effect) = effect_of_contradiction(group);
+    let (title, consequence) = if partner.is_some() {
+        let other_place = other.place();
+        (
+            format!("contradicts {other_place}"),
+            format!("no value is left together with {other}, so {effect}"),
+        )
+    } else {
+        let title = format!(
+            "leaves no value together with {} others on this label",
+            before.len()
+        );
+        (title, effect.to_owned())
+    };
+    findings
+        .report(
+            &REQUIREMENT_CONTRADICTION,
+            at.at.path(),
+            ErrorType::showing(at.to_string()),
+            title,
+        )
+        .severity(severity)
+        .consequence(consequence)
+        .related(other.at.path())
+        .suggest("remove one, or allow a common value");
+}
+
+/// The demand to report a contradiction at, and the other one: at a requirement if there is one, because a label is only the
+/// other half of the mistake.
+pub fn requirement_first<'d, 'a>(
+    one: &'d Demand<'a>,
+    other: &'d Demand<'a>,
+) -> (&'d Demand<'a>, &'d Demand<'a>) {
+    if one.is_label() && !other.is_label() {
+        (other, one)
+    } else {
+        (one, other)
+    }
+}
+
+/// What comes of a contradiction.
+fn effect_of_contradiction(group: &Group<'_, '_>) -> (Severity, &'static str) {
+    if !group.first.kind.is_custom() {
+        (Severity::Error, NEVER_LAUNCHES)
+    } else if group.demands.iter().any(|demand| demand.is_label()) {
+        (
+            Severity::Error,
+            "every node gets the label from the template, counts as drifted immediately, and is replaced again and again",
+        )
+    } else if group.selection().is_open() {
+        // Nothing is left, but to Karpenter the bounds still are open: it picks a number between them.
+        (
+            Severity::Error,
+            "every node gets a number that is excluded, counts as drifted immediately, and is replaced again and again",
+        )
+    } else {
+        (Severity::Warning, "nodes are launched without this label")
+    }
+}
+
+/// Warns of what a requirement says in vain: values that are repeated or ignored, or an operator that lacks them.
+pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) {
+    let distinct = demand.distinct();
+    let is_short = |least| demand.operator == Operator::In && min_values::is_more_than(least, distinct);
+    // If that leaves too few values, the check of `minValues` reports it.
+    if distinct < demand.values.len() && !demand.min_values.is_some_and(is_short) {
+        let mut seen = FewMap::default();
+        let mut values = (0..).zip(&demand.values);
+        // Only the first: a list that is pasted twice is one mistake.
+        let twice = values.find(|(_, value)| seen.insert(**value, ()).is_some());
+        if let Some((position, value)) = twice {
+            findings
+                .report(
+                    &REQUIREMENT_REDUNDANT,
+                    demand.at.value(position),
+                    *value,
+                    "is already in the list",
+                )
+                .suggest("remove it, or replace it with the value that you want");
+        }
+    }
+    let operator = demand.operator;
+    let path = || demand.at.field("values");
+    match operator {
+        Operator::Exists | Operator::DoesNotExist if !demand.values.is_empty() => {
+            let likely = if operator == Operator::Exists {
+                "In"
+            } else {
+                "NotIn"
+            };
+            let title = format!("operator {} takes no values", operator.as_str());
+            findings
+                .report(&REQUIREMENT_REDUNDANT, path(), ErrorType::showing("[…]"), title)
+                .consequence("Karpenter drops them")
+                .suggest(format!("write operator {likely}, or remove the values"));
+        }
+        Operator::NotIn if demand.values.is_empty() => {
+            findings
+                .report(
+                    &REQUIREMENT_REDUNDANT,
+                    path(),
+                    ErrorType::Required,
+                    "operator NotIn has no values",
+                )
+                .consequence("it excludes nothing and acts as Exists")
+                .suggest("name what to exclude, or write operator Exists");
+        }
+        _ => {}
+    }
+}
+
+/// Warns of requirements on one label that say the same.
+fn check_redundant(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
+    if group.demands.len() < 2 {
+        return;
+    }
+    let mut seen = HashMap::new();
+    for demand in group.requirements() {
+        let mut values = demand.values.clone();
+        values.sort_unstable();
+        values.dedup();
+        let first: &mut &Demand<'_> = seen.entry((demand.operator, values)).or_insert(demand);
+        if first.at != demand.at {
+            let earlier = first.at.path();
+            findings
+                .report(
+                    &REQUIREMENT_REDUNDANT,
+                    demand.at.path(),
+                    ErrorType::showing(demand.to_string()),
+                    format!("says the same as {}", first.place()),
+                )
+                .related(earlier)
+                .suggest("remove one of them");
+        }
+    }
+}
+
+/// Warns of a custom label of which Karpenter has to choose the value.
+fn check_random_label(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
+    if group.first.kind.is_custom() && group.selection().is_open() {
+        findings
+            .report(
+                &REQUIREMENT_RANDOM_LABEL,
+                group.first.at.path(),
+                ErrorType::showing(group.first.to_string()),
+                "if pods select no value, it gets a random number",
+            )
+            .suggest("give it a value in template.metadata.labels, or list values with operator In");
+    }
+}
+
+/// Warns of demands that leave only machines which the provider does not launch: on EKS Auto Mode those of one CPU, and the
+/// smallest sizes.
+fn check_auto_mode(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let Some(provider) = scope.provider else { return };
+    let settings = &provider.settings;
+    let Some(fewest) = settings.fewest_cpus else {
+        return;
+    };
+    let key = group.first.key;
+    let left = || group.selection();
+    let is_small = |size: &str| settings.sizes_not_launched.contains(&size);
+    let is_of_small = |name: &str| name.split_once('.').is_some_and(|(_, size)| is_small(size));
+    let is_unsupported = match key.strip_prefix(provider.group) {
+        Some("/instance-cpu") => left().most().is_some_and(|most| most < fewest),
+        Some("/instance-size") => leaves_only(group, &left(), is_small),
+        _ if key == INSTANCE_TYPE_LABEL => leaves_only(group, &left(), is_of_small),
+        _ => false,
+    };
+    if is_unsupported {
+        let title = format!("{} launches no machines that are so small", provider.name);
+        let consequence = format!(
+            "it launches none with fewer than {fewest} CPUs, and none of the sizes {}, so the pool launches nothing",
+            settings.sizes_not_launched.join(", ")
+        );
+        findings
+            .report(
+                &EKS_AUTO_MODE_SIZE,
+                group.first.at.path(),
+                ErrorType::showing(group.first.to_string()),
+                title,
+            )
+            .consequence(consequence)
+            .suggest("allow larger ones");
+    }
+}
+
+/// Whether values are listed, and all that are left are of this kind.
+fn leaves_only(group: &Group<'_, '_>, left: &Selection<'_>, is_of_kind: impl Fn(&str) -> bool) -> bool {
+    let mut listed = group.requirements().flat_map(|demand| demand.values.iter());
+    !left.is_open() && listed.all(|value| !left.has(value) || is_of_kind(value))
+}
