@@ -13,13 +13,13 @@ const PACKAGES: [(&str, &str, &str, &[&str]); 2] = [
         "poolgate-core",
         "poolgate_core",
         "core/src",
-        &["core/tests", "lint", "src", "tests", "bench"],
+        &["core/tests", "files", "src", "tests", "bench"],
     ),
     (
-        "poolgate-lint",
-        "poolgate_lint",
-        "lint/src",
-        &["lint/src/main.rs", "lint/tests", "src", "tests", "bench"],
+        "poolgate-files",
+        "poolgate_files",
+        "files/src",
+        &["files/src/main.rs", "src", "tests", "bench"],
     ),
 ];
 

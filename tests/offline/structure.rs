@@ -7,7 +7,7 @@ use ignore::WalkBuilder;
 use regex::Regex;
 
 /// The sources of the packages, in the order of the page.
-const PACKAGES: [&str; 3] = ["core/src", "lint/src", "src"];
+const PACKAGES: [&str; 3] = ["core/src", "files/src", "src"];
 
 /// The floors of a package, the lowest first, from a sentence with arrows.
 fn floors(sentence: &str) -> Vec<Vec<&str>> {
