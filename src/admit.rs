@@ -9,8 +9,8 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use crate::admission::{ClusterView, Endpoint, MutateVerdict, Reviewer, Verdict};
-use poolgate_lint::review_args::ReviewArgs;
-use poolgate_lint::terminal;
+use poolgate_files::review_args::ReviewArgs;
+use poolgate_files::terminal;
 
 /// Longest review that is read, in bytes: the API server sends at most two objects of 3 MiB, and the envelope.
 const MAX_BYTES: u64 = 7 << 20;

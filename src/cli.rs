@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
-use poolgate_lint::cli::FileCommand;
+use poolgate_files::cli::FileCommand;
 
 use crate::admit::{self, AdmitArgs};
 use crate::certificates::{self, CertificatesArgs};

@@ -42,7 +42,7 @@ use crate::cli::Command;
 pub fn run() -> ExitCode {
     install_crypto_provider();
     let arguments: Vec<OsString> = env::args_os().collect();
-    poolgate_lint::cli::run(Command::parse(&arguments), |command| {
+    poolgate_files::cli::run(Command::parse(&arguments), |command| {
         let ended = command.run();
         telemetry::finish_log();
         ended

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use poolgate_lint::edit::replace;
+use poolgate_files::edit::replace;
 use rcgen::SanType;
 use rustls::pki_types::PrivateKeyDer;
 

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 use kube::Config;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
-use poolgate_lint::sources::cluster::ClusterFlags;
+use poolgate_files::sources::cluster::ClusterFlags;
 
 use super::kubeconfig::{self, UnusableKubeconfig};
 

@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::config::KubeconfigError;
 use poolgate_core::karpenter::NODEPOOL_DEFINITION;
-use poolgate_lint::sources::cluster::{
+use poolgate_files::sources::cluster::{
     Cluster, ClusterFlags, ClusterReadError, KubeArgs, Request, TakeObject,
 };
 use serde::de::{DeserializeOwned, IgnoredAny};

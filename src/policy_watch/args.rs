@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use poolgate_core::policy::Policy;
-use poolgate_lint::policy_file::LoadError;
+use poolgate_files::policy_file::LoadError;
 
 use super::metrics::PolicyMetrics;
 use super::watch::{IfUnusable, PolicyFile, PolicyInForce};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Guard};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file::Mistake;
-use poolgate_lint::policy_file::{self, LoadError, placed};
+use poolgate_files::policy_file::{self, LoadError, placed};
 use tokio::sync::watch;
 
 use super::metrics::PolicyMetrics;

@@ -22,8 +22,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use poolgate_lint::sources::cluster::KubeArgs;
-use poolgate_lint::terminal;
+use poolgate_files::sources::cluster::KubeArgs;
+use poolgate_files::terminal;
 
 use crate::cluster::ClusterReader;
 use crate::flags;

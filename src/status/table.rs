@@ -6,7 +6,7 @@ use super::deployments::DeploymentReport;
 use super::pools::PoolReport;
 use super::reconciler::Reconciler;
 use super::report::{Answers, PolicyReport, Report, StoredPolicy, WebhookReport};
-use poolgate_lint::terminal;
+use poolgate_files::terminal;
 
 /// The cell of what is not there, or could not be read.
 const NOTHING: &str = "-";

@@ -109,7 +109,7 @@ fn the_package_needs_no_network_and_no_runtime() {
             "--edges=normal,build",
             "--prefix=none",
         ])
-        .args(["--format={p}", "--package=poolgate-lint"])
+        .args(["--format={p}", "--package=poolgate-files"])
         .output()
         .expect("cargo runs");
     let tree = String::from_utf8(tree.stdout).expect("UTF-8");

@@ -24,7 +24,7 @@ const PACKAGES: [(&str, &[&[&str]]); 3] = [
         ],
     ),
     (
-        "lint/src",
+        "files/src",
         &[
             &["terminal", "listed"],
             &["sources", "edit"],
