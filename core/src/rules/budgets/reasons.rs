@@ -26,8 +26,9 @@ pub fn check(version: ApiVersion, budget: &Budget<'_>, findings: &mut Findings<'
                 &BUDGET_REASONS_EMPTY,
                 budget.path("reasons"),
                 ErrorType::showing("[]"),
-                "an empty list names no reason, so this budget limits nothing",
+                "an empty list names no reason",
             )
+            .consequence("this budget limits nothing")
             .suggest("leave it out for all reasons");
     }
     if reasons.len() > MOST_REASONS && findings.context.release.has(KarpenterVersion::REASONS_LIMITED) {
@@ -73,14 +74,13 @@ fn report_unknown(path: FieldPath, text: &str, known: Availability, findings: &m
     let is_expiration = EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word));
     let reason = match known {
         Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),
-        _ if is_expiration => {
-            "no budget limits expiration: Karpenter removes a node as soon as its expireAfter has passed"
-                .into()
-        }
+        _ if is_expiration => "no budget limits expiration".into(),
         _ => "Karpenter has no such reason".into(),
     };
     let finding = findings.unsupported(&BUDGET_REASON, path, text, supported, reason);
     if is_expiration {
-        finding.suggest("remove it");
+        finding
+            .consequence("Karpenter removes a node as soon as its expireAfter has passed")
+            .suggest("remove it");
     }
 }

@@ -154,8 +154,9 @@ fn report(budget: &ParsedBudget<'_>, lower: &[&ParsedBudget<'_>], findings: &mut
             &BUDGET_REDUNDANT,
             budget.view.path("nodes"),
             text,
-            format!("the lowest budget counts, and {why}, so this one changes nothing"),
+            "this budget changes nothing",
         )
+        .consequence(format!("the lowest budget counts, and {why}"))
         .suggest(suggestion);
     for lower in lower {
         finding.related(lower.view.path("nodes"));

@@ -25,10 +25,7 @@ pub fn check(
     if uncovered == Reasons::NONE {
         return;
     }
-    let reason = format!(
-        "no budget covers {}, which may then disrupt all nodes of the pool at once",
-        uncovered.names(" or ")
-    );
+    let title = format!("no budget covers {}", uncovered.names(" or "));
     // One without reasons would also apply beside the others.
     let notation = Notation::of(pool.version, findings.context.release);
     let budget = notation.budget("10%", uncovered, None);
@@ -37,7 +34,8 @@ pub fn check(
             &BUDGET_UNCOVERED_REASON,
             list::path(),
             ErrorType::showing("[…]"),
-            reason,
+            title,
         )
+        .consequence("all nodes of the pool may be disrupted at the same time")
         .suggest(format!("add one, such as {budget}"));
 }

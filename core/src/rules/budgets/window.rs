@@ -9,6 +9,7 @@ use crate::diagnostic::{Edit, ErrorType, FieldPath, Origin, Suggestion};
 use crate::karpenter::{Budget, Field, KarpenterVersion};
 use crate::rules::context::Context;
 use crate::rules::findings::Findings;
+use crate::rules::lifetime::UNREADABLE;
 use crate::rules::rule::Rule;
 use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
@@ -27,9 +28,10 @@ pub fn check(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> bool {
     let is_sound = fires && duration.is_some();
     if is_sound && budget.is_always_active() {
         let text = budget.view.duration.present().unwrap_or_default();
-        let reason = "the window begins again before it ends, so the budget is always active";
+        let title = "the window begins again before it ends";
         findings
-            .report(&BUDGET_ALWAYS_ACTIVE, budget.view.path("duration"), text, reason)
+            .report(&BUDGET_ALWAYS_ACTIVE, budget.view.path("duration"), text, title)
+            .consequence("the budget is always active")
             .suggest("shorten it, or remove schedule and duration if it should always be active")
             .related(budget.view.path("schedule"));
     }
@@ -51,14 +53,9 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
         ),
         _ => return,
     };
-    let reason = format!("{beside} is set, and one has no meaning without the other");
+    let title = format!("{beside} is set, and one has no meaning without the other");
     findings
-        .report(
-            &BUDGET_DURATION,
-            budget.path(missing),
-            ErrorType::Required,
-            reason,
-        )
+        .report(&BUDGET_DURATION, budget.path(missing), ErrorType::Required, title)
         .suggest(suggestion);
 }
 
@@ -74,10 +71,10 @@ fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Opt
             None
         }
         Ok(duration) if duration.is_zero() => {
-            let reason = "the window has no length, so the budget is never active";
             findings
-                .report(&BUDGET_DURATION, path(), *text, reason)
+                .report(&BUDGET_DURATION, path(), *text, "the window has no length")
                 .origin(Origin::Silent)
+                .consequence("the budget is never active")
                 .suggest("write how long it is, such as 30m");
             None
         }
@@ -101,9 +98,12 @@ fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Opt
             } else {
                 error.why
             };
-            findings
+            let finding = findings
                 .report_text(&BUDGET_DURATION, path, text, Origin::Silent, reason)
                 .suggest_if_known(suggestion);
+            if finding.origin == Origin::Silent {
+                finding.consequence(UNREADABLE);
+            }
             None
         }
     }
@@ -111,8 +111,7 @@ fn check_duration(budget: &ParsedBudget<'_>, findings: &mut Findings<'_>) -> Opt
 
 const ONE_UNIT: &str = "before Karpenter 0.36 a duration is hours or minutes, not both";
 
-const UNDECODABLE: &str = "before Karpenter 0.36 the CRD accepts several units after a number, but Karpenter cannot decode \
-     that and then fails to list every NodePool, not only this one";
+const UNDECODABLE: &str = "before Karpenter 0.36 the CRD accepts it, but Karpenter cannot decode it";
 
 /// Whether a duration that later releases accept has hours and minutes where a release accepts only one of them.
 fn is_in_two_units(text: &str, path: impl Fn() -> FieldPath, context: &Context<'_>) -> bool {
