@@ -488,7 +488,7 @@ fn a_warning_counts_the_claims_and_uses_the_status_only_if_none_are_counted() {
     };
     view.set_claims_of("default", counts);
     assert!(
-        reported().contains("the pool has 8 NodeClaims, so 3 are above"),
+        reported().contains("the pool has 8 NodeClaims; 3 are above"),
         "{}",
         reported()
     );

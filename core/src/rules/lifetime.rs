@@ -22,7 +22,7 @@ pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, Poolgate)
 const REGISTRATION: Duration = Duration::from_mins(15);
 
 /// What follows from a value that Karpenter cannot decode: it reads all objects of a kind at once.
-const UNREADABLE: &str = "Karpenter could then not read any NodePool";
+pub const UNREADABLE: &str = "Karpenter could then not read any NodePool";
 
 /// The suggestion for a grace period without end.
 const FOREVER: &str = "leave it out to wait as long as pods take";

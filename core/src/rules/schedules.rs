@@ -24,30 +24,31 @@ pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Finding
         Ok(schedule) => schedule,
         Err(error) => {
             let path = path();
-            let consequence = if findings.context.crd_rejects(&path, text) {
-                ""
-            } else {
-                ", so Karpenter would stop all voluntary disruption of this pool"
-            };
-            let reason = format!("{error}{consequence}");
-            findings
-                .report_text(&SCHEDULE_SYNTAX, path, text, Origin::Silent, reason)
+            let finding = findings
+                .report_text(&SCHEDULE_SYNTAX, path, text, Origin::Silent, error.to_string())
                 .suggest_if_known(error.suggestion_for(text));
+            if finding.origin == Origin::Silent {
+                finding.consequence("Karpenter would stop all voluntary disruption of this pool");
+            }
             return false;
         }
     };
     if findings.context.crd_rejects(&path(), text) {
-        let reason =
-            "Karpenter's CRD accepts five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
         findings
-            .report(&SCHEDULE_SYNTAX, path(), &**text, reason)
-            .origin(Origin::Schema);
+            .report(
+                &SCHEDULE_SYNTAX,
+                path(),
+                &**text,
+                "Karpenter's CRD accepts no such schedule",
+            )
+            .origin(Origin::Schema)
+            .suggest("write five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone");
         return false;
     }
     if schedule.never_fires() {
-        let reason = "this schedule never fires; Karpenter treats that as always active";
         findings
-            .report(&SCHEDULE_NEVER_FIRES, path(), &**text, reason)
+            .report(&SCHEDULE_NEVER_FIRES, path(), &**text, "this schedule never fires")
+            .consequence("Karpenter treats that as always active")
             .suggest(
                 "write a time that exists, or remove schedule and duration if it should always be active",
             );
@@ -59,24 +60,30 @@ pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Finding
             Some(_) => "never",
             None => "always or never",
         };
-        let reason = format!(
-            "an interval counts from the moment at which Karpenter evaluates it, so this budget is {state} active"
-        );
+        let title = "an interval counts from the moment at which Karpenter evaluates it";
         findings
-            .report(&SCHEDULE_EVERY, path(), &**text, reason)
+            .report(&SCHEDULE_EVERY, path(), &**text, title)
+            .consequence(format!("this budget is {state} active"))
             .suggest("write five fields");
         return false;
     }
-    let reason = if schedule.fires_on_either_day() {
-        Some("both day fields are restricted, and either of them is enough for it to fire")
+    let said = if schedule.fires_on_either_day() {
+        Some((
+            "both day fields are restricted",
+            "either of them is enough for it to fire",
+        ))
     } else if Schedule::restricts_days_in_vain(text) {
-        Some("one day field matches every day, and either of them is enough, so it fires every day")
+        Some((
+            "one day field matches every day",
+            "that is enough, so it fires every day",
+        ))
     } else {
         None
     };
-    if let Some(reason) = reason {
+    if let Some((title, consequence)) = said {
         findings
-            .report(&SCHEDULE_EITHER_DAY, path(), &**text, reason)
+            .report(&SCHEDULE_EITHER_DAY, path(), &**text, title)
+            .consequence(consequence)
             .suggest("write * in one of them, or a budget for each if either should match");
     }
     true

@@ -39,11 +39,9 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
     }
     if !is_subdomain(domain) {
         let culprit = culprit(domain, is_domain_byte);
-        return Err(format!(
-            "the domain before the slash contains `{culprit}`; it consists of lower-case letters, digits, `-` and `.`, \
-             and each part of it begins and ends with a letter or digit"
-        )
-        .into());
+        return Err(
+            format!("the domain before the slash contains `{culprit}` where no DNS name does").into(),
+        );
     }
     if name.is_empty() {
         return Err("the name after the slash is missing".into());
@@ -66,8 +64,8 @@ pub(crate) fn is_object_name(text: &str) -> bool {
 }
 
 /// What is wrong with a text that is not an object's name: a clause without a full stop.
-pub(crate) const NO_OBJECT_NAME: &str = "an object's name consists of lower-case letters, digits, `-` and `.`, and begins and \
-     ends with a letter or digit";
+pub(crate) const NO_OBJECT_NAME: &str =
+    "an object's name has only a-z, 0-9, `-` and `.`, and no `-` or `.` at an end";
 
 /// The corrected name of an object, if only case and underscores are wrong.
 pub(crate) fn corrected_object_name(text: &str) -> Option<String> {
@@ -230,8 +228,10 @@ mod tests {
         assert_eq!(key_error("/b"), "the domain before the slash is missing");
         assert_eq!(key_error("a/"), "the name after the slash is missing");
         assert!(key_error("a/b/c").starts_with("has 2 slashes"));
-        assert!(key_error("Foo.com/bar").starts_with("the domain before the slash contains `F`;"));
-        assert!(key_error("foo..com/bar").starts_with("the domain before the slash contains `foo..com`;"));
+        assert!(key_error("Foo.com/bar").starts_with("the domain before the slash contains `F` where"));
+        assert!(
+            key_error("foo..com/bar").starts_with("the domain before the slash contains `foo..com` where")
+        );
         assert!(key_error("a b").starts_with("contains a space;"));
         assert!(key_error("a\u{1b}").starts_with("contains `\\u{1b}`;"));
         assert_eq!(key_error("-a"), "must begin and end with a letter or digit");

@@ -24,10 +24,8 @@ impl BudgetNodes {
             return Err(diagnose(text));
         }
         text.parse().map(Self::Count).map_err(|_| {
-            Mistake::new(
-                "it is above 2147483647, where Karpenter wraps around to some other limit or to none",
-            )
-            .suggest(Some("write 100% if all nodes may be disrupted at once".into()))
+            Mistake::new("it is above 2147483647, where Karpenter wraps around to another number")
+                .suggest(Some("write 100% if all nodes may be disrupted at once".into()))
         })
     }
 
@@ -166,7 +164,7 @@ mod tests {
         let mistake = BudgetNodes::parse("2147483648").unwrap_err();
         assert_eq!(
             mistake.to_string(),
-            "it is above 2147483647, where Karpenter wraps around to some other limit or to none"
+            "it is above 2147483647, where Karpenter wraps around to another number"
         );
     }
 

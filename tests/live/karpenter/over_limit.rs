@@ -101,7 +101,7 @@ fn a_lowered_limit_terminates_the_cheapest_nodes_and_no_more_however_long_they_t
     let reported = lower_on_trial(&guarded, "lowered", "5");
     assert!(
         reported
-            .contains("the pool has 8 NodeClaims, so 3 are above the limit; the reconciler will terminate 3"),
+            .contains("the pool has 8 NodeClaims; 3 are above the limit; the reconciler will terminate 3"),
         "{reported}"
     );
     cluster.change_pool("lowered", &json!({"limits": {"nodes": "5"}}));
@@ -186,7 +186,7 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
     });
     let said = lower_on_trial(guarded, ALONE, "4");
     let above = nodes - 4;
-    let right = format!("the pool has {nodes} NodeClaims, so {above} are above the limit; none is removed");
+    let right = format!("the pool has {nodes} NodeClaims; {above} are above the limit; none is removed");
     assert!(said.contains(&right), "{said}");
     cluster.change_pool(ALONE, &json!({"limits": {"nodes": "4"}}));
     reported(2);

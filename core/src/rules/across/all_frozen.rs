@@ -34,18 +34,18 @@ pub(crate) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Ve
     let error_type = ErrorType::Note {
         value: "[…]".into()
     };
-    let reason = format!(
-        "the budgets of all {} NodePools block the replacement of drifted nodes at all times of the week, so no new image or security fix \
-         reaches a node {until}",
+    let title = format!(
+        "the budgets of all {} NodePools always block the replacement of drifted nodes",
         all.len()
     );
     findings
         .push_mut(AcrossFinding {
             pool: *first,
-            diagnostic: NODEPOOLS_FROZEN.finding(Disruption::path("budgets"), error_type, reason),
+            diagnostic: NODEPOOLS_FROZEN.finding(Disruption::path("budgets"), error_type, title),
             others: others.to_vec(),
         })
         .diagnostic
+        .consequence(format!("no new image or security fix reaches a node {until}"))
         .severity(severity)
         .suggest("leave some hours in which a pool may replace drifted nodes");
 }
@@ -102,7 +102,9 @@ mod tests {
             });
             found(&pools, "nodepools-frozen").remove(0).1
         };
-        assert!(message(["720h", "1h"]).contains("all 2 NodePools block the replacement of drifted nodes"));
+        assert!(
+            message(["720h", "1h"]).contains("all 2 NodePools always block the replacement of drifted nodes")
+        );
         assert!(message(["720h", "1h"]).contains("reaches a node before it expires; leave"));
         assert!(message(["Never", "720h"]).contains("the nodes of some pools never do"));
         assert!(message(["Never", "Never"]).contains("none of them ever expires"));

@@ -6,7 +6,7 @@ use crate::rules::rule::Rule;
 
 pub static NODE_CLASS_MISSING: Rule = rule!("node-class-missing", Error, Silent).across();
 
-const LAUNCHES_NOTHING: &str = "and Karpenter launches nothing for a pool without its node class";
+const LAUNCHES_NOTHING: &str = "Karpenter launches nothing for a pool without its node class";
 
 pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
     let classes = together.classes;
@@ -21,19 +21,20 @@ pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         if names.contains(name) || classes.is_created(class) {
             continue;
         }
-        let (reason, severity) = match classes.source() {
+        let (title, consequence, severity) = match classes.source() {
             ClassSource::Cluster => (
-                format!("no {kind} of {group} in the cluster has this name, {LAUNCHES_NOTHING}"),
+                format!("no {kind} of {group} in the cluster has this name"),
+                LAUNCHES_NOTHING,
                 Severity::Error,
             ),
             ClassSource::Input if names.is_empty() => (
-                format!(
-                    "the input contains no {kind} of {group} at all, so this one has to be in the cluster already"
-                ),
+                format!("the input contains no {kind} of {group} at all"),
+                "this one has to be in the cluster already",
                 Severity::Info,
             ),
             ClassSource::Input => (
-                format!("no {kind} of {group} in the input has this name, {LAUNCHES_NOTHING}"),
+                format!("no {kind} of {group} in the input has this name"),
+                LAUNCHES_NOTHING,
                 Severity::Error,
             ),
         };
@@ -42,10 +43,11 @@ pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         findings
             .push_mut(AcrossFinding {
                 pool: index,
-                diagnostic: NODE_CLASS_MISSING.finding(path, name, reason),
+                diagnostic: NODE_CLASS_MISSING.finding(path, name, title),
                 others: Vec::new(),
             })
             .diagnostic
+            .consequence(consequence)
             .severity(severity)
             .suggest_if_known(likely.map(Suggestion::did_you_mean));
     }
@@ -77,7 +79,7 @@ mod tests {
             found(&classes, pool("a.example", "A", "defualt")),
             [
                 "spec.template.spec.nodeClassRef.name: Invalid value: \"defualt\": no A of a.example in the input has this \
-                 name, and Karpenter launches nothing for a pool without its node class; did you mean default? \
+                 name; Karpenter launches nothing for a pool without its node class; did you mean default? \
                  [node-class-missing]"
             ]
         );

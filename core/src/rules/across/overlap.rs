@@ -62,24 +62,30 @@ pub(crate) fn check(together: Together<'_>, indexes: &[usize], findings: &mut Ve
 /// `other` has all machines of the contender, or a part of them.
 fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> AcrossFinding {
     let name = quoted(other.name);
-    let (reason, severity) = if other.has_all_of(contender) {
-        let reason = format!(
-            "NodePool {name} has the same weight and takes every pod that this one could take; Karpenter tries the \
-             later name first, so this one gets nodes only while {name} can launch none"
-        );
-        (reason, Severity::Warning)
+    let (title, gets, severity) = if other.has_all_of(contender) {
+        (
+            format!("NodePool {name} has the same weight and takes the same pods"),
+            format!("gets nodes only while {name} can launch none"),
+            Severity::Warning,
+        )
     } else {
-        let reason = format!(
-            "NodePool {name} has the same weight and part of the same machines; Karpenter tries the later name \
-             first, so this one gets only the pods that {name} cannot take"
-        );
-        (reason, Severity::Info)
+        (
+            format!("NodePool {name} has the same weight and takes some of the same pods"),
+            format!("gets only the pods that {name} cannot take"),
+            Severity::Info,
+        )
     };
     let path = FieldPath::of(&["spec", "weight"]);
-    let mut diagnostic = NODEPOOL_OVERLAP.finding(path, ErrorType::note(&weight.into()), reason);
-    diagnostic.severity(severity).suggest(
-        "give the pool that should come first a higher weight, or distinguish them by a taint or a label that pods select",
-    );
+    let mut diagnostic = NODEPOOL_OVERLAP.finding(path, ErrorType::note(&weight.into()), title);
+    diagnostic
+        .severity(severity)
+        .consequence(format!(
+            "Karpenter tries the later name first, so this one {gets}"
+        ))
+        .suggest(
+            "give the pool that should come first a higher weight, or distinguish them by a taint or a label that pods \
+             select",
+        );
     AcrossFinding {
         pool: contender.index,
         diagnostic,
@@ -209,7 +215,7 @@ mod tests {
         };
         assert_eq!(others, &[0]);
         assert!(
-            message.starts_with("spec.weight: 0: NodePool \"b\" has the same weight and takes every pod"),
+            message.starts_with("spec.weight: 0: NodePool \"b\" has the same weight and takes the same pods"),
             "{message}"
         );
         let equal = [

@@ -23,15 +23,14 @@ pub(crate) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -
             *is_overwritten = true;
         }
         let path = FieldPath::of(&["metadata", "name"]);
-        let reason =
-            "another NodePool already has this name, and whichever is applied last overwrites the other";
         findings
             .push_mut(AcrossFinding {
                 pool: index,
-                diagnostic: NODEPOOL_REPEATED.finding(path, name, reason),
+                diagnostic: NODEPOOL_REPEATED.finding(path, name, "another NodePool already has this name"),
                 others: vec![earlier],
             })
             .diagnostic
+            .consequence("whichever is applied last overwrites the other")
             .suggest("rename one of them, or remove it");
     }
     let indexes = is_overwritten.iter().enumerate();
@@ -54,8 +53,8 @@ mod tests {
         assert_eq!(
             found(&pools, "nodepool-repeated"),
             [
-                (2, "metadata.name: Invalid value: \"a\": another NodePool already has this name, and whichever is applied last overwrites the other; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![0]),
-                (3, "metadata.name: Invalid value: \"a\": another NodePool already has this name, and whichever is applied last overwrites the other; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![2]),
+                (2, "metadata.name: Invalid value: \"a\": another NodePool already has this name; whichever is applied last overwrites the other; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![0]),
+                (3, "metadata.name: Invalid value: \"a\": another NodePool already has this name; whichever is applied last overwrites the other; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![2]),
             ]
         );
     }

@@ -65,11 +65,13 @@ impl PoolGap<'_> {
         let path = budget.path("schedule");
         let schedule = budget.schedule.as_ref().present();
         let text = schedule.map_or("", |schedule| &schedule.text);
-        let unlimited = self.unlimited();
+        let (what, when) = (self.unlimited(), self.when());
+        let consequence = format!("{when} all nodes may be disrupted at the same time");
         if opening.is_some() {
-            let reason = format!("budgets only restrict: {unlimited}");
+            let title = format!("budgets only restrict, and none limits {what} at some hours");
             findings
-                .report(&BUDGET_ALLOW_WINDOW, path, text, reason)
+                .report(&BUDGET_ALLOW_WINDOW, path, text, title)
+                .consequence(consequence)
                 .suggest(self.filling())
                 .related(budget.path("nodes"));
         } else {
@@ -78,26 +80,30 @@ impl PoolGap<'_> {
                     &BUDGET_UNCOVERED_HOURS,
                     path,
                     ErrorType::note(&text.into()),
-                    unlimited,
+                    format!("no budget limits {what} at some hours"),
                 )
+                .consequence(consequence)
                 .suggest(self.filling());
         }
     }
 
-    /// What is not limited, and when.
+    /// What is not limited.
     fn unlimited(&self) -> String {
         let open = self.gap.reasons.and(self.happening);
-        let what = if open == self.happening {
+        if open == self.happening {
             "disruption".to_owned()
         } else {
             open.names(" or ")
-        };
-        let when = match &self.gap.times {
+        }
+    }
+
+    /// When it is not limited.
+    fn when(&self) -> String {
+        match &self.gap.times {
             GapTimes::Weekly(week) => week.described(),
             GapTimes::Outside(index) => format!("outside the windows of budgets[{index}],"),
             GapTimes::Always => String::new(),
-        };
-        format!("{when} no budget limits {what}, so all nodes may be disrupted at once")
+        }
     }
 
     /// What to add.

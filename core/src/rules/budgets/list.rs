@@ -21,8 +21,9 @@ pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<
                 &BUDGETS_EMPTY,
                 path(),
                 ErrorType::showing("[]"),
-                "without a budget nothing limits disruption, so all nodes may be disrupted at once",
+                "without a budget nothing limits disruption",
             )
+            .consequence("all nodes may be disrupted at the same time")
             .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
     }
     let most = nodepool(version).at(BUDGETS).most(findings.context.release);
@@ -56,7 +57,7 @@ pub fn check_blocked(
     };
     let nodes = worst.nodes.as_ref().present();
     let text = nodes.map_or("", |nodes| &nodes.text);
-    let mut reason = never_replaced(pool, findings);
+    let mut consequence = NO_FIX.to_owned();
     let also = always
         .find(|other| other.index != worst.index)
         .map(|other| format!(", also in budgets[{}]", other.index))
@@ -65,7 +66,7 @@ pub fn check_blocked(
     if names_none(&worst)
         && let Some(never_repaired) = never_repaired(pool, findings)
     {
-        reason += never_repaired;
+        consequence += never_repaired;
         suggestion += &repaired();
     }
     let zero = readable
@@ -78,8 +79,9 @@ pub fn check_blocked(
             &BUDGET_BLOCKS_DRIFT,
             worst.path("nodes"),
             ErrorType::note(&text.into()),
-            reason,
+            never_replaced(pool, findings),
         )
+        .consequence(consequence)
         .severity(severity)
         .suggest(suggestion);
 }
@@ -98,6 +100,9 @@ fn expires(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
     pool.expire_after.present() != Some("Never") && findings.context.release.has(KarpenterVersion::V1_STORED)
 }
 
+/// What follows if drift is blocked.
+const NO_FIX: &str = "no new image or fix reaches them";
+
 /// What never changes without drift.
 fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> String {
     let until = if expires(pool, findings) {
@@ -105,7 +110,7 @@ fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> String {
     } else {
         ""
     };
-    format!("drifted nodes are never replaced, so no new image or fix reaches them{until}")
+    format!("drifted nodes are never replaced{until}")
 }
 
 /// What an always active budget of 0 without `reasons` does to the repair of broken nodes; `None` if Karpenter does not
@@ -143,10 +148,8 @@ fn check_blocked_together(
     let shown = ErrorType::Note {
         value: "[…]".into()
     };
-    let mut reason = format!(
-        "the budgets of 0 nodes together cover the whole week, and {}",
-        never_replaced(pool, findings)
-    );
+    let title = "the budgets of 0 nodes together cover the whole week";
+    let mut consequence = format!("{}, so {NO_FIX}", never_replaced(pool, findings));
     let mut suggestion = String::from("leave some hours open");
     let freezes = budgets.iter().filter(|budget| budget.is_zero());
     let names_none = freezes.clone().any(|budget| budget.reasons.is_absent());
@@ -154,13 +157,14 @@ fn check_blocked_together(
         && budgets.never_allows(Reason::Unhealthy)
         && let Some(never_repaired) = never_repaired(pool, findings)
     {
-        reason += never_repaired;
+        consequence += never_repaired;
         suggestion += &repaired();
     }
     let is_frozen = happening.iter().all(|reason| budgets.never_allows(reason));
     let severity = severity(is_frozen, pool, findings);
     findings
-        .report(&BUDGET_BLOCKS_DRIFT, path(), shown, reason)
+        .report(&BUDGET_BLOCKS_DRIFT, path(), shown, title)
+        .consequence(consequence)
         .severity(severity)
         .suggest(suggestion);
 }

@@ -28,8 +28,9 @@ pub fn check(version: ApiVersion, budget: &Budget, written: Option<&Json<'_>>, f
                 &BUDGET_REASONS_EMPTY,
                 budget.path("reasons"),
                 ErrorType::showing("[]"),
-                "an empty list names no reason, so this budget limits nothing",
+                "an empty list names no reason",
             )
+            .consequence("this budget limits nothing")
             .suggest("leave it out for all reasons");
     }
     let most = findings
@@ -76,14 +77,13 @@ fn report_unknown(path: FieldPath, text: &str, known: Availability, findings: &m
     let is_expiration = EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word));
     let reason = match known {
         Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),
-        _ if is_expiration => {
-            "no budget limits expiration: Karpenter removes a node as soon as its expireAfter has passed"
-                .into()
-        }
+        _ if is_expiration => "no budget limits expiration".into(),
         _ => "Karpenter has no such reason".into(),
     };
     let finding = findings.unsupported(&BUDGET_REASON, path, text, supported, reason);
     if is_expiration {
-        finding.suggest("remove it");
+        finding
+            .consequence("Karpenter removes a node as soon as its expireAfter has passed")
+            .suggest("remove it");
     }
 }

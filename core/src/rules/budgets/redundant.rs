@@ -146,8 +146,9 @@ fn report(budget: &Budget, lower: &[&Budget], findings: &mut Findings<'_>) {
             &BUDGET_REDUNDANT,
             budget.path("nodes"),
             text,
-            format!("the lowest budget counts, and {why}, so this one changes nothing"),
+            "this budget changes nothing",
         )
+        .consequence(format!("the lowest budget counts, and {why}"))
         .suggest(suggestion);
     for lower in lower {
         finding.related(lower.path("nodes"));

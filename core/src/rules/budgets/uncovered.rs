@@ -20,10 +20,7 @@ pub fn check(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, finding
     if uncovered == Reasons::NONE {
         return;
     }
-    let reason = format!(
-        "no budget covers {}, which may then disrupt all nodes of the pool at once",
-        uncovered.names(" or ")
-    );
+    let title = format!("no budget covers {}", uncovered.names(" or "));
     // One without reasons would also apply beside the others.
     let budget = budget_text(pool.version, "10%", uncovered, None);
     findings
@@ -31,7 +28,8 @@ pub fn check(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, finding
             &BUDGET_UNCOVERED_REASON,
             list::path(),
             ErrorType::showing("[…]"),
-            reason,
+            title,
         )
+        .consequence("all nodes of the pool may be disrupted at the same time")
         .suggest(format!("add one, such as {budget}"));
 }

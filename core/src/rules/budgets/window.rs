@@ -6,6 +6,7 @@ use crate::budget::{Budget, Parsed};
 use crate::diagnostic::{ErrorType, Origin};
 use crate::karpenter::Field;
 use crate::rules::findings::Findings;
+use crate::rules::lifetime::UNREADABLE;
 use crate::rules::rule::Rule;
 use crate::rules::schedules;
 
@@ -24,9 +25,10 @@ pub fn check(budget: &Budget, findings: &mut Findings<'_>) -> bool {
     if is_sound && budget.is_always_active() {
         let duration = budget.duration.as_ref().present();
         let text = duration.map_or("", |duration| &duration.text);
-        let reason = "the window begins again before it ends, so the budget is always active";
+        let title = "the window begins again before it ends";
         findings
-            .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, reason)
+            .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, title)
+            .consequence("the budget is always active")
             .suggest("shorten it, or remove schedule and duration if it should always be active")
             .related(budget.path("schedule"));
     }
@@ -48,14 +50,9 @@ fn check_pair(budget: &Budget, findings: &mut Findings<'_>) {
         ),
         _ => return,
     };
-    let reason = format!("{beside} is set, and one has no meaning without the other");
+    let title = format!("{beside} is set, and one has no meaning without the other");
     findings
-        .report(
-            &BUDGET_DURATION,
-            budget.path(missing),
-            ErrorType::Required,
-            reason,
-        )
+        .report(&BUDGET_DURATION, budget.path(missing), ErrorType::Required, title)
         .suggest(suggestion);
 }
 
@@ -65,18 +62,21 @@ fn check_duration(budget: &Budget, findings: &mut Findings<'_>) -> Option<Durati
     let path = || budget.path("duration");
     match value.as_ref().map_err(AsRef::as_ref) {
         Ok(duration) if duration.is_zero() => {
-            let reason = "the window has no length, so the budget is never active";
             findings
-                .report(&BUDGET_DURATION, path(), &**text, reason)
+                .report(&BUDGET_DURATION, path(), &**text, "the window has no length")
                 .origin(Origin::Silent)
+                .consequence("the budget is never active")
                 .suggest("write how long it is, such as 30m");
             None
         }
         Ok(duration) => Some(duration.as_duration()),
         Err(error) => {
-            findings
+            let finding = findings
                 .report_text(&BUDGET_DURATION, path(), text, Origin::Silent, error.why)
                 .suggest_if_known(error.suggestion.clone());
+            if finding.origin == Origin::Silent {
+                finding.consequence(UNREADABLE);
+            }
             None
         }
     }

@@ -5,6 +5,7 @@ use crate::diagnostic::{Origin, Suggestion, counted};
 use crate::json::Json;
 use crate::karpenter::{NodePool, PLAIN_RESOURCES, Requirement, Selection, Template};
 use crate::rules::findings::Findings;
+use crate::rules::lifetime::UNREADABLE;
 use crate::rules::rule::Rule;
 use crate::value::quantity::{Quantity, QuantityError};
 
@@ -62,10 +63,21 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
         None => return,
         Some(Ok(quantity)) => quantity,
         Some(Err(error)) => {
-            findings
+            let finding = findings
                 .report(&LIMIT_AMOUNT, path(resource), value, error.to_string())
                 .origin(noticed_by(error))
                 .suggest_if_known(error.suggestion());
+            match error.as_ref() {
+                QuantityError::FractionalExponent { .. } => {
+                    finding.consequence(UNREADABLE);
+                }
+                QuantityError::ExponentOutOfBounds { .. } => {
+                    finding.consequence(
+                        "Karpenter hangs on a huge exponent, and no pool gets nodes until it is restarted without it",
+                    );
+                }
+                _ => {}
+            }
             return;
         }
     };

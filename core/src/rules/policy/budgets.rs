@@ -22,21 +22,21 @@ pub fn check(budgets: &Budgets, bounds: &BudgetBounds, findings: &mut Findings<'
         let error_type = ErrorType::TooMany {
             actual: budgets.len(),
         };
-        let reason = format!("the policy allows at most {most} budgets");
+        let title = format!("the policy allows at most {most} budgets");
         findings
-            .report(&BUDGET_COUNT, Disruption::path("budgets"), error_type, reason)
+            .report(&BUDGET_COUNT, Disruption::path("budgets"), error_type, title)
             .suggest("remove those that are never the lowest");
     }
     if bounds.require_always && !budgets.iter().any(holds_always) {
-        let reason = "the policy requires one that is always active, for every reason: while none is active, Karpenter \
-                      may disrupt all nodes at once";
+        let title = "the policy requires one that is always active, for every reason";
         findings
             .report(
                 &BUDGET_ALWAYS,
                 Disruption::path("budgets"),
                 ErrorType::Required,
-                reason,
+                title,
             )
+            .consequence("while none is active, Karpenter may disrupt all nodes at the same time")
             .suggest("add a budget with only nodes, such as nodes: 10%");
     }
 }
@@ -57,7 +57,7 @@ fn check_nodes(budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'
         ),
         (Ok(BudgetNodes::Count(count)), _, Some(most)) if *count > most => (
             &BUDGET_NODES,
-            format!("the policy allows at most {most} nodes at once"),
+            format!("the policy allows at most {most} nodes at the same time"),
             format!("write \"{most}\" or less"),
         ),
         _ => return,

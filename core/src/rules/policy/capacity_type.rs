@@ -36,20 +36,20 @@ pub fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_
         let suggestion = format!("require {CAPACITY_TYPE_LABEL} In [{}]", allowed.join(", "));
         (requirements_path, label_path, suggestion)
     };
-    let reason = format!("the policy allows only {}", listed(allowed));
     let says = pool.template.requirements().iter().any(is_about_capacity) || label.is_some();
     let error_type = if says {
         ErrorType::from(*first)
     } else {
         ErrorType::Required
     };
-    let reason = if says {
-        format!("this pool may use {}, and {reason}", listed_and(&forbidden))
+    let title = if says {
+        format!("this pool may use {}", listed_and(&forbidden))
     } else {
-        format!("without a requirement on {CAPACITY_TYPE_LABEL} every capacity type is used, and {reason}")
+        format!("without a requirement on {CAPACITY_TYPE_LABEL} every type is used")
     };
     findings
-        .report(&CAPACITY_TYPE, path, error_type, reason)
+        .report(&CAPACITY_TYPE, path, error_type, title)
+        .consequence(format!("the policy allows only {}", listed(allowed)))
         .suggest(suggestion)
         .related(related);
 }

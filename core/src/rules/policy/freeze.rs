@@ -31,9 +31,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, windows: &[FreezeWindow], f
             continue;
         }
         let (schedule, duration) = (&window.schedule.text, &window.duration.text);
-        let reason = format!(
-            "the policy allows no disruption for {duration} from `{schedule}` (UTC) on, and no budget blocks it"
-        );
+        let title = format!("the policy allows no disruption for {duration} from `{schedule}` (UTC) on");
         let reasons = match pool.version {
             ApiVersion::V1 => format!("reasons: {}, ", Reasons::ALL_BUT_REPAIR.written()),
             ApiVersion::V1Beta1 => String::new(),
@@ -46,8 +44,9 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, windows: &[FreezeWindow], f
                 &FREEZE_WINDOW,
                 Disruption::path("budgets"),
                 ErrorType::Required,
-                reason,
+                title,
             )
+            .consequence("no budget blocks it")
             .suggest(suggestion);
     }
 }

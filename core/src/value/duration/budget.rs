@@ -24,8 +24,7 @@ impl BudgetDuration {
         match GoDuration::parse(text) {
             Ok(duration) => Ok(Self(Duration::from_nanos(duration.as_nanos().unsigned_abs()))),
             Err(_) => Err(Mistake::new(
-                "it is longer than 2562047h47m, the most that Karpenter can decode; Karpenter then fails to list \
-                 every NodePool, not only this one",
+                "it is longer than 2562047h47m, the most that Karpenter can decode",
             )),
         }
     }
