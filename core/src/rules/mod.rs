@@ -46,7 +46,8 @@ mod weight;
 
 use crate::budget::Budgets;
 use crate::diagnostic::Report;
-use crate::karpenter::{NodeClaim, NodePool, Stored, Template};
+use crate::json::Json;
+use crate::karpenter::{NodeClaim, NodePool, Template};
 use crate::rules::rule::Rule;
 pub(crate) use context::Context;
 use findings::Findings;
@@ -206,7 +207,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 pub(crate) fn check<'a>(
     pool: &NodePool<'a>,
     old: Option<&NodePool<'a>>,
-    stored: Option<Stored<'a>>,
+    stored: Option<&'a Json<'a>>,
     context: Context<'a>,
 ) -> Report {
     let limits = Limits::parse(pool, old, context.policy);
@@ -234,7 +235,7 @@ pub(crate) fn check<'a>(
 pub(crate) fn check_scale<'a>(
     pool: &NodePool<'a>,
     old: &NodePool<'a>,
-    stored: Stored<'a>,
+    stored: &'a Json<'a>,
     context: Context<'a>,
 ) -> Report {
     let mut findings = Findings::new(pool.object, Some(stored), context);
@@ -249,7 +250,7 @@ pub(crate) fn check_scale<'a>(
 pub(crate) fn check_claim<'a>(
     claim: &NodeClaim<'a>,
     old: Option<&NodeClaim<'a>>,
-    stored: Option<Stored<'a>>,
+    stored: Option<&'a Json<'a>>,
     context: Context<'a>,
 ) -> Report {
     let mut findings = Findings::new(claim.object, stored, context);

@@ -13,7 +13,7 @@ const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
 const WHEN_EMPTY: &str = "WhenEmpty";
 
-pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, [Silent, Poolgate, Schema], Shown);
+pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, [Silent, Schema], Shown);
 pub static CONSOLIDATE_AFTER_PAIR: Rule = rule!("consolidate-after-pair", Error, [Schema]);
 pub static CONSOLIDATE_AFTER_CONVERSION: Rule =
     rule!("consolidate-after-conversion", Warning, [Silent], Read);

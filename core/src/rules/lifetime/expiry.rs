@@ -12,7 +12,7 @@ use crate::value::duration::NillableDuration;
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
 const REGISTRATION: Duration = Duration::from_mins(15);
 
-pub static EXPIRE_AFTER: Rule = rule!("expire-after", Error, [Schema, Silent, Poolgate], Shown);
+pub static EXPIRE_AFTER: Rule = rule!("expire-after", Error, [Schema, Silent], Shown);
 pub static EXPIRE_AFTER_ZERO: Rule = rule!("expire-after-zero", Error, [Silent], Read);
 pub static EXPIRE_AFTER_SHORT: Rule = rule!("expire-after-short", Warning, [Silent], Read);
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::diagnostic::Severity;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Stored, TargetKarpenter};
+use crate::karpenter::{ApiVersion, TargetKarpenter};
 use crate::policy::{Bounds, Policy, Written};
 use crate::review::{Request, Subject, review};
 use crate::value::duration::GoDuration;
@@ -28,7 +28,7 @@ fn reviewed(bounds: Bounds, object: &Value, old: Option<&Value>, severity: Sever
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(object),
-        old: old.as_ref().map(Stored::Whole),
+        old: old.as_ref(),
         claims: None,
         at: jiff::Timestamp::default(),
     };

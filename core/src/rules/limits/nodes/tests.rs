@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::LIMIT_BELOW_NODES;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, KarpenterVersion, Stored};
+use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
@@ -91,7 +91,7 @@ fn counted_claims_take_precedence_over_the_status() {
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(&new),
-            old: Some(Stored::Whole(&old)),
+            old: Some(&old),
             claims: Some(ClaimCounts {
                 existing,
                 undeleted,
