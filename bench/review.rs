@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Stored, TargetKarpenter};
+use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Map, Value, json};
@@ -51,7 +51,7 @@ fn measure(object: &Value, reviews: usize) -> (usize, Duration) {
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),
             object: black_box(&object),
-            old: Some(Stored::Whole(&old)),
+            old: Some(&old),
             claims: None,
             at: jiff::Timestamp::default(),
         };

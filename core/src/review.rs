@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::api::{ClaimCounts, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION};
+use crate::api::ClaimCounts;
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::json::{FieldMask, Json};
 use crate::karpenter::shape::nodepool;
-use crate::karpenter::{ApiVersion, GROUP, NodePool, Stored, TargetKarpenter};
+use crate::karpenter::{ApiVersion, GROUP, NodePool, TargetKarpenter};
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
@@ -57,7 +57,7 @@ pub struct Request<'a> {
     /// The object as received; of any shape.
     pub object: &'a Json<'a>,
     /// The stored object that this one replaces, on an update.
-    pub old: Option<Stored<'a>>,
+    pub old: Option<&'a Json<'a>>,
     /// The NodeClaims of the NodePool, counted. `None` if they are not watched: then the NodePool's status is used,
     /// which Karpenter writes seconds later.
     pub claims: Option<ClaimCounts>,
@@ -78,7 +78,7 @@ pub struct Review {
 /// finalizers must be removable. The stored object decides that, because a client can write anything into a new
 /// one.
 pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpenter) -> Review {
-    if request.old.is_some_and(|old| is_being_deleted(old.outline())) {
+    if request.old.is_some_and(is_being_deleted) {
         return Review::default();
     }
     let (Subject::NodePool(version) | Subject::NodeClaim(version)) = request.subject;
@@ -86,7 +86,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     match request.subject {
         Subject::NodePool(_) => {
             let pool = NodePool::view(version, request.object);
-            let old = request.old.map(|old| NodePool::view(version, old.outline()));
+            let old = request.old.map(|old| NodePool::view(version, old));
             Review {
                 defaults: defaults(&pool, old.as_ref(), request.old, &policy.defaults, karpenter),
                 report: rules::check(&pool, old.as_ref(), request.old, context),
@@ -106,53 +106,12 @@ pub(crate) fn is_being_deleted(stored: &Json<'_>) -> bool {
         .is_some()
 }
 
-/// The parts of a stored NodePool that checks and defaults read by its view. What is missing here is missing in that
-/// view, too.
-pub const STORED_OUTLINE: FieldMask<'_> = FieldMask::Only(&[
-    (
-        "metadata",
-        FieldMask::Only(&[
-            (
-                "annotations",
-                FieldMask::Only(&[
-                    (NODE_LIMIT_ANNOTATION, FieldMask::All),
-                    (NODE_LIMIT_MODE_ANNOTATION, FieldMask::All),
-                ]),
-            ),
-            ("deletionTimestamp", FieldMask::All),
-        ]),
-    ),
-    (
-        "spec",
-        FieldMask::Only(&[
-            (
-                "disruption",
-                FieldMask::Only(&[("nodeLimitMode", FieldMask::All)]),
-            ),
-            ("limits", FieldMask::Only(&[("nodes", FieldMask::All)])),
-            ("replicas", FieldMask::All),
-            (
-                "template",
-                FieldMask::Only(&[("spec", FieldMask::Only(&[("nodeClassRef", FieldMask::All)]))]),
-            ),
-        ]),
-    ),
-    (
-        "status",
-        FieldMask::Only(&[
-            ("nodes", FieldMask::All),
-            ("resources", FieldMask::Only(&[("nodes", FieldMask::All)])),
-        ]),
-    ),
-]);
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
     use crate::diagnostic::Severity;
-    use crate::json::read;
 
     fn pool(spec: &Value) -> Value {
         let mut pool = json!({
@@ -172,7 +131,7 @@ mod tests {
         pool
     }
 
-    fn reviewed(new: &Value, old: Stored<'_>) -> Review {
+    fn reviewed(new: &Value, old: &Json<'_>) -> Review {
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(new),
@@ -181,76 +140,6 @@ mod tests {
             at: jiff::Timestamp::default(),
         };
         review(&request, &Policy::default(), &TargetKarpenter::default())
-    }
-
-    /// The part without one of its fields, for each of them.
-    fn thinned(part: FieldMask<'static>) -> Vec<FieldMask<'static>> {
-        let FieldMask::Only(fields) = part else {
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        for (at, (name, part)) in fields.iter().enumerate() {
-            let with = |part: Option<FieldMask<'static>>| {
-                let mut fields = fields.to_vec();
-                fields.splice(at..=at, part.map(|part| (*name, part)));
-                FieldMask::Only(fields.leak())
-            };
-            all.push(with(None));
-            all.extend(thinned(*part).into_iter().map(|part| with(Some(part))));
-        }
-        all
-    }
-
-    #[test]
-    fn the_outline_has_what_is_always_read_and_no_more() {
-        let annotation = |name: &str, value: &str| json!({ name: value });
-        let mode = || annotation("poolgate.dev/node-limit-mode", "Soft");
-        let class = json!({"group": "a.example", "kind": "A", "name": "default"});
-        let cases = [
-            (
-                json!({"/spec/weight": 1000}),
-                json!({"/metadata/deletionTimestamp": "2026-01-01T00:00:00Z"}),
-            ),
-            (json!({}), json!({"/spec/replicas": 3})),
-            (json!({}), json!({"/spec/disruption/nodeLimitMode": "Soft"})),
-            (
-                json!({"/spec/disruption/nodeLimitMode": "Hard", "/metadata/annotations": mode()}),
-                json!({"/metadata/annotations": mode()}),
-            ),
-            (
-                json!({"/metadata/annotations": annotation("poolgate.dev/node-limit", "9")}),
-                json!({"/spec/limits": {"nodes": "5"}}),
-            ),
-            (
-                json!({"/spec/limits": {"nodes": "5"}}),
-                json!({"/metadata/annotations": annotation("poolgate.dev/node-limit", "5"), "/status": {"nodes": 7}}),
-            ),
-            (
-                json!({"/spec/limits": {"nodes": "5"}}),
-                json!({"/spec/limits": {"nodes": "9"}, "/status": {"nodes": 7}}),
-            ),
-            (
-                json!({"/spec/limits": {"nodes": "5"}}),
-                json!({"/spec/limits": {"nodes": "9"}, "/status": {"resources": {"nodes": "7"}}}),
-            ),
-            (json!({}), json!({"/spec/template/spec/nodeClassRef": class})),
-        ];
-        let cases = cases.map(|(new, old)| (pool(&new), pool(&old)));
-        let is_enough = |part: FieldMask<'_>, (new, old): &(Value, Value)| {
-            let (text, whole) = (old.to_string(), Json::from(old));
-            let outlined = Stored::Outlined {
-                outline: &read(&text, part).expect("what was written can be read"),
-                text: text.as_bytes(),
-                read: |text| read(str::from_utf8(text).ok()?, REVIEWED).ok(),
-            };
-            reviewed(new, outlined) == reviewed(new, Stored::Whole(&whole))
-        };
-        for case in &cases {
-            assert!(is_enough(STORED_OUTLINE, case), "{case:?}");
-        }
-        for thinner in thinned(STORED_OUTLINE) {
-            assert!(!cases.iter().all(|case| is_enough(thinner, case)), "{thinner:?}");
-        }
     }
 
     #[test]
@@ -265,7 +154,7 @@ mod tests {
         };
         let written = |old: &Value, new: &Value| {
             let old = Json::from(old);
-            let written = reviewed(new, Stored::Whole(&old)).defaults.into_iter();
+            let written = reviewed(new, &old).defaults.into_iter();
             written
                 .map(|default| default.path.to_string())
                 .collect::<Vec<_>>()
@@ -302,7 +191,7 @@ mod tests {
             let request = Request {
                 subject: Subject::NodeClaim(ApiVersion::V1),
                 object: &Json::from(&claim),
-                old: old.map(Stored::Whole),
+                old,
                 claims: None,
                 at: jiff::Timestamp::default(),
             };
@@ -320,15 +209,5 @@ mod tests {
         let stored = Json::from(&stored);
         assert_eq!(found(101, Some(&stored)), of(Severity::Warning), "stored before");
         assert_eq!(found(102, Some(&stored)), of(Severity::Error));
-    }
-
-    #[test]
-    fn an_outline_shows_whether_there_is_a_disruption() {
-        let outline = |text| read(text, STORED_OUTLINE).expect("a pool");
-        let disruption = FieldPath::of(&["spec", "disruption"]);
-        let with = outline(r#"{"spec": {"disruption": {"consolidateAfter": "1m"}}}"#);
-        assert!(disruption.find(&with).is_some());
-        let without = outline(r#"{"spec": {"weight": 1}}"#);
-        assert!(disruption.find(&without).is_none());
     }
 }

@@ -4,10 +4,10 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::diagnostic::Report;
+use crate::diagnostic::{FieldPath, Report};
 use crate::json::Json;
 use crate::karpenter::shape::nodepool;
-use crate::karpenter::{ApiVersion, NodePool, Stored, TargetKarpenter};
+use crate::karpenter::{ApiVersion, NodePool, TargetKarpenter};
 use crate::policy::Policy;
 use crate::review::is_being_deleted;
 use crate::rules::{self, Context};
@@ -24,18 +24,18 @@ pub fn review_scale(
     policy: &Policy,
     karpenter: &TargetKarpenter,
 ) -> Report {
+    let stored = Json::from(stored);
     let mut scaled = stored.clone();
-    match scaled.pointer_mut("/spec/replicas") {
-        Some(field) if field.is_i64() => *field = replicas.into(),
+    match FieldPath::of(&["spec", "replicas"]).find_mut(&mut scaled) {
+        Some(field) if field.as_i64().is_some() => *field = replicas.into(),
         _ => return Report::default(),
     }
-    let (stored, scaled) = (Json::from(stored), Json::from(&scaled));
     if is_being_deleted(&stored) {
         return Report::default();
     }
     let [old, pool] = [&stored, &scaled].map(|object| NodePool::view(ApiVersion::V1, object));
     let context = Context::new(nodepool(ApiVersion::V1), None, at, policy, karpenter);
-    rules::check_scale(&pool, &old, Stored::Whole(&stored), context)
+    rules::check_scale(&pool, &old, &stored, context)
 }
 
 #[cfg(test)]

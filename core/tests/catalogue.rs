@@ -7,7 +7,7 @@ use std::path::Path;
 
 use poolgate_core::diagnostic::{Diagnostic, Origin, Report, Severity};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool, Stored};
+use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
@@ -143,7 +143,7 @@ fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVe
     let request = Request {
         subject: subject_of(object),
         object: &Json::from(object),
-        old: old.as_ref().map(Stored::Whole),
+        old: old.as_ref(),
         claims: None,
         at: jiff::Timestamp::default(),
     };

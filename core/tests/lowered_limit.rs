@@ -11,7 +11,7 @@ use poolgate_core::defaults::defaults;
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion::V1;
-use poolgate_core::karpenter::{DISRUPTED_TAINT, NodePool, Stored, TargetKarpenter};
+use poolgate_core::karpenter::{DISRUPTED_TAINT, NodePool, TargetKarpenter};
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
     Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, Now, Pool,
@@ -129,7 +129,7 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
     let request = Request {
         subject: Subject::NodePool(V1),
         object: &Json::from(pool),
-        old: Some(Stored::Whole(&Json::from(before))),
+        old: Some(&Json::from(before)),
         claims: Some(claims),
         at: jiff::Timestamp::default(),
     };
@@ -156,7 +156,7 @@ fn completed(before: &Value, pool: &Value, policy: &Policy) -> Value {
     let written = defaults(
         &NodePool::view(V1, &object),
         Some(&view),
-        Some(Stored::Whole(&old)),
+        Some(&old),
         values,
         &TargetKarpenter::default(),
     );

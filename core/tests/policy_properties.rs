@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Stored, TargetKarpenter};
+use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy::{
     Bounds, BudgetBounds, DurationBounds, Enforcement, Exemption, Glob, Level, LimitBounds, NodeClassPattern,
     Policy, TemplateBounds, Written,
@@ -24,7 +24,7 @@ fn review_of(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(object),
-        old: old.as_ref().map(Stored::Whole),
+        old: old.as_ref(),
         claims: None,
         at: jiff::Timestamp::default(),
     };

@@ -4,10 +4,10 @@
 
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Report, Segment, Severity};
-use poolgate_core::json::{FieldMask, Json, read};
-use poolgate_core::karpenter::{ApiVersion, Stored, TargetKarpenter};
+use poolgate_core::json::Json;
+use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{REVIEWED, Request, Review, STORED_OUTLINE, Subject, review};
+use poolgate_core::review::{Request, Review, Subject, review};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -18,14 +18,10 @@ fn review_of(version: ApiVersion, object: &Value, old: Option<&Value>) -> Review
 
 fn review_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
     let old = old.map(Json::from);
-    review_over(subject, &Json::from(object), old.as_ref().map(Stored::Whole))
-}
-
-fn review_over(subject: Subject, object: &Json<'_>, old: Option<Stored<'_>>) -> Review {
     let request = Request {
         subject,
-        object,
-        old,
+        object: &Json::from(object),
+        old: old.as_ref(),
         claims: None,
         at: jiff::Timestamp::default(),
     };
@@ -248,13 +244,6 @@ fn put(object: &mut Value, pointer: &str, value: Value) {
     *at = value;
 }
 
-fn any_subject() -> impl Strategy<Value = Subject> {
-    prop_oneof![
-        3 => any_version().prop_map(Subject::NodePool),
-        1 => any_version().prop_map(Subject::NodeClaim),
-    ]
-}
-
 /// Fields that an update may change.
 const CHANGED: &[&[&str]] = &[
     &["metadata"],
@@ -392,26 +381,6 @@ proptest! {
                 "{diagnostic} rests on {:?} and not on {changed}", diagnostic.related
             );
         }
-    }
-
-    #[test]
-    fn the_outline_of_a_stored_object_gives_the_review_that_all_of_it_gives(
-        subject in any_subject(), old in any_stored(), other in any_stored(), changed in proptest::sample::select(CHANGED),
-        fresh in any::<bool>(),
-    ) {
-        let changed = FieldPath::of(changed);
-        let mut new = old.clone();
-        replace(&mut new, &changed, changed.find_value(&other));
-        let new = if fresh { other } else { new };
-        // The new object as text, too: reading rounds numbers.
-        let [old, new] = [old, new].map(|object| object.to_string());
-        let [whole, new] = [&old, &new].map(|text| read(text, FieldMask::All).expect("what was written can be read"));
-        let outlined = Stored::Outlined {
-            outline: &read(&old, STORED_OUTLINE).expect("what was written can be read"),
-            text: old.as_bytes(),
-            read: |text| read(str::from_utf8(text).ok()?, REVIEWED).ok(),
-        };
-        prop_assert_eq!(review_over(subject, &new, Some(outlined)), review_over(subject, &new, Some(Stored::Whole(&whole))));
     }
 
     #[test]

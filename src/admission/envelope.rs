@@ -48,7 +48,7 @@ pub struct AdmissionRequest<'b> {
     pub dry_run: bool,
 }
 
-/// The objects of a request, as far as they were read.
+/// The objects of a request.
 #[derive(Debug)]
 pub struct Objects<'b> {
     /// Null if there is none: a review denies it like everything that is not a JSON object.
@@ -124,11 +124,10 @@ impl AdmissionRequest<'_> {
     }
 }
 
-/// A request, and as much of its new and its old object as the caller wants.
+/// A request, and as much of its objects as the caller wants.
 pub fn open<'b>(
     body: &'b [u8],
-    new: FieldMask<'_>,
-    old: FieldMask<'_>,
+    objects: FieldMask<'_>,
 ) -> Result<(AdmissionRequest<'b>, Objects<'b>), Malformed> {
     let request = [
         ("uid", FieldMask::All),
@@ -137,8 +136,8 @@ pub fn open<'b>(
         ("subResource", FieldMask::All),
         ("name", FieldMask::All),
         ("operation", FieldMask::All),
-        ("object", new),
-        ("oldObject", old),
+        ("object", objects),
+        ("oldObject", objects),
         ("dryRun", FieldMask::All),
     ];
     let review = [
@@ -189,7 +188,7 @@ pub fn open<'b>(
 
 /// A request without its objects. It can be answered even if one of them cannot be read.
 pub fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
-    open(body, FieldMask::Nothing, FieldMask::Nothing).map(|(request, _)| request)
+    open(body, FieldMask::Nothing).map(|(request, _)| request)
 }
 
 /// The text of a field; empty if it is missing.

@@ -14,9 +14,8 @@ mod warnings;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use poolgate_core::json::{FieldMask, Json};
-use poolgate_core::karpenter::Stored;
-use poolgate_core::review::{REVIEWED, Request, Review, STORED_OUTLINE, Subject, review};
+use poolgate_core::json::Json;
+use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
 
 use crate::policy_watch::PolicyInForce;
 
@@ -100,7 +99,7 @@ impl Reviewer {
                 None => self.answer(endpoint, &request, &Review::default()),
             });
         }
-        let (request, objects) = match envelope::open(body, REVIEWED, STORED_OUTLINE) {
+        let (request, objects) = match envelope::open(body, REVIEWED) {
             Ok(read) => read,
             Err(Malformed::NotAReview(error)) => {
                 let request = envelope::open_without_objects(body)?;
@@ -118,12 +117,7 @@ impl Reviewer {
             ));
         }
         let review = if let Some(subject) = subject_of(endpoint, &request) {
-            let old = objects.old.as_ref().map(|outline| Stored::Outlined {
-                outline,
-                text: body,
-                read: stored_object,
-            });
-            self.review(&request, subject, &objects.new, old)
+            self.review(&request, subject, &objects.new, objects.old.as_ref())
         } else if scale::is_of_nodepool(&request) {
             scale::review(
                 &request.name,
@@ -142,7 +136,7 @@ impl Reviewer {
         request: &AdmissionRequest<'_>,
         subject: Subject,
         object: &Json<'_>,
-        old: Option<Stored<'_>>,
+        old: Option<&Json<'_>>,
     ) -> Review {
         let old = old.filter(|_| request.operation == Operation::Update);
         let request = Request {
@@ -165,12 +159,6 @@ impl Reviewer {
             Endpoint::Mutate => answer::completed(request, &review.defaults),
         }
     }
-}
-
-/// The stored object of a request, as far as rules compare it.
-fn stored_object(body: &[u8]) -> Option<Json<'_>> {
-    let (_, objects) = envelope::open(body, FieldMask::Nothing, REVIEWED).ok()?;
-    objects.old
 }
 
 /// What a request wants reviewed: nothing if it deletes an object or is about a subresource. A NodeClaim is only

@@ -65,7 +65,7 @@ pub struct NodeClaimReview {
 /// Reads a review that asks whether a NodeClaim may be created; if it asks nothing of the gate, returns its answer. Fails only
 /// if there is no request to answer.
 pub fn open(body: &[u8]) -> Result<Result<NodeClaimReview, Answer<'_>>, Malformed> {
-    let (request, objects) = match envelope::open(body, CLAIM, CLAIM) {
+    let (request, objects) = match envelope::open(body, CLAIM) {
         Ok(read) => read,
         Err(Malformed::NotAReview(error)) => {
             let request = envelope::open_without_objects(body)?;

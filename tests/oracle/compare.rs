@@ -6,7 +6,6 @@ use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, Origin, Segment, Severity};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion::{V1, V1Beta1};
-use poolgate_core::karpenter::Stored;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, review};
 use serde_json::Value;
@@ -95,7 +94,7 @@ fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
     let request = Request {
         subject: case.subject(),
         object: &Json::from(object),
-        old: old.as_ref().map(Stored::Whole),
+        old: old.as_ref(),
         claims: None,
         at: jiff::Timestamp::default(),
     };

@@ -19,7 +19,8 @@ use std::cell::LazyCell;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool, Stored, TargetKarpenter};
+use crate::json::Json;
+use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use crate::policy::DefaultValues;
 
 /// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, and v1beta1 does not have these
@@ -41,7 +42,7 @@ pub struct DefaultValue {
 pub fn defaults(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
-    stored: Option<Stored<'_>>,
+    stored: Option<&Json<'_>>,
     values: &DefaultValues,
     karpenter: &TargetKarpenter,
 ) -> Vec<DefaultValue> {
@@ -53,7 +54,6 @@ pub fn defaults(
         Field::Absent => None,
         Field::Present(disruption) => Some(disruption),
     };
-    // All of the stored object is read only if there is something to write.
     let leaves_spec = LazyCell::new(|| leaves_spec(pool, stored));
     let mut fields = missing(pool, disruption, old, values, karpenter);
     if !fields.is_empty() && (stays_without_disruption(pool, old, karpenter) || *leaves_spec) {
@@ -85,8 +85,7 @@ pub fn defaults(
 }
 
 /// Whether an update leaves `spec` as it is stored.
-fn leaves_spec(pool: &NodePool<'_>, stored: Option<Stored<'_>>) -> bool {
-    let stored = stored.and_then(Stored::whole);
+fn leaves_spec(pool: &NodePool<'_>, stored: Option<&Json<'_>>) -> bool {
     stored.is_some_and(|stored| stored.get("spec") == pool.object.get("spec"))
 }
 
@@ -192,7 +191,7 @@ mod tests {
         defaults(
             &NodePool::view(version, &Json::from(object)),
             old.as_ref(),
-            stored.map(Stored::Whole),
+            stored,
             &DefaultValues::default(),
             karpenter,
         )

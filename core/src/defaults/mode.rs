@@ -147,7 +147,7 @@ mod tests {
     use crate::defaults::defaults;
     use crate::json::Json;
     use crate::karpenter::ApiVersion::V1;
-    use crate::karpenter::{Installed, Stored};
+    use crate::karpenter::Installed;
     use crate::policy::DefaultValues;
 
     /// The mode in the field, and the mode in the annotation.
@@ -191,7 +191,7 @@ mod tests {
             node_limit_mode: default,
             ..DefaultValues::default()
         };
-        for default in defaults(&view, old.as_ref(), stored.map(Stored::Whole), &values, karpenter) {
+        for default in defaults(&view, old.as_ref(), stored, &values, karpenter) {
             let parent = default.path.parent().unwrap().to_pointer();
             let pointer = default.path.to_pointer();
             let key = pointer.rsplit('/').next().unwrap().replace("~1", "/");

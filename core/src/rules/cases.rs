@@ -16,7 +16,7 @@ use crate::api::ClaimCounts;
 use crate::diagnostic::Report;
 use crate::json::Json;
 use crate::karpenter::{
-    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider, Stored,
+    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider,
 };
 use crate::manifest::{Limits, parse};
 use crate::policy::Policy;
@@ -58,7 +58,7 @@ impl Example {
         let request = Request {
             subject,
             object: &Json::from(&pool),
-            old: old.as_ref().map(Stored::Whole),
+            old: old.as_ref(),
             claims: self.claims.map(|[existing, undeleted, staying]| ClaimCounts {
                 existing,
                 undeleted,

@@ -9,7 +9,6 @@ use super::context::Context;
 use super::ratchet::{Ratchet, forgive};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Report, Severity, Suggestion, quoted};
 use crate::json::Json;
-use crate::karpenter::Stored;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rules::rule::Rule;
 
@@ -35,7 +34,7 @@ pub(crate) struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     /// No findings yet in `object`.
-    pub(crate) fn new(object: &'a Json<'a>, old: Option<Stored<'a>>, context: Context<'a>) -> Self {
+    pub(crate) fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>, context: Context<'a>) -> Self {
         Self {
             severities: Severities::new(object, old, context.policy, context.at),
             context,
@@ -116,7 +115,7 @@ pub struct Severities<'a> {
 
 impl<'a> Severities<'a> {
     /// Of findings in `object`, which replaces `old`, at this time.
-    pub fn new(object: &'a Json<'a>, old: Option<Stored<'a>>, policy: &'a Policy, at: Timestamp) -> Self {
+    pub fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>, policy: &'a Policy, at: Timestamp) -> Self {
         Self {
             object,
             policy,
@@ -235,7 +234,7 @@ mod tests {
         let request = crate::review::Request {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
             object: &Json::from(&object),
-            old: old.as_ref().map(Stored::Whole),
+            old: old.as_ref(),
             claims: None,
             at,
         };
@@ -408,7 +407,7 @@ mod tests {
             let request = crate::review::Request {
                 subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
                 object: &Json::from(&object),
-                old: old.as_ref().map(Stored::Whole),
+                old: old.as_ref(),
                 claims: None,
                 at: jiff::Timestamp::default(),
             };

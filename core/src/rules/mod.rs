@@ -35,7 +35,7 @@ mod testing;
 use crate::budget::Budgets;
 use crate::diagnostic::Report;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, NodePool, Stored, Template};
+use crate::karpenter::{ApiVersion, NodePool, Template};
 use crate::rules::rule::Rule;
 pub(crate) use context::Context;
 use findings::Findings;
@@ -151,7 +151,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 pub(crate) fn check<'a>(
     pool: &NodePool<'a>,
     old: Option<&NodePool<'a>>,
-    stored: Option<Stored<'a>>,
+    stored: Option<&'a Json<'a>>,
     context: Context<'a>,
 ) -> Report {
     let limits = Limits::parse(pool, old, context.policy);
@@ -175,7 +175,7 @@ pub(crate) fn check<'a>(
 pub(crate) fn check_scale<'a>(
     pool: &NodePool<'a>,
     old: &NodePool<'a>,
-    stored: Stored<'a>,
+    stored: &'a Json<'a>,
     context: Context<'a>,
 ) -> Report {
     let mut findings = Findings::new(pool.object, Some(stored), context);
@@ -190,7 +190,7 @@ pub(crate) fn check_scale<'a>(
 pub(crate) fn check_nodeclaim<'a>(
     claim: &'a Json<'a>,
     version: ApiVersion,
-    stored: Option<Stored<'a>>,
+    stored: Option<&'a Json<'a>>,
     context: Context<'a>,
 ) -> Report {
     let mut findings = Findings::new(claim, stored, context);

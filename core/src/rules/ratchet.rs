@@ -1,13 +1,10 @@
 //! The ratchet: an update is not denied for a mistake that the stored object already has and the update leaves
 //! unchanged, or makes smaller.
 
-use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::VecDeque;
 
 use crate::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
 use crate::json::Json;
-use crate::karpenter::Stored;
 
 /// Added to a mistake that the ratchet forgives.
 const FORGIVEN: &str = "stored before, so not denied";
@@ -20,31 +17,27 @@ const COMPARED: usize = 4;
 pub struct Ratchet<'a> {
     object: &'a Json<'a>,
     /// The stored object; `None` for a new one.
-    old: Option<Stored<'a>>,
-    /// All of the stored object, from the first comparison on; `None` in it if it cannot be read.
-    whole: OnceCell<Option<Cow<'a, Json<'a>>>>,
+    old: Option<&'a Json<'a>>,
     /// The units that were compared last. Consecutive findings are often about the same list or two, and comparing
     /// those again for each finding would take quadratic time.
     compared: VecDeque<(FieldPath, bool)>,
 }
 
 impl<'a> Ratchet<'a> {
-    pub fn new(object: &'a Json<'a>, old: Option<Stored<'a>>) -> Self {
+    pub fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>) -> Self {
         Self {
             object,
             old,
-            whole: OnceCell::new(),
             compared: VecDeque::with_capacity(COMPARED),
         }
     }
 
     /// Whether the update changes no field that a finding is about, or makes the mistake smaller.
     pub fn forgives(&mut self, diagnostic: &Diagnostic) -> bool {
+        let Some(old) = self.old else { return false };
         if diagnostic.is_lessened {
-            return self.old.is_some();
+            return true;
         }
-        let whole = self.whole.get_or_init(|| self.old.and_then(Stored::whole));
-        let Some(old) = whole.as_deref() else { return false };
         std::iter::once(&diagnostic.path)
             .chain(&diagnostic.related)
             .all(|path| {
@@ -121,7 +114,7 @@ mod tests {
             labels: LabelSets::BUILT_IN,
         };
         let (object, old) = (Json::from(object), old.map(Json::from));
-        let mut findings = Findings::new(&object, old.as_ref().map(Stored::Whole), context);
+        let mut findings = Findings::new(&object, old.as_ref(), context);
         findings
             .report(&FIELD_TYPE, path, ErrorType::Required, "")
             .related = related.to_vec();

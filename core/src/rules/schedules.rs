@@ -47,7 +47,12 @@ pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Finding
     }
     if schedule.never_fires() {
         findings
-            .report(&SCHEDULE_NEVER_FIRES, path(), &**text, "this schedule never fires")
+            .report(
+                &SCHEDULE_NEVER_FIRES,
+                path(),
+                &**text,
+                "this schedule never fires",
+            )
             .consequence("Karpenter treats that as always active")
             .suggest(
                 "write a time that exists, or remove schedule and duration if it should always be active",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, KarpenterVersion, Stored};
+use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 
@@ -92,7 +92,7 @@ fn report(
     let request = Request {
         subject,
         object: &Json::from(&object),
-        old: old.as_ref().map(Stored::Whole),
+        old: old.as_ref(),
         claims: None,
         at: jiff::Timestamp::default(),
     };

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use poolgate_core::diagnostic::{Diagnostic, Severity, counted};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{Stored, TargetKarpenter};
+use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::manifest::{self, Limits};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file::{Case, CaseObject, Expected, MAX_BYTES, PolicyTest, parse_policy_test};
@@ -154,7 +154,7 @@ fn faults(object: &Value, test: &PolicyTest, case: &Case, policy: &Policy) -> Ve
     let request = Request {
         subject,
         object: &Json::from(object),
-        old: old.as_ref().map(Stored::Whole),
+        old: old.as_ref(),
         claims: None,
         at: day.map_or_else(Timestamp::now, |day| day.timestamp()),
     };
