@@ -240,7 +240,11 @@ fn the_policy_and_the_release_decide() {
     for (release, denied) in [("1.7", true), ("1.8", false)] {
         let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
         let outcome = lint_in(directory.path(), &arguments, &fixed);
-        assert_eq!(outcome.stdout.contains("error[replicas]"), denied, "{outcome:?}");
+        assert_eq!(
+            outcome.stdout.contains("has no static pools"),
+            denied,
+            "{outcome:?}"
+        );
     }
 }
 
