@@ -1,7 +1,7 @@
 //! The label that a requirement is about: whether Karpenter lets a requirement use it, and whether instance types have it.
 
-use super::Scope;
 use super::demand::At;
+use super::scope::Scope;
 use crate::diagnostic::{Origin, Suggestion};
 use crate::karpenter::{LabelKind, likely_label};
 use crate::rules::findings::Findings;

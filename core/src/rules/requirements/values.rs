@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::demand::Demand;
-use super::min_values::is_more_than;
+use super::scope::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
 use super::slips::{Slip, slip};
-use super::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
 use crate::diagnostic::{ErrorType, Origin, Severity, Suggestion, nearest, quoted};
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, LabelKind, LabelValues, Operator, Part,
@@ -259,9 +258,8 @@ impl Wrong<'_> {
         };
         // If too few are left, that is the mistake, and it is reported at `minValues`.
         let existing = judgements.iter().filter(|one| one.may_exist()).count();
-        let is_short = |least| demand.operator == Operator::In && is_more_than(least, existing);
-        let is_note = demand.min_values.is_some_and(is_short)
-            || judgements.iter().filter(|one| one.is_wrong()).all(is_rejected);
+        let is_short = demand.operator == Operator::In && demand.asks_for_more_than(existing);
+        let is_note = is_short || judgements.iter().filter(|one| one.is_wrong()).all(is_rejected);
         if self.remain == Remain::Some && is_note {
             finding.severity(Severity::Info);
         }
