@@ -1,13 +1,12 @@
 //! How many requirements a NodePool may have, in its own list and in its NodeClaims, and a NodeClaim itself.
 
-use super::scope::Scope;
+use super::{Findings, Scope};
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{FewMap, Json};
 use crate::karpenter::{
     ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool,
     Provider, Template, canonical_label, node_class_label,
 };
-use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
 pub static REQUIREMENTS_COUNT: Rule = rule!("requirements-count", Error, Schema);
