@@ -19,7 +19,7 @@ pub struct Demand<'a> {
     pub at: At<'a>,
     /// The key of the label, by the name that Karpenter uses.
     pub key: &'a str,
-    pub kind: LabelKind<'a>,
+    pub kind: LabelKind,
     /// The part of an instance type's name that the provider makes the label of, if it does.
     pub part: Option<Part>,
     pub operator: Operator,
@@ -68,7 +68,7 @@ impl<'a> Demand<'a> {
     pub fn new(
         at: At<'a>,
         written: &'a str,
-        kind: LabelKind<'a>,
+        kind: LabelKind,
         (operator, values): (Operator, Vec<&'a str>),
         min_values: Option<i64>,
         scope: &Scope<'a>,
