@@ -21,13 +21,11 @@ pub struct LabelSets {
 
 /// What a label is to Karpenter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LabelKind<'a> {
+pub enum LabelKind {
     /// Instance types carry it, so a requirement selects among them.
     WellKnown(LabelValues),
     /// It is in a domain in which the provider rejects every label that it does not know.
     Unknown {
-        /// The domain, which the label is in or below.
-        domain: &'a str,
         /// The label that was probably intended.
         likely: Option<String>,
     },
@@ -39,7 +37,7 @@ pub enum LabelKind<'a> {
     Custom,
 }
 
-impl LabelKind<'_> {
+impl LabelKind {
     /// Whether it is certain that instance types carry the label.
     pub(crate) const fn is_well_known(&self) -> bool {
         matches!(self, Self::WellKnown(_))
@@ -72,7 +70,7 @@ impl LabelSets {
     }
 
     /// What a label is to a pool whose node class has this API group.
-    pub(crate) fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind<'_> {
+    pub(crate) fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind {
         let own = group.and_then(Provider::of_group);
         let key = canonical_label(key, own);
         if is_well_known(key) {
@@ -85,20 +83,17 @@ impl LabelSets {
         if let Some(label) = own.and_then(|provider| provider.accepted_label(key)) {
             return LabelKind::WellKnown(label.values);
         }
-        if let Some(restricted) = self
+        if self
             .restricted_domains
             .iter()
-            .find(|parent| is_within(domain, parent))
+            .any(|parent| is_within(domain, parent))
         {
             let likely = closest(key, |domain| {
                 names_in(domain, self.well_known.keys().map(String::as_str))
             });
-            return LabelKind::Unknown {
-                domain: restricted,
-                likely,
-            };
+            return LabelKind::Unknown { likely };
         }
-        if let Some(kind) = kind_by_provider(key, domain, group) {
+        if let Some(kind) = kind_by_provider(key, group, own) {
             return kind;
         }
         // A provider may register labels of any domain.
@@ -117,8 +112,8 @@ impl LabelSets {
     }
 }
 
-fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<LabelKind<'static>> {
-    let own = group.and_then(Provider::of_group);
+fn kind_by_provider(key: &str, group: Option<&str>, own: Option<&'static Provider>) -> Option<LabelKind> {
+    let domain = domain_of(key);
     let mut providers = PROVIDERS.iter();
     let Some(owner) = providers.clone().find(|provider| provider.is_owner(key, domain)) else {
         let namer = providers.find(|provider| provider.aliased(key).is_some())?;
@@ -136,7 +131,6 @@ fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<Labe
         _ => Some(match owner.accepted_label(key) {
             Some(label) => LabelKind::WellKnown(label.values),
             None if owner.is_closed => LabelKind::Unknown {
-                domain: owner.group,
                 likely: likely_in(key, owner),
             },
             None => LabelKind::Unlisted,
@@ -186,13 +180,12 @@ mod tests {
 
     const AWS: Option<&str> = Some("karpenter.k8s.aws");
 
-    fn kind(key: &str, group: Option<&str>) -> LabelKind<'static> {
+    fn kind(key: &str, group: Option<&str>) -> LabelKind {
         LabelSets::BUILT_IN.kind_of(key, group)
     }
 
-    fn unknown(domain: &'static str, likely: Option<&str>) -> LabelKind<'static> {
+    fn unknown(likely: Option<&str>) -> LabelKind {
         LabelKind::Unknown {
-            domain,
             likely: likely.map(str::to_owned),
         }
     }
@@ -212,7 +205,6 @@ mod tests {
 
     #[test]
     fn a_misspelt_label_of_the_provider_gets_its_likely_name() {
-        let domain = "karpenter.k8s.aws";
         for (written, meant) in [
             (
                 "karpenter.k8s.aws/instance-famly",
@@ -230,7 +222,7 @@ mod tests {
             // Gone since 0.33.
             ("karpenter.k8s.aws/instance-pods", None),
         ] {
-            assert_eq!(kind(written, AWS), unknown(domain, meant), "{written}");
+            assert_eq!(kind(written, AWS), unknown(meant), "{written}");
         }
     }
 
@@ -264,7 +256,7 @@ mod tests {
         );
         assert_eq!(
             sets.kind_of("machines.example.com/corse", None),
-            unknown("machines.example.com", Some("machines.example.com/cores"))
+            unknown(Some("machines.example.com/cores"))
         );
     }
 

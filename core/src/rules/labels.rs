@@ -79,8 +79,7 @@ fn check_domain(template: &Template<'_>, key: &str, findings: &mut Findings<'_>)
             .origin(Origin::Runtime)
             .consequence("v1beta1 requires it in every release")
             .suggest(format!("write {present}"));
-    } else if let LabelKind::Unknown { likely, .. } = context.labels.kind_of(key, template.node_class_group())
-    {
+    } else if let LabelKind::Unknown { likely } = context.labels.kind_of(key, template.node_class_group()) {
         if let Some(likely) = likely {
             let title = "the provider reserves this domain, and has no such label in it";
             findings

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::Scope;
+use super::scope::Scope;
 use crate::diagnostic::FieldPath;
+use crate::json::FewMap;
 use crate::karpenter::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, OS_LABEL, Operator, Part, Provider,
     Selection, Template, ZONE_LABEL, canonical_label, selection_of,
@@ -18,7 +19,7 @@ pub struct Demand<'a> {
     pub at: At<'a>,
     /// The key of the label, by the name that Karpenter uses.
     pub key: &'a str,
-    pub kind: LabelKind<'a>,
+    pub kind: LabelKind,
     /// The part of an instance type's name that the provider makes the label of, if it does.
     pub part: Option<Part>,
     pub operator: Operator,
@@ -67,7 +68,7 @@ impl<'a> Demand<'a> {
     pub fn new(
         at: At<'a>,
         written: &'a str,
-        kind: LabelKind<'a>,
+        kind: LabelKind,
         (operator, values): (Operator, Vec<&'a str>),
         min_values: Option<i64>,
         scope: &Scope<'a>,
@@ -120,6 +121,12 @@ impl<'a> Demand<'a> {
         }
     }
 
+    /// Whether its `minValues` is more than this.
+    pub fn asks_for_more_than(&self, count: usize) -> bool {
+        let least = self.min_values.and_then(|least| usize::try_from(least).ok());
+        least.is_some_and(|least| least > count)
+    }
+
     /// How many different values it names.
     pub fn distinct(&self) -> usize {
         let mut values = self.values.clone();
@@ -137,6 +144,48 @@ impl<'a> Demand<'a> {
                 .provider
                 .is_some_and(|provider| provider.has_everywhere(key, None)),
         }
+    }
+}
+
+/// All demands on one label, requirements first.
+#[derive(Debug)]
+pub struct Group<'d, 'a> {
+    /// The first requirement.
+    pub first: &'d Demand<'a>,
+    /// All of them, the first included.
+    pub demands: Vec<&'d Demand<'a>>,
+}
+
+impl<'d, 'a> Group<'d, 'a> {
+    /// The groups of these demands, which have requirements first. Labels that no requirement is about are in none.
+    pub fn all(demands: &'d [Demand<'a>]) -> Vec<Self> {
+        let mut places: FewMap<&str, usize> = FewMap::default();
+        let mut groups: Vec<Self> = Vec::new();
+        for demand in demands {
+            let place = if demand.is_label() {
+                places.get(&demand.key).copied()
+            } else {
+                places.insert(demand.key, groups.len()).copied()
+            };
+            match place.and_then(|place| groups.get_mut(place)) {
+                Some(group) => group.demands.push(demand),
+                None if demand.is_label() => {}
+                None => groups.push(Self {
+                    first: demand,
+                    demands: vec![demand],
+                }),
+            }
+        }
+        groups
+    }
+
+    /// The values that all of them allow.
+    pub fn selection(&self) -> Selection<'a> {
+        Selection::all(self.demands.iter().map(|demand| demand.selection()))
+    }
+
+    pub fn requirements(&self) -> impl Iterator<Item = &'d Demand<'a>> {
+        self.demands.iter().copied().filter(|demand| !demand.is_label())
     }
 }
 

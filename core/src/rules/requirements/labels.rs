@@ -1,7 +1,7 @@
 //! The label that a requirement is about: whether Karpenter lets a requirement use it, and whether instance types have it.
 
-use super::Scope;
 use super::demand::At;
+use super::scope::Scope;
 use crate::diagnostic::{Origin, Suggestion};
 use crate::karpenter::{LabelKind, likely_label};
 use crate::rules::findings::Findings;
@@ -12,12 +12,12 @@ pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted"
 pub static REQUIREMENT_LABEL_UNKNOWN: Rule = rule!("requirement-label-unknown", Warning, Silent);
 
 /// The kind of a label; `None` if Karpenter certainly rejects requirements on it, which is reported.
-pub fn kind<'a>(
-    key: &'a str,
+pub fn kind(
+    key: &str,
     at: At<'_>,
-    scope: &Scope<'a>,
+    scope: &Scope<'_>,
     findings: &mut Findings<'_>,
-) -> Option<LabelKind<'a>> {
+) -> Option<LabelKind> {
     let path = || at.field("key");
     if let Some(reserved) = reserved(key, scope) {
         let likely =
@@ -45,7 +45,7 @@ pub fn kind<'a>(
                 .suggest(Suggestion::did_you_mean(likely));
             return None;
         }
-        LabelKind::Unknown { likely: None, .. } => {
+        LabelKind::Unknown { likely: None } => {
             findings
                 .report(
                     &REQUIREMENT_LABEL_UNKNOWN,

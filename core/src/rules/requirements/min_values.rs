@@ -1,9 +1,8 @@
 //! `minValues`: how many different values the instance types for one node must offer.
 
-use super::demand::{At, Demand};
-use super::together::Group;
+use super::demand::{At, Demand, Group};
+use super::scope::{NEVER_LAUNCHES, Scope};
 use super::values::{Judgement, judge};
-use super::{NEVER_LAUNCHES, Scope};
 use crate::diagnostic::{Origin, counted};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{
@@ -40,7 +39,7 @@ pub fn read(
         return None;
     }
     // The check of the values reports an empty list.
-    if operator == Some(Operator::In) && listed > 0 && is_more_than(least, listed) {
+    if operator == Some(Operator::In) && (1..usize::try_from(least).unwrap_or(0)).contains(&listed) {
         let title = format!("operator In lists only {}", counted(listed, "value"));
         findings
             .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
@@ -73,7 +72,7 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
     // If none is left, the check of the values reports that.
     let Some(different) = left
         .different
-        .filter(|left| (1..).contains(left) && is_more_than(least, *left))
+        .filter(|left| *left > 0 && demand.asks_for_more_than(*left))
     else {
         return;
     };
@@ -84,7 +83,7 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
     };
     let finding = findings.report(&REQUIREMENT_MIN_VALUES, path(), least, title);
     // Karpenter's own check counts a repeated value again, its scheduler does not.
-    if left.is_checked && is_more_than(least, left.listed) {
+    if left.is_checked && demand.asks_for_more_than(left.listed) {
         finding
             .origin(Origin::Runtime)
             .consequence("the pool is not ready and launches nothing");
@@ -108,7 +107,7 @@ pub fn check_together(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
     let existing = existing(demand.key, scope);
     let count =
         |selection: Selection<'_>| Selection::all([selection].into_iter().chain(existing.clone())).count();
-    let is_short = |left: &usize| is_more_than(least, *left);
+    let is_short = |left: &usize| demand.asks_for_more_than(*left);
     let Some(left) = count(group.selection()).filter(is_short) else {
         return;
     };
@@ -185,9 +184,4 @@ impl Left {
 /// The only values that a label can have, if they are known and every node has one of them.
 pub fn existing(key: &str, scope: &Scope<'_>) -> Option<Selection<'static>> {
     (key == CAPACITY_TYPE_LABEL).then(|| Selection::new(Operator::In, scope.capacity_types()))
-}
-
-/// Whether more values are required than there are.
-pub fn is_more_than(least: i64, count: usize) -> bool {
-    usize::try_from(least).is_ok_and(|least| least > count)
 }

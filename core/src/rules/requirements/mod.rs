@@ -9,6 +9,7 @@ pub mod count;
 mod demand;
 mod labels;
 mod min_values;
+mod scope;
 mod slips;
 mod syntax;
 #[cfg(test)]
@@ -28,56 +29,12 @@ pub use together::{
 pub use unsatisfiable::REQUIREMENT_UNSATISFIABLE;
 pub use values::{REQUIREMENT_NO_VALUE, REQUIREMENT_UNIT, REQUIREMENT_VALUE_SLIP, REQUIREMENT_VALUE_UNKNOWN};
 
-use super::context::Context;
 use super::findings::Findings;
-use crate::diagnostic::quoted;
-use crate::karpenter::shape::CAPACITY_TYPES;
-use crate::karpenter::{Naming, Operator, Provider, Template};
+use crate::karpenter::{Operator, Template};
 use crate::value::label::label_value;
 pub use demand::At;
 use demand::Demand;
-
-/// What follows from most mistakes that Karpenter does not reject.
-const NEVER_LAUNCHES: &str = "the pool never launches a node";
-
-/// What requirements are checked against.
-#[derive(Debug)]
-struct Scope<'a> {
-    /// The template that has them, and labels, which also become requirements.
-    template: &'a Template<'a>,
-    /// The API group of the node class, which shows the provider; without one, that of the provider that the policy declares.
-    group: Option<&'a str>,
-    /// The provider, if there is data on it.
-    provider: Option<&'static Provider>,
-    /// How it derives labels from the names of its instance types, if that is known.
-    naming: Option<&'static Naming>,
-    /// What the verdict depends on besides the object.
-    context: Context<'a>,
-}
-
-impl<'a> Scope<'a> {
-    fn new(template: &'a Template<'a>, context: Context<'a>) -> Self {
-        let declared = || Some(context.policy.cluster.provider?.group);
-        let group = template.node_class_group().or_else(declared);
-        let provider = group.and_then(Provider::of_group);
-        Self {
-            template,
-            group,
-            provider,
-            naming: provider.and_then(Naming::of),
-            context,
-        }
-    }
-
-    /// The capacity types that this release knows.
-    fn capacity_types(&self) -> &'static [&'static str] {
-        CAPACITY_TYPES.words(self.context.release)
-    }
-}
-
-/// No node can satisfy a demand, which has been reported.
-#[derive(Debug)]
-struct Unsatisfiable;
+use scope::{Scope, Unsatisfiable};
 
 /// Checks the requirements of a NodePool, and its template labels as far as they are requirements.
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
@@ -131,16 +88,4 @@ fn check_values(
 ) -> Result<(), Unsatisfiable> {
     values::check_unit(demand, scope, findings);
     values::check(demand, scope, findings)
-}
-
-/// Names the other values with a mistake, in brackets after these words: one finding reports all.
-fn and_others<'v>(words: &str, others: impl Iterator<Item = &'v str>) -> String {
-    const NAMED: usize = 2;
-    let others: Vec<&str> = others.collect();
-    let named: Vec<String> = others.iter().take(NAMED).map(|value| quoted(value)).collect();
-    match others.len().saturating_sub(NAMED) {
-        _ if others.is_empty() => String::new(),
-        0 => format!(" ({words} {})", named.join(" and ")),
-        more => format!(" ({words} {} and {more} more)", named.join(", ")),
-    }
 }

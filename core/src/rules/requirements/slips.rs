@@ -1,7 +1,7 @@
 //! Values that no node has, because they are written as in other systems or belong to another label.
 
-use super::Scope;
 use super::demand::Demand;
+use super::scope::Scope;
 use crate::diagnostic::nearest;
 use crate::karpenter::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, REGION_LABEL,

@@ -2,7 +2,8 @@
 //! Karpenter rejects what is wrong with them.
 
 use super::demand::{At, Demand};
-use super::{Scope, and_others, labels, min_values, slips};
+use super::scope::{Scope, and_others};
+use super::{labels, min_values, slips};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Suggestion};
 use crate::json::Json;
 use crate::karpenter::{Availability, Field, Operator, Requirement, integer};

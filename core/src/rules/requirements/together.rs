@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::demand::Demand;
-use super::{NEVER_LAUNCHES, Scope, min_values};
+use super::demand::{Demand, Group};
+use super::min_values;
+use super::scope::{NEVER_LAUNCHES, Scope};
 use crate::diagnostic::{ErrorType, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{INSTANCE_TYPE_LABEL, Operator, Selection};
@@ -18,48 +19,6 @@ pub static REQUIREMENT_CONTRADICTION: Rule = rule!("requirement-contradiction", 
 pub static REQUIREMENT_REDUNDANT: Rule = rule!("requirement-redundant", Warning, Silent);
 pub static REQUIREMENT_RANDOM_LABEL: Rule = rule!("requirement-random-label", Warning, Silent);
 pub static EKS_AUTO_MODE_SIZE: Rule = rule!("eks-auto-mode-size", Warning, Silent);
-
-/// All demands on one label, requirements first.
-#[derive(Debug)]
-pub struct Group<'d, 'a> {
-    /// The first requirement.
-    pub first: &'d Demand<'a>,
-    /// All of them, the first included.
-    pub demands: Vec<&'d Demand<'a>>,
-}
-
-impl<'d, 'a> Group<'d, 'a> {
-    /// The groups of these demands, which have requirements first. Labels that no requirement is about are in none.
-    fn all(demands: &'d [Demand<'a>]) -> Vec<Self> {
-        let mut places: FewMap<&str, usize> = FewMap::default();
-        let mut groups: Vec<Self> = Vec::new();
-        for demand in demands {
-            let place = if demand.is_label() {
-                places.get(&demand.key).copied()
-            } else {
-                places.insert(demand.key, groups.len()).copied()
-            };
-            match place.and_then(|place| groups.get_mut(place)) {
-                Some(group) => group.demands.push(demand),
-                None if demand.is_label() => {}
-                None => groups.push(Self {
-                    first: demand,
-                    demands: vec![demand],
-                }),
-            }
-        }
-        groups
-    }
-
-    /// The values that all of them allow.
-    pub fn selection(&self) -> Selection<'a> {
-        Selection::all(self.demands.iter().map(|demand| demand.selection()))
-    }
-
-    fn requirements(&self) -> impl Iterator<Item = &'d Demand<'a>> {
-        self.demands.iter().copied().filter(|demand| !demand.is_label())
-    }
-}
 
 /// Checks the demands on each label together; requirements come first.
 pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
@@ -164,9 +123,9 @@ fn effect_of_contradiction(group: &Group<'_, '_>) -> (Severity, &'static str) {
 /// Warns of what a requirement says in vain: values that are repeated or ignored, or an operator that lacks them.
 pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) {
     let distinct = demand.distinct();
-    let is_short = |least| demand.operator == Operator::In && min_values::is_more_than(least, distinct);
     // If that leaves too few values, the check of `minValues` reports it.
-    if distinct < demand.values.len() && !demand.min_values.is_some_and(is_short) {
+    let is_short = demand.operator == Operator::In && demand.asks_for_more_than(distinct);
+    if distinct < demand.values.len() && !is_short {
         let mut seen = FewMap::default();
         let mut values = (0..).zip(&demand.values);
         // Only the first: a list that is pasted twice is one mistake.

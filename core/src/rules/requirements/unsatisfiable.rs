@@ -1,7 +1,7 @@
 //! Operators that no node satisfies, whatever else the pool demands.
 
 use super::demand::Demand;
-use super::{NEVER_LAUNCHES, Scope, Unsatisfiable};
+use super::scope::{NEVER_LAUNCHES, Scope, Unsatisfiable};
 use crate::karpenter::{KarpenterVersion, LabelKind, Operator, REGION_LABEL, WINDOWS_BUILD_LABEL, integer};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;

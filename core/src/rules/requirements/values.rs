@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::demand::Demand;
-use super::min_values::is_more_than;
+use super::scope::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
 use super::slips::{Slip, slip};
-use super::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
 use crate::diagnostic::{ErrorType, Origin, Severity, Suggestion, nearest, quoted};
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, KarpenterVersion, LabelKind, LabelValues, Operator, Part, ProviderVersion, Unit,
@@ -134,37 +133,20 @@ pub fn check(
     }
     let judgements = judge(demand, scope);
     check_unlisted(demand, &judgements, scope, findings);
-    let wrong = || {
-        (0..)
-            .zip(&judgements)
-            .filter(|(_, judgement)| judgement.is_wrong())
-    };
-    if let Some((position, first)) = wrong().next() {
-        let others = wrong()
-            .skip(1)
-            .filter_map(|(at, _)| demand.values.get(at).copied());
-        let wrong = Wrong {
-            position,
-            first,
-            others: and_others("same for", others),
-            remain: Remain::of(demand, &judgements),
-        };
-        wrong.report(demand, &judgements, scope, findings);
+    check_wrong(demand, &judgements, scope, findings)?;
+    if !excludes_all(demand, scope) {
+        return Ok(());
     }
-    let is_dead = demand.operator == Operator::In && !judgements.iter().any(Judgement::may_exist);
-    if excludes_all(demand, scope) {
-        findings
-            .report(
-                &REQUIREMENT_NO_VALUE,
-                demand.at.field("values"),
-                ErrorType::showing("[…]"),
-                "this excludes every capacity type",
-            )
-            .consequence(NEVER_LAUNCHES)
-            .suggest("leave out the one that you want");
-        return Err(Unsatisfiable);
-    }
-    if is_dead { Err(Unsatisfiable) } else { Ok(()) }
+    findings
+        .report(
+            &REQUIREMENT_NO_VALUE,
+            demand.at.field("values"),
+            ErrorType::showing("[…]"),
+            "this excludes every capacity type",
+        )
+        .consequence(NEVER_LAUNCHES)
+        .suggest("leave out the one that you want");
+    Err(Unsatisfiable)
 }
 
 /// Whether a demand excludes all values that its label can have.
@@ -198,78 +180,82 @@ impl Remain {
     }
 }
 
-/// The values of a demand that nodes do not have.
-struct Wrong<'j> {
-    position: usize,
-    first: &'j Judgement,
-    others: String,
-    remain: Remain,
+/// Reports all values of a demand that nodes do not have in one finding.
+fn check_wrong(
+    demand: &Demand<'_>,
+    judgements: &[Judgement],
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Result<(), Unsatisfiable> {
+    let mut wrong = (0..)
+        .zip(judgements)
+        .filter_map(|(position, judgement)| Some((position, reason(judgement, scope)?)));
+    let Some((position, (title, supported))) = wrong.next() else {
+        return Ok(());
+    };
+    let others = wrong.filter_map(|(at, _)| demand.values.get(at).copied());
+    let others = and_others("same for", others);
+    let remain = Remain::of(demand, judgements);
+    let rule = match remain {
+        Remain::None => &REQUIREMENT_NO_VALUE,
+        Remain::Some | Remain::Perhaps => &REQUIREMENT_VALUE_SLIP,
+    };
+    let value = demand.values.get(position).copied().unwrap_or_default();
+    let path = demand.at.value(position);
+    let finding = if supported.is_empty() {
+        findings
+            .report(rule, path, value, title)
+            .suggest_if_known(likely(judgements).map(Suggestion::did_you_mean))
+    } else {
+        findings.unsupported(rule, path, value, supported, title)
+    };
+    let is_rejected = |judgement: &Judgement| matches!(judgement, Judgement::NotAccepted { .. });
+    let release = scope.context.release;
+    let is_checked = judgements.iter().any(is_rejected)
+        || demand.key == CAPACITY_TYPE_LABEL
+            && !demand.is_label()
+            && release.has(KarpenterVersion::CAPACITY_TYPES_CHECKED);
+    let effect = match remain {
+        Remain::None | Remain::Perhaps if is_checked => {
+            finding.origin(Origin::Runtime);
+            "the pool is not ready and launches nothing"
+        }
+        Remain::None => NEVER_LAUNCHES,
+        Remain::Some | Remain::Perhaps if demand.operator == Operator::NotIn => "it excludes nothing",
+        Remain::Some | Remain::Perhaps => "it matches nothing",
+    };
+    finding.consequence(format!("{effect}{others}"));
+    // If too few are left, that is the mistake, and it is reported at `minValues`.
+    let existing = judgements.iter().filter(|one| one.may_exist()).count();
+    let is_short = demand.operator == Operator::In && demand.asks_for_more_than(existing);
+    let is_note = is_short || judgements.iter().filter(|one| one.is_wrong()).all(is_rejected);
+    if remain == Remain::Some && is_note {
+        finding.severity(Severity::Info);
+    }
+    match remain {
+        Remain::None => Err(Unsatisfiable),
+        Remain::Some | Remain::Perhaps => Ok(()),
+    }
 }
 
-impl Wrong<'_> {
-    fn report(
-        &self,
-        demand: &Demand<'_>,
-        judgements: &[Judgement],
-        scope: &Scope<'_>,
-        findings: &mut Findings<'_>,
-    ) {
-        let rule = match self.remain {
-            Remain::None => &REQUIREMENT_NO_VALUE,
-            Remain::Some | Remain::Perhaps => &REQUIREMENT_VALUE_SLIP,
-        };
-        let value = demand.values.get(self.position).copied().unwrap_or_default();
-        let path = demand.at.value(self.position);
-        let provider = scope.provider.map_or("the provider", |provider| provider.name);
-        let (title, supported): (Cow<'_, str>, _) = match self.first {
-            Judgement::NeverExists(slip) => (slip.why.into(), slip.supported),
-            Judgement::NotAccepted {
-                since: Some(release),
-                accepted,
-            } => (
-                format!("{provider} rejects this value from release {release} on").into(),
-                *accepted,
-            ),
-            Judgement::NotAccepted { accepted, .. } => {
-                (format!("{provider} has no such value").into(), *accepted)
-            }
-            Judgement::Exists | Judgement::Unlisted => return,
-        };
-        let finding = if supported.is_empty() {
-            findings.report(rule, path, value, title)
-        } else {
-            findings.unsupported(rule, path, value, supported, title)
-        };
-        let is_rejected = |judgement: &Judgement| matches!(judgement, Judgement::NotAccepted { .. });
-        let has_rejected = judgements.iter().any(is_rejected);
-        let checks_capacity_types = demand.key == CAPACITY_TYPE_LABEL
-            && !demand.is_label()
-            && scope
-                .context
-                .release
-                .has(KarpenterVersion::CAPACITY_TYPES_CHECKED);
-        let effect = match self.remain {
-            Remain::None | Remain::Perhaps if has_rejected || checks_capacity_types => {
-                finding.origin(Origin::Runtime);
-                "the pool is not ready and launches nothing"
-            }
-            Remain::None => NEVER_LAUNCHES,
-            Remain::Some | Remain::Perhaps if demand.operator == Operator::NotIn => "it excludes nothing",
-            Remain::Some | Remain::Perhaps => "it matches nothing",
-        };
-        // If too few are left, that is the mistake, and it is reported at `minValues`.
-        let existing = judgements.iter().filter(|one| one.may_exist()).count();
-        let is_short = |least| demand.operator == Operator::In && is_more_than(least, existing);
-        let is_note = demand.min_values.is_some_and(is_short)
-            || judgements.iter().filter(|one| one.is_wrong()).all(is_rejected);
-        if self.remain == Remain::Some && is_note {
-            finding.severity(Severity::Info);
+/// Why a value is wrong, if it is, and all that there are if they are few.
+fn reason(judgement: &Judgement, scope: &Scope<'_>) -> Option<(Cow<'static, str>, &'static [&'static str])> {
+    let provider = scope.provider.map_or("the provider", |provider| provider.name);
+    Some(match judgement {
+        Judgement::Exists | Judgement::Unlisted => return None,
+        Judgement::NeverExists(slip) => (slip.why.into(), slip.supported),
+        Judgement::NotAccepted {
+            accepted,
+            since: Some(release),
+        } => {
+            let title = format!("{provider} rejects this value from release {release} on");
+            (title.into(), accepted)
         }
-        finding.consequence(format!("{effect}{}", self.others));
-        if supported.is_empty() {
-            finding.suggest_if_known(likely(judgements).map(Suggestion::did_you_mean));
-        }
-    }
+        Judgement::NotAccepted {
+            accepted,
+            since: None,
+        } => (format!("{provider} has no such value").into(), accepted),
+    })
 }
 
 /// The values that were probably meant instead of the wrong ones.
@@ -378,82 +364,4 @@ pub fn check_unit(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Finding
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use serde_json::{Value, json};
-
-    use crate::karpenter::Provider;
-    use crate::rules::requirements::testing::{errors, requirements_of, warnings};
-    use crate::rules::testing::infos;
-
-    const AWS: &str = "karpenter.k8s.aws";
-    const TYPE: &str = "node.kubernetes.io/instance-type";
-
-    fn pool(group: &str, key: &str, values: &Value) -> Value {
-        let key = if key.contains('/') {
-            key.to_owned()
-        } else {
-            format!("{group}/{key}")
-        };
-        requirements_of(group, &json!([{"key": key, "operator": "In", "values": values}]))
-    }
-
-    #[test]
-    fn listed_values_are_silent_alone_and_with_all_others() {
-        let mut lists: [(&str, BTreeSet<&str>); 5] = [
-            TYPE,
-            "instance-family",
-            "instance-category",
-            "instance-generation",
-            "instance-size",
-        ]
-        .map(|key| (key, BTreeSet::new()));
-        for name in Provider::of_group(AWS).unwrap().instance_types {
-            let (family, size) = name.split_once('.').unwrap();
-            let digit = |letter: char| letter.is_ascii_digit();
-            let category = family
-                .split(|letter: char| letter == '-' || digit(letter))
-                .next()
-                .unwrap();
-            let after = family.strip_prefix(category).unwrap();
-            let number = after.split_once("tb").map_or(after, |(_, number)| number);
-            let generation = number.split(|letter: char| !digit(letter)).next().unwrap();
-            for ((_, values), value) in lists.iter_mut().zip([name, family, category, generation, size]) {
-                values.insert(value);
-            }
-        }
-        let quiet = |object: &Value| {
-            let found = [errors(object), warnings(object), infos(object)].concat();
-            assert_eq!(found, [""; 0], "{object}");
-        };
-        for (key, values) in &lists {
-            for value in values.iter().filter(|value| !value.is_empty()) {
-                quiet(&pool(AWS, key, &json!([value])));
-            }
-            quiet(&pool(
-                AWS,
-                key,
-                &json!(
-                    values
-                        .iter()
-                        .filter(|value| !value.is_empty())
-                        .collect::<Vec<_>>()
-                ),
-            ));
-        }
-        let all: Vec<Value> = lists
-            .iter()
-            .map(|(key, values)| {
-                let values: Vec<&str> = values.iter().copied().filter(|value| !value.is_empty()).collect();
-                let key = if key.contains('/') {
-                    (*key).to_owned()
-                } else {
-                    format!("{AWS}/{key}")
-                };
-                json!({"key": key, "operator": "In", "values": values})
-            })
-            .collect();
-        quiet(&requirements_of(AWS, &json!(all)));
-    }
-}
+mod tests;

@@ -1,0 +1,60 @@
+//! What requirements are checked against, and what their checks share.
+
+use crate::diagnostic::quoted;
+use crate::karpenter::shape::CAPACITY_TYPES;
+use crate::karpenter::{Naming, Provider, Template};
+use crate::rules::context::Context;
+
+/// What follows from most mistakes that Karpenter does not reject.
+pub const NEVER_LAUNCHES: &str = "the pool never launches a node";
+
+/// What requirements are checked against.
+#[derive(Debug)]
+pub struct Scope<'a> {
+    /// The template that has them, and labels, which also become requirements.
+    pub template: &'a Template<'a>,
+    /// The API group of the node class, which shows the provider; without one, that of the provider that the policy declares.
+    pub group: Option<&'a str>,
+    /// The provider, if there is data on it.
+    pub provider: Option<&'static Provider>,
+    /// How it derives labels from the names of its instance types, if that is known.
+    pub naming: Option<&'static Naming>,
+    /// What the verdict depends on besides the object.
+    pub context: Context<'a>,
+}
+
+impl<'a> Scope<'a> {
+    pub fn new(template: &'a Template<'a>, context: Context<'a>) -> Self {
+        let declared = || Some(context.policy.cluster.provider?.group);
+        let group = template.node_class_group().or_else(declared);
+        let provider = group.and_then(Provider::of_group);
+        Self {
+            template,
+            group,
+            provider,
+            naming: provider.and_then(Naming::of),
+            context,
+        }
+    }
+
+    /// The capacity types that this release knows.
+    pub fn capacity_types(&self) -> &'static [&'static str] {
+        CAPACITY_TYPES.words(self.context.release)
+    }
+}
+
+/// No node can satisfy a demand, which has been reported.
+#[derive(Debug)]
+pub struct Unsatisfiable;
+
+/// Names the other values with a mistake, in brackets after these words: one finding reports all.
+pub fn and_others<'v>(words: &str, others: impl Iterator<Item = &'v str>) -> String {
+    const NAMED: usize = 2;
+    let others: Vec<&str> = others.collect();
+    let named: Vec<String> = others.iter().take(NAMED).map(|value| quoted(value)).collect();
+    match others.len().saturating_sub(NAMED) {
+        _ if others.is_empty() => String::new(),
+        0 => format!(" ({words} {})", named.join(" and ")),
+        more => format!(" ({words} {} and {more} more)", named.join(", ")),
+    }
+}
