@@ -35,11 +35,11 @@ fn beta(nodes: &str) -> String {
     )
 }
 
-#[test]
-fn notes_say_what_budgets_stop_and_what_they_do_not() {
-    let before_1 = &["--karpenter-version=0.37.0"][..];
-    let (mut all, mut seen) = (String::new(), HashSet::new());
-    for (case, arguments, manifest) in [
+/// What is special, the arguments, and the manifest.
+type Case = (&'static str, &'static [&'static str], String);
+
+fn cases() -> [Case; 20] {
+    [
         (
             "a budget of 0 that is always active stops repair",
             &[][..],
@@ -83,8 +83,16 @@ fn notes_say_what_budgets_stop_and_what_they_do_not() {
             &[],
             spec(FREEZE, "terminationGracePeriod: ~"),
         ),
-        ("before 1.0 a budget of 0 stops it", before_1, beta("\"0\"")),
-        ("before 1.0 expired nodes count", before_1, beta("10%")),
+        (
+            "before 1.0 a budget of 0 stops it",
+            &["--karpenter-version=0.37.0"],
+            beta("\"0\""),
+        ),
+        (
+            "before 1.0 expired nodes count",
+            &["--karpenter-version=0.37.0"],
+            beta("10%"),
+        ),
         ("a v1beta1 pool whose release is not named", &[], beta("\"0\"")),
         (
             "a budget for some reasons blocks only those",
@@ -135,7 +143,13 @@ fn notes_say_what_budgets_stop_and_what_they_do_not() {
                 "terminationGracePeriod: 48h",
             ),
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn notes_say_what_budgets_stop_and_what_they_do_not() {
+    let (mut all, mut seen) = (String::new(), HashSet::new());
+    for (case, arguments, manifest) in cases() {
         let _ = writeln!(all, "== {case}\n");
         let said = said(arguments, &manifest);
         for note in said.split("\n\n").filter(|part| part.starts_with("note: ")) {
