@@ -90,7 +90,9 @@ impl Tried<'_, '_> {
             held.iter_mut().map(|(finding, _)| &mut **finding).collect(),
             &known,
         );
-        held.into_iter().for_each(|(finding, why)| finding.leave(&why));
+        for (finding, why) in held {
+            finding.leave(&why);
+        }
     }
 
     /// Tries those together that do not overlap.

@@ -38,7 +38,7 @@ fn beta(nodes: &str) -> String {
 /// What is special, the arguments, and the manifest.
 type Case = (&'static str, &'static [&'static str], String);
 
-fn cases() -> [Case; 20] {
+fn cases() -> [Case; 18] {
     [
         (
             "a budget of 0 that is always active stops repair",
@@ -49,16 +49,6 @@ fn cases() -> [Case; 20] {
             "a budget of 0 in a window stops repair in it",
             &[],
             pool(r#"[{nodes: "0%", schedule: "0 9 * * *", duration: 8h}]"#),
-        ),
-        (
-            "a budget of 0 for the other reasons does not",
-            &[],
-            pool(r#"[{nodes: "0", reasons: [Underutilized, Empty, Drifted]}]"#),
-        ),
-        (
-            "nor does one of a release without repair",
-            &["--karpenter-version=1.14.3"],
-            pool(r#"[{nodes: "0"}]"#),
         ),
         (
             "EKS Auto Mode has its own defaults and no gates",
@@ -197,8 +187,15 @@ fn note_is_left_out_where_it_is_not_true() {
             "[{{nodes: 50%}}, {{nodes: \"0\", schedule: \"{schedule}\", duration: {duration}}}]"
         ))
     };
+    let named = pool(r#"[{nodes: "0", reasons: [Underutilized, Empty, Drifted]}]"#);
     for (arguments, manifest, words) in [
-        (&[][..], window("0 9-16 * * mon-fri", "1h"), "join"),
+        (&[][..], named, "NodeRepair"),
+        (
+            &["--karpenter-version=1.14.3"],
+            pool(r#"[{nodes: "0"}]"#),
+            "NodeRepair",
+        ),
+        (&[], window("0 9-16 * * mon-fri", "1h"), "join"),
         (&[], window("0 9 * * *", "8h"), "join"),
         (&[], window("0 9,17 * * *", "8h"), "join"),
         (&[], window("@monthly", "8h"), "join"),
