@@ -50,8 +50,26 @@ pub enum Fix {
     None,
     /// This is written.
     Write(TextEdit),
-    /// It is certain, and left to the author for this reason.
-    Left(String),
+    /// It is certain, and left to the author.
+    Left {
+        /// For this reason.
+        why: String,
+        /// What could be written, before it is tried.
+        untried: Option<TextEdit>,
+    },
+}
+
+impl Fix {
+    /// What is written, or could be.
+    pub fn edit(&self) -> Option<&TextEdit> {
+        match self {
+            Self::Write(edit)
+            | Self::Left {
+                untried: Some(edit), ..
+            } => Some(edit),
+            Self::None | Self::Left { untried: None, .. } => None,
+        }
+    }
 }
 
 /// A field and where it is.
@@ -158,14 +176,16 @@ impl Finding {
     pub fn edit(&self) -> Option<&TextEdit> {
         match &self.fix {
             Fix::Write(edit) => Some(edit),
-            Fix::None | Fix::Left(_) => None,
+            Fix::None | Fix::Left { .. } => None,
         }
     }
 
     /// Leaves what could be fixed to the author.
     pub fn leave(&mut self, why: &str) {
-        if self.edit().is_some() {
-            self.fix = Fix::Left(why.to_owned());
+        let untried = self.edit().cloned();
+        if untried.is_some() {
+            let why = why.to_owned();
+            self.fix = Fix::Left { why, untried };
         }
     }
 
@@ -196,7 +216,7 @@ impl Finding {
 /// Lines that say where a certain suggestion was not written, and why.
 pub fn left(name: &str, findings: &[Finding]) -> Vec<String> {
     let of = |finding: &Finding| match &finding.fix {
-        Fix::Left(why) => Some(format!("{name}:{}: not fixed: {why}", finding.place.start)),
+        Fix::Left { why, .. } => Some(format!("{name}:{}: not fixed: {why}", finding.place.start)),
         Fix::None | Fix::Write(_) => None,
     };
     findings.iter().filter_map(of).collect()

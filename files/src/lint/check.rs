@@ -16,7 +16,7 @@ use super::misnamed::CheckedPools;
 use super::note::{Note, Place};
 use super::settings::Settings;
 use super::subjects::{Checked, Subjects};
-use super::suppress::{Fate, Suppressions, limits};
+use super::suppress::{Fate, IGNORED, Suppressions, limits};
 use super::together::OfInput;
 use super::{notes, rendered};
 use crate::edit::{self, SourceRange, TextEdit};
@@ -81,7 +81,8 @@ pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> 
 
 /// Leaves each fix of these findings to its author that is not right.
 pub fn settle(manifest: Manifest<'_>, settings: &Settings, findings: &mut [Finding]) {
-    if !findings.iter().any(|finding| finding.edit().is_some()) {
+    let is_open = |finding: &Finding| finding.fix.edit().is_some();
+    if !findings.iter().any(is_open) {
         return;
     }
     let (text, lines) = (manifest.text, Lines::new(manifest.text));
@@ -90,13 +91,13 @@ pub fn settle(manifest: Manifest<'_>, settings: &Settings, findings: &mut [Findi
     let mut start = 0;
     while let Some((number, document)) = documents.next() {
         let own = document.span();
-        let is_open = |finding: &&mut Finding| finding.edit().is_some_and(|edit| edit.document == number);
+        let is_own = |finding: &&mut Finding| finding.fix.edit().is_some_and(|edit| edit.document == number);
         let (end, next) = match documents.peek() {
             None => (text.len(), text.len()),
             Some((_, next)) if next.unreadable().is_some() => (own.end(), next.span().start()),
             Some((_, next)) => (next.span().start(), next.span().start()),
         };
-        let fixes: Vec<&mut Finding> = findings.iter_mut().filter(is_open).collect();
+        let fixes: Vec<&mut Finding> = findings.iter_mut().filter(is_own).collect();
         if !fixes.is_empty() {
             let review = |text: &str, meant: &Json<'_>| {
                 let manifest = Manifest { text, ..manifest };
@@ -277,9 +278,7 @@ impl<'a, 't> FileCheck<'a, 't> {
                 Fate::Reported => {}
                 Fate::Weakened => {
                     finding.severity = Severity::Warning;
-                    finding
-                        .title
-                        .push_str(" (ignored by a comment, but Karpenter rejects it)");
+                    finding.title.push_str(IGNORED);
                 }
                 Fate::Silent => {
                     ignored += 1;
@@ -459,7 +458,11 @@ impl<'a, 't> FileCheck<'a, 't> {
             text,
             &self.lines,
         );
-        Some(edit.map_or_else(|why| Fix::Left(why.to_owned()), Fix::Write))
+        let left = |why: &str| Fix::Left {
+            why: why.to_owned(),
+            untried: None,
+        };
+        Some(edit.map_or_else(left, Fix::Write))
     }
 
     fn keep(&mut self, severity: Severity, finding: impl FnOnce() -> Finding) {

@@ -12,6 +12,7 @@ use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, Lines, Span};
 use serde_json::Value;
 
+use super::suppress::IGNORED;
 use crate::edit::{self, Change, TextEdit};
 use crate::format::finding::{Finding, Fix, Object};
 use crate::text_rules;
@@ -68,8 +69,34 @@ impl Tried<'_, '_> {
             errors,
             unseen: before.unseen,
         };
-        let mut open = findings;
-        // What overlaps is not made together.
+        let mut held = Vec::new();
+        let mut open = Vec::new();
+        for finding in findings {
+            if let Fix::Left {
+                why,
+                untried: Some(edit),
+            } = &finding.fix
+            {
+                let (why, edit) = (why.clone(), edit.clone());
+                finding.fix = Fix::Write(edit);
+                held.push((finding, why));
+            } else {
+                open.push(finding);
+            }
+        }
+        self.try_apart(open, &known);
+        // What is not written cannot help others. It is tried for what is said of it.
+        self.try_apart(
+            held.iter_mut().map(|(finding, _)| &mut **finding).collect(),
+            &known,
+        );
+        for (finding, why) in held {
+            finding.leave(&why);
+        }
+    }
+
+    /// Tries those together that do not overlap.
+    fn try_apart(&self, mut open: Vec<&mut Finding>, known: &KnownErrors) {
         while !open.is_empty() {
             let mut end = 0;
             let (apart, overlapping) = open.into_iter().partition(|finding| {
@@ -78,7 +105,7 @@ impl Tried<'_, '_> {
                 end = if is_apart { span.end } else { end };
                 is_apart
             });
-            self.try_together(apart, &known);
+            self.try_together(apart, known);
             open = overlapping;
         }
     }
@@ -159,9 +186,10 @@ impl Tried<'_, '_> {
             }
         }
         if is_quoted(edit, self.text) {
-            let better = trouble.suggestion.iter().flat_map(|better| ["; ", better]);
-            let more: String = [trouble.title.as_str()].into_iter().chain(better).collect();
-            finding.suggestion = Some(format!("in quotes it is denied as well: {more}"));
+            let why = trouble.title.strip_suffix(IGNORED).unwrap_or(&trouble.title);
+            let better = trouble.suggestion.iter().map(|better| format!("; {better}"));
+            let better: String = better.collect();
+            finding.suggestion = Some(format!("in quotes it is denied as well: {why}{better}"));
         }
         finding.fix = Fix::None;
         false

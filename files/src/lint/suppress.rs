@@ -18,6 +18,9 @@ use poolgate_core::manifest::{Comment, Document, Limits, Span};
 /// How a comment for poolgate begins.
 pub const MARK: &str = "poolgate:";
 
+/// What is added to a finding that a comment cannot ignore.
+pub const IGNORED: &str = " (ignored by a comment, but Karpenter rejects it)";
+
 /// The comments of a document.
 #[derive(Debug, Default)]
 pub struct Suppressions<'t> {

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -255,6 +255,6 @@ fn is_template_folder(entry: &DirEntry) -> bool {
 
 /// A path as it is printed: with `/`, and without a `./` that the user did not write.
 fn name(path: &Path) -> String {
-    let shown = path.to_string_lossy();
+    let shown = path.to_string_lossy().replace(MAIN_SEPARATOR, "/");
     clean(shown.strip_prefix("./").unwrap_or(&shown))
 }

@@ -35,11 +35,11 @@ fn beta(nodes: &str) -> String {
     )
 }
 
-#[test]
-fn notes_say_what_budgets_stop_and_what_they_do_not() {
-    let before_1 = &["--karpenter-version=0.37.0"][..];
-    let (mut all, mut seen) = (String::new(), HashSet::new());
-    for (case, arguments, manifest) in [
+/// What is special, the arguments, and the manifest.
+type Case = (&'static str, &'static [&'static str], String);
+
+fn cases() -> [Case; 18] {
+    [
         (
             "a budget of 0 that is always active stops repair",
             &[][..],
@@ -49,16 +49,6 @@ fn notes_say_what_budgets_stop_and_what_they_do_not() {
             "a budget of 0 in a window stops repair in it",
             &[],
             pool(r#"[{nodes: "0%", schedule: "0 9 * * *", duration: 8h}]"#),
-        ),
-        (
-            "a budget of 0 for the other reasons does not",
-            &[],
-            pool(r#"[{nodes: "0", reasons: [Underutilized, Empty, Drifted]}]"#),
-        ),
-        (
-            "nor does one of a release without repair",
-            &["--karpenter-version=1.14.3"],
-            pool(r#"[{nodes: "0"}]"#),
         ),
         (
             "EKS Auto Mode has its own defaults and no gates",
@@ -83,8 +73,16 @@ fn notes_say_what_budgets_stop_and_what_they_do_not() {
             &[],
             spec(FREEZE, "terminationGracePeriod: ~"),
         ),
-        ("before 1.0 a budget of 0 stops it", before_1, beta("\"0\"")),
-        ("before 1.0 expired nodes count", before_1, beta("10%")),
+        (
+            "before 1.0 a budget of 0 stops it",
+            &["--karpenter-version=0.37.0"],
+            beta("\"0\""),
+        ),
+        (
+            "before 1.0 expired nodes count",
+            &["--karpenter-version=0.37.0"],
+            beta("10%"),
+        ),
         ("a v1beta1 pool whose release is not named", &[], beta("\"0\"")),
         (
             "a budget for some reasons blocks only those",
@@ -135,7 +133,13 @@ fn notes_say_what_budgets_stop_and_what_they_do_not() {
                 "terminationGracePeriod: 48h",
             ),
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn notes_say_what_budgets_stop_and_what_they_do_not() {
+    let (mut all, mut seen) = (String::new(), HashSet::new());
+    for (case, arguments, manifest) in cases() {
         let _ = writeln!(all, "== {case}\n");
         let said = said(arguments, &manifest);
         for note in said.split("\n\n").filter(|part| part.starts_with("note: ")) {
@@ -183,8 +187,15 @@ fn note_is_left_out_where_it_is_not_true() {
             "[{{nodes: 50%}}, {{nodes: \"0\", schedule: \"{schedule}\", duration: {duration}}}]"
         ))
     };
+    let named = pool(r#"[{nodes: "0", reasons: [Underutilized, Empty, Drifted]}]"#);
     for (arguments, manifest, words) in [
-        (&[][..], window("0 9-16 * * mon-fri", "1h"), "join"),
+        (&[][..], named, "NodeRepair"),
+        (
+            &["--karpenter-version=1.14.3"],
+            pool(r#"[{nodes: "0"}]"#),
+            "NodeRepair",
+        ),
+        (&[], window("0 9-16 * * mon-fri", "1h"), "join"),
         (&[], window("0 9 * * *", "8h"), "join"),
         (&[], window("0 9,17 * * *", "8h"), "join"),
         (&[], window("@monthly", "8h"), "join"),

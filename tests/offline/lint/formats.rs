@@ -53,7 +53,8 @@ fn without_texts(output: &str, escaped: impl Fn(&str) -> String) -> String {
 /// The text of a string in JSON.
 fn in_json(text: &str) -> String {
     let quoted = Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
+    let inner = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inner.expect("quotes").to_owned()
 }
 
 #[test]
