@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::installed::Schema;
-use super::shape::{Constraints, nodepool};
+use super::shape::nodepool;
 use super::{ApiVersion, Availability, Installed, KarpenterVersion};
 
 /// The source of the release.
@@ -117,7 +117,7 @@ impl TargetKarpenter {
     /// Whether the string at a path may be a word. If the definition is known and lists the words, it alone decides, except
     /// that a word which it lacks may still belong to a later release.
     pub fn knows(&self, path: &str, version: ApiVersion, word: &str) -> Availability {
-        let table = || self.constraints(path, version).knows(self.release, word);
+        let table = || nodepool(version).at(path).knows(self.release, word);
         let installed = self.in_use(path, version);
         let listed = installed.and_then(|(schema, path)| schema.words(path));
         match listed.map(|mut words| words.any(|known| known == word)) {
@@ -133,36 +133,32 @@ impl TargetKarpenter {
     /// The words for the string at a path that messages list. A word that only the definition knows is accepted but not
     /// listed.
     pub fn words(&self, path: &str, version: ApiVersion) -> &'static [&'static str] {
-        self.constraints(path, version).words(self.release)
+        nodepool(version).at(path).words(self.release)
     }
 
     /// The most entries of the list at a path; `None` if there is no limit.
     pub fn most(&self, path: &str, version: ApiVersion) -> Option<usize> {
         self.in_use(path, version)
             .and_then(|(schema, path)| schema.max_items(path))
-            .or_else(|| self.constraints(path, version).most(self.release))
+            .or_else(|| nodepool(version).at(path).most(self.release))
     }
 
     /// Whether the field at a path must be written, unless poolgate writes it.
     pub fn requires(&self, path: &str, version: ApiVersion) -> bool {
         match self.in_use(path, version) {
             Some((schema, path)) => schema.requires(path),
-            None => self.constraints(path, version).requires(self.release),
+            None => nodepool(version).at(path).requires(self.release),
         }
     }
 
     /// What the API server writes for a missing value at a path, as JSON.
     pub fn default_of(&self, path: &str, version: ApiVersion) -> Option<&'static str> {
-        self.constraints(path, version).default(self.release)
+        nodepool(version).at(path).default(self.release)
     }
 
     /// Whether the definition of the release rejects the string at a path by its pattern, length or enumeration.
     pub fn rejects(&self, path: &str, version: ApiVersion, text: &str) -> bool {
-        self.constraints(path, version).rejects(self.release, text)
-    }
-
-    fn constraints(&self, path: &str, version: ApiVersion) -> Constraints {
-        nodepool(version).at(path)
+        nodepool(version).at(path).rejects(self.release, text)
     }
 
     /// Whether the API server keeps `spec.disruption.nodeLimitMode`; `None` if the definition is not known. The
