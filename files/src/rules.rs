@@ -16,7 +16,6 @@ const LONGEST_RUN: usize = 6;
 /// How many lines of a longer run are shown before the gap; one is shown after it.
 const SHOWN_OF_RUN: usize = 3;
 
-/// The flags of `rules`.
 #[derive(Debug, Args)]
 pub struct RulesArgs {
     /// The rule to explain, or a word: the rules with it in name or title are listed. Without it, all are

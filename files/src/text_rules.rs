@@ -58,7 +58,6 @@ text_rules! {
     IGNORE_UNUSED = "ignore-unused", Warning;
 }
 
-/// The rule of this name.
 pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id.as_str() == id)
 }

@@ -8,7 +8,6 @@ use poolgate_core::budget::{Allowance, AllowanceRange, Reason};
 use super::clock::Clock;
 use super::subject::Subject;
 
-/// The hours of a day.
 pub const HOURS_A_DAY: usize = 24;
 const DAYS: usize = 7;
 
@@ -138,7 +137,6 @@ impl Grid {
         grid
     }
 
-    /// The dates of its days.
     pub fn dates(&self) -> [String; DAYS] {
         std::array::from_fn(|day| self.date(day).strftime("%a %m-%d").to_string())
     }
@@ -164,7 +162,6 @@ impl Grid {
         self.first.saturating_add(i64::try_from(day).unwrap_or(0).days())
     }
 
-    /// When a day begins.
     fn midnight(&self, day: usize) -> Timestamp {
         self.date(day)
             .to_zoned(self.zone.clone())

@@ -43,7 +43,6 @@ const FOUND: u8 = 1;
 /// Something could not be read.
 const UNREADABLE: u8 = 2;
 
-/// The flags of `budgets`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct BudgetsArgs {

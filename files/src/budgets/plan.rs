@@ -22,7 +22,6 @@ Examples:
   poolgate budgets plan --freeze 'mon-fri 09:00-17:00' --tz Asia/Tokyo --nodes 2
   poolgate budgets plan --allow 'sat,sun' --freeze 'sun 18:00-24:00' --reason Drifted";
 
-/// The flags of `budgets plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// Allow disruption only in these hours, such as "sat 02:00-06:00 Europe/Berlin". May be repeated

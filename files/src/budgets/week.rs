@@ -49,7 +49,6 @@ pub fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     text
 }
 
-/// The reasons of a row.
 pub fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
     if reasons.len() == subject.reasons.len() && reasons.len() > 1 {
         return "every reason".into();

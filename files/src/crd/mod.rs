@@ -26,13 +26,11 @@ use crate::terminal;
 /// The name of the input in messages.
 const INPUT: &str = "the NodePool definition (kubectl get crd nodepools.karpenter.sh -o yaml)";
 
-/// The last part of `--help`.
 const EXAMPLES: &str = "\
 Examples:
   kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -
   poolgate crd patch --policy policy.yaml <crd.yaml >patched.yaml";
 
-/// The flags of `crd`.
 #[derive(Debug, Args)]
 pub struct CrdArgs {
     #[command(subcommand)]

@@ -21,7 +21,6 @@ const DIFFERENT: u8 = 1;
 /// Something was not read or could not be completed.
 const TROUBLE: u8 = 2;
 
-/// The flags of `default`.
 #[derive(Debug, Args)]
 pub struct DefaultArgs {
     /// Files, directories, or - for standard input

@@ -102,6 +102,31 @@ impl TextEdit {
         self.change.changed(&self.field)
     }
 
+    /// The edit that writes a value in the place of the alias that brings it: good for a trial, and nothing to write. Every
+    /// other field with that alias has its value from elsewhere.
+    pub fn of_alias(
+        change: Change,
+        field: FieldPath,
+        (number, document): (usize, &Document<'_>),
+        lines: &Lines<'_>,
+    ) -> Option<Self> {
+        let Change::Rewrite {
+            rename: None,
+            write: Some(value),
+        } = &change
+        else {
+            return None;
+        };
+        let alias = document.locate(&field)?.alias?;
+        Some(Self {
+            place: located(alias, lines),
+            text: yaml::flow(value),
+            document: number,
+            field,
+            change,
+        })
+    }
+
     /// The edit that makes a change at a field of a document, or why the text cannot be changed there. `number` is which
     /// document of the text it is.
     pub fn new(

@@ -7,12 +7,6 @@ use std::path::Path;
 use diffy::DiffOptions;
 use tempfile::Builder;
 
-/// The permissions of a file that did not exist, as far as the process's umask allows them.
-#[cfg(unix)]
-fn of_a_new_file() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
-}
-
 /// Writes a text to a file so that no reader sees half of it. A file that exists keeps its permissions, and a link to it
 /// stays a link.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
@@ -41,6 +35,12 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     fs::File::open(folder)?.sync_all()?;
     Ok(())
+}
+
+/// The permissions of a file that did not exist, as far as the process's umask allows them.
+#[cfg(unix)]
+fn of_a_new_file() -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
 
 /// The difference between an old and a new text, in the format of `patch -p0`.

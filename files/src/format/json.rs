@@ -9,7 +9,6 @@ use super::tally::Count;
 use super::{FileReport, listed, without_empty};
 use crate::edit::{SourceRange, TextEdit};
 
-/// Before the first result.
 pub const OPENING: &str = "{\"apiVersion\":\"poolgate.dev/v1alpha1\",\"kind\":\"LintReport\",\"results\":[\n";
 
 pub fn file(file: &FileReport<'_>) -> String {

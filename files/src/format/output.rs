@@ -57,7 +57,6 @@ pub fn on_command_line() -> Listed<Wanted> {
     }
 }
 
-/// All outputs of a run.
 pub struct Outputs<'a> {
     outputs: Vec<Output<'a>>,
     has_summary: bool,

@@ -14,7 +14,6 @@ use crate::sources::cluster::StoredArgs;
 use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 use poolgate_core::manifest::Variables;
 
-/// The flags of `lint`.
 #[derive(Debug, Args)]
 pub struct LintArgs {
     /// Files, directories, or - for standard input

@@ -64,7 +64,6 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Reads a baseline file.
     pub fn load(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
         let length = fs::metadata(path)

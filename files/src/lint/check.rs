@@ -451,16 +451,11 @@ impl<'a, 't> FileCheck<'a, 't> {
             (!manifest::has_variable(&written)).then_some(written)
         };
         let change = change(diagnostic, checked.value, written)?;
-        let edit = TextEdit::new(
-            change,
-            checked.path_of(&diagnostic.path),
-            document,
-            text,
-            &self.lines,
-        );
+        let field = checked.path_of(&diagnostic.path);
+        let edit = TextEdit::new(change.clone(), field.clone(), document, text, &self.lines);
         let left = |why: &str| Fix::Left {
             why: why.to_owned(),
-            untried: None,
+            untried: TextEdit::of_alias(change, field, document, &self.lines),
         };
         Some(edit.map_or_else(left, Fix::Write))
     }

@@ -185,7 +185,7 @@ impl Tried<'_, '_> {
                 return true;
             }
         }
-        if is_quoted(edit, self.text) {
+        if self.is_quoted(edit) {
             let why = trouble.title.strip_suffix(IGNORED).unwrap_or(&trouble.title);
             let better = trouble.suggestion.iter().map(|better| format!("; {better}"));
             let better: String = better.collect();
@@ -193,6 +193,20 @@ impl Tried<'_, '_> {
         }
         finding.fix = Fix::None;
         false
+    }
+
+    /// Whether an edit only makes a value a string.
+    fn is_quoted(&self, edit: &TextEdit) -> bool {
+        let value = edit.field.find(self.document.value());
+        let is_string = value.is_some_and(|value| value.as_str().is_some());
+        !is_string
+            && matches!(
+                &edit.change,
+                Change::Rewrite {
+                    rename: None,
+                    write: Some(Value::String(_))
+                }
+            )
     }
 }
 
@@ -255,10 +269,4 @@ fn written(finding: &Finding) -> Option<&Value> {
         Change::Rewrite { rename: None, write } => write.as_ref(),
         _ => None,
     }
-}
-
-/// Whether an edit only puts a value in quotes.
-fn is_quoted(edit: &TextEdit, text: &str) -> bool {
-    let old = edit.place.span.slice(text);
-    matches!(&edit.change, Change::Rewrite { rename: None, write: Some(Value::String(new)) } if new == old)
 }

@@ -46,7 +46,6 @@ pub struct StoredPools {
     pub without_mode: Vec<String>,
 }
 
-/// Every NodePool.
 pub fn all(cluster: &Cluster) -> StoredPools {
     let mut pools = StoredPools::default();
     let read = cluster.each(Request::NodePools, |pool: Value| {

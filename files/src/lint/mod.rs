@@ -222,7 +222,6 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
 
 /// What one input adds to the results of the run.
 struct Outcome {
-    /// The name of the input.
     name: String,
     /// Its findings as each output prints them.
     printed: Vec<String>,

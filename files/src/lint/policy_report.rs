@@ -50,7 +50,6 @@ const LONGEST_NAME: usize = 253;
 /// A stored NodePool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPool {
-    /// Its name.
     pub name: String,
     /// Its UID: its report is deleted with it.
     pub uid: String,

@@ -26,7 +26,6 @@ const FOUND: u8 = 1;
 /// A file could not be read.
 const UNREADABLE: u8 = 2;
 
-/// The flags of `policy`.
 #[derive(Debug, Args)]
 pub struct PolicyArgs {
     #[command(subcommand)]
@@ -158,7 +157,6 @@ fn ends(path: &Path, policy: &Policy, at: Timestamp, output: &mut String) {
 struct Definition(Vec<Value>);
 
 impl Definition {
-    /// Reads it from a file.
     fn load(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).context("it cannot be opened")?;
         let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;

@@ -25,9 +25,7 @@ const MARK: &str = "PolicyTest";
 /// What became of all cases.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// The lines to print.
     pub output: String,
-    /// How many cases were run.
     cases: usize,
     failed: usize,
     unreadable: usize,
@@ -118,7 +116,6 @@ impl Results {
     }
 }
 
-/// The object of a case.
 fn object_of(case: &Case, folder: &Path) -> Result<Value, String> {
     let file = match &case.object {
         CaseObject::Inline(object) => return Ok(object.clone()),
