@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn hundred_labels_pass_and_one_more_is_denied() {
+    fn template_takes_a_hundred_labels_and_no_more() {
         let many = |count: usize| -> Value {
             let all: Map<String, Value> = (0..count)
                 .map(|number| (format!("example.com/l{number}"), json!("x")))

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_name_has_a_present_one_until_the_domains_are_free() {
+    fn old_names_have_a_present_one_until_the_domains_are_free() {
         let old = "beta.kubernetes.io/arch";
         assert_eq!(present_name(old, ApiVersion::V1, OLD), Some("kubernetes.io/arch"));
         assert_eq!(

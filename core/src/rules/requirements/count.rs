@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_requirements_fit_the_list_and_one_more_does_not() {
+    fn list_takes_a_hundred_requirements_and_no_more() {
         assert_eq!(
             errors(&pool(101, 0)),
             [
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_and_karpenters_own_four_count_in_the_nodeclaim() {
+    fn nodeclaim_counts_labels_and_karpenters_own_four() {
         assert_eq!(errors(&pool(50, 46)), [""; 0]);
         let denied = errors(&pool(50, 47));
         assert_eq!(denied.len(), 1);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn karpenter_adds_fewer_to_the_nodeclaims_of_a_static_pool() {
+    fn static_pool_has_fewer_requirements_of_karpenter() {
         let mut object = pool(50, 48);
         object["spec"]["replicas"] = json!(3);
         assert_eq!(errors(&object), [""; 0]);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_counts_once_under_all_its_names_and_twice_when_bounded_from_both_sides() {
+    fn key_counts_once_under_all_its_names_and_twice_when_bounded_from_both_sides() {
         let count_for = |release: KarpenterVersion, requirements: Value| {
             let object = json!({"spec": {"template": {
                 "metadata": {"labels": {"kubernetes.io/arch": "amd64", "example.com/none": null}},

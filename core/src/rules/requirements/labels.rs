@@ -12,12 +12,7 @@ pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted"
 pub static REQUIREMENT_LABEL_UNKNOWN: Rule = rule!("requirement-label-unknown", Warning, Silent);
 
 /// The kind of a label; `None` if Karpenter certainly rejects requirements on it, which is reported.
-pub fn kind(
-    key: &str,
-    at: At<'_>,
-    scope: &Scope<'_>,
-    findings: &mut Findings<'_>,
-) -> Option<LabelKind> {
+pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> Option<LabelKind> {
     let path = || at.field("key");
     if let Some(reserved) = reserved(key, scope) {
         let likely =

@@ -63,6 +63,9 @@ pub fn judge(demand: &Demand<'_>, scope: &Scope<'_>) -> Vec<Judgement> {
     let known = known();
     let words = (demand.key == CAPACITY_TYPE_LABEL).then(|| scope.capacity_types());
     let judge_one = |value: &&str| {
+        if !demand.kind.is_well_known() {
+            return Judgement::Exists;
+        }
         if let Some(words) = words.filter(|words| !words.contains(value)) {
             return Judgement::NeverExists(no_capacity_type(value, words));
         }
@@ -128,7 +131,7 @@ pub fn check(
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
 ) -> Result<(), Unsatisfiable> {
-    if !demand.lists_values() || !demand.kind.is_well_known() {
+    if !demand.lists_values() {
         return Ok(());
     }
     let judgements = judge(demand, scope);

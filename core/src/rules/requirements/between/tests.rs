@@ -25,7 +25,7 @@ fn found(group: &str, list: &[(&str, &str, &[&str])]) -> Vec<String> {
 }
 
 #[test]
-fn all_known_instance_types_together_with_all_their_families_are_fine() {
+fn instance_types_go_with_all_their_families() {
     let types = Provider::of_group(AWS).unwrap().instance_types;
     let mut families: Vec<&str> = types.iter().map(|name| name.split_once('.').unwrap().0).collect();
     families.dedup();
@@ -46,7 +46,7 @@ fn all_known_instance_types_together_with_all_their_families_are_fine() {
 }
 
 #[test]
-fn lists_that_are_too_long_are_not_judged() {
+fn lists_of_types_that_are_too_long_are_not_judged() {
     let types: Vec<String> = (0..2000).map(|number| format!("m5.{number}xlarge")).collect();
     let families: Vec<String> = (0..1000).map(|number| format!("c{number}")).collect();
     let [types, families] =
