@@ -39,7 +39,8 @@ use scope::{Scope, Unsatisfiable};
 /// Checks the requirements of a NodePool, and its template labels as far as they are requirements.
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let scope = Scope::new(template, findings.context);
-    let mut demands: Vec<Demand<'_>> = Vec::with_capacity(template.requirements().len());
+    let labels = template.labels.present().into_iter().flatten().count();
+    let mut demands: Vec<Demand<'_>> = Vec::with_capacity(template.requirements().len() + labels);
     for requirement in template.requirements() {
         let demand = syntax::read(requirement, &scope, findings);
         demands.extend(demand.filter(|demand| check_alone(demand, &scope, findings).is_ok()));

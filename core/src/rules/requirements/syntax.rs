@@ -190,15 +190,14 @@ fn values<'a>(
         findings.report(&REQUIREMENT_VALUES, at.field("values"), error_type, title);
         return None;
     }
-    match values.as_slice() {
+    let checked = match values.as_slice() {
         [number] if operator.is_numeric() => check_number(number, at, findings),
         values => {
             let key = requirement.key.present().unwrap_or_default();
             check_texts(values, key, at, scope, findings)
         }
-    }
-    .ok()
-    .map(|()| values)
+    };
+    checked.is_ok().then_some(values)
 }
 
 /// What is wrong with the number of values.

@@ -25,7 +25,7 @@ pub enum Judgement {
     /// Nodes may have it.
     Exists,
     /// No node has it.
-    NeverExists(Slip),
+    NeverExists(Box<Slip>),
     /// It is none of the values that the provider accepts.
     NotAccepted {
         accepted: &'static [&'static str],
@@ -67,7 +67,7 @@ pub fn judge(demand: &Demand<'_>, scope: &Scope<'_>) -> Vec<Judgement> {
             return Judgement::Exists;
         }
         if let Some(words) = words.filter(|words| !words.contains(value)) {
-            return Judgement::NeverExists(no_capacity_type(value, words));
+            return Judgement::NeverExists(Box::new(no_capacity_type(value, words)));
         }
         match closed {
             Some((accepted, since)) if !accepted.contains(value) => {
@@ -77,7 +77,7 @@ pub fn judge(demand: &Demand<'_>, scope: &Scope<'_>) -> Vec<Judgement> {
             None => {}
         }
         match slip(value, demand, scope) {
-            Some(slip) => Judgement::NeverExists(slip),
+            Some(slip) => Judgement::NeverExists(Box::new(slip)),
             None if known.is_some_and(|known| !known.contains(*value)) => Judgement::Unlisted,
             None => Judgement::Exists,
         }
