@@ -88,10 +88,10 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
     ])),
     ("spec", Constrained(&[constraint(Present)], &Object(&[
         ("disruption", Constrained(&[constraint(Default(r#"{"consolidationPolicy":"WhenUnderutilized","expireAfter":"720h"}"#))], &Object(&[
-            ("budgets", Constrained(&[constraint(AtMost(50)).since(0, 34, 0), constraint(Default(r#"[{"nodes":"10%"}]"#)).since(0, 34, 0)], &List(&Object(&[
-                ("nodes", Constrained(&[constraint(Default(r#""10%""#)).since(0, 34, 0), constraint(Matches(&BUDGET_NODES)).since(0, 34, 0)], &Text)),
-                ("schedule", Constrained(&[constraint(Matches(&SCHEDULE)).since(0, 34, 0)], &Text)),
-                ("duration", Constrained(&[constraint(Matches(&BUDGET_DURATION_UNTIL_0_36)).since(0, 34, 0).until(0, 36, 0), constraint(Matches(&BUDGET_DURATION)).since(0, 36, 0)], &Text)),
+            ("budgets", Constrained(&[constraint(AtMost(50)), constraint(Default(r#"[{"nodes":"10%"}]"#))], &List(&Object(&[
+                ("nodes", Constrained(&[constraint(Default(r#""10%""#)), constraint(Matches(&BUDGET_NODES))], &Text)),
+                ("schedule", Constrained(&[constraint(Matches(&SCHEDULE))], &Text)),
+                ("duration", Constrained(&[constraint(Matches(&BUDGET_DURATION))], &Text)),
             ])))),
             ("consolidationPolicy", Constrained(&[constraint(OneOf(&["WhenEmpty", "WhenUnderutilized"])), constraint(Default(r#""WhenUnderutilized""#))], &Text)),
             ("consolidateAfter", Constrained(&[constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4))], &Text)),
@@ -105,8 +105,8 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
                 ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(&LABEL_VALUE))], &Text)))),
                 ("annotations", Map(&Text)),
             ])),
-            ("spec", Constrained(&[constraint(Present).since(0, 33, 0)], &Object(&[
-                ("requirements", Constrained(&[constraint(Present), constraint(AtMost(30)).until(0, 37, 1), constraint(AtMost(100)).since(0, 37, 1)], &List(&Object(&[
+            ("spec", Constrained(&[constraint(Present)], &Object(&[
+                ("requirements", Constrained(&[constraint(Present), constraint(AtMost(100))], &List(&Object(&[
                     ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(&LABEL_KEY))], &Text)),
                     ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]))], &Text)),
                     ("values", List(&Text)),
@@ -129,7 +129,7 @@ pub static NODEPOOL_V1BETA1: Shape = Object(&[
                     ("kind", Text),
                     ("name", Constrained(&[constraint(Present)], &Text)),
                 ]))),
-                ("resources", Constrained(&[constraint(AtMost(0)).since(0, 34, 0)], &Object(&[
+                ("resources", Constrained(&[constraint(AtMost(0))], &Object(&[
                     ("requests", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &IntegerOrText))),
                 ]))),
                 ("kubelet", Object(&[
