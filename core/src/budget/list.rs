@@ -1,7 +1,9 @@
 //! The budgets of a NodePool, parsed once: rules say what is wrong with one, everything else computes with them.
 
+use jiff::Timestamp;
+
 use super::reasons::{Reason, Reasons};
-use super::timing::{Timing, Windows};
+use super::timing::{SearchLimit, Timing, WindowState, Windows};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, Disruption, Field, NodePool};
@@ -131,6 +133,24 @@ impl<'b> IntoIterator for &'b Budgets {
 }
 
 impl Budget {
+    /// Whether Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
+    /// [`is_supported`](super::is_supported).
+    pub fn is_active(&self, at: Timestamp) -> bool {
+        match &self.timing {
+            Timing::Always => true,
+            Timing::Windows(windows) => windows.is_open(at),
+            Timing::Never | Timing::Blocked | Timing::Unreadable => false,
+        }
+    }
+
+    pub(super) fn phase(&self, at: Timestamp, reach: &mut SearchLimit) -> WindowState {
+        match &self.timing {
+            Timing::Always => WindowState::constant(true),
+            Timing::Windows(windows) => windows.phase(at, reach),
+            Timing::Never | Timing::Blocked | Timing::Unreadable => WindowState::constant(false),
+        }
+    }
+
     /// The path of a field of this budget.
     pub fn path(&self, field: &'static str) -> FieldPath {
         Disruption::path("budgets").index(self.index).key(field)

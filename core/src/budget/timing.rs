@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::list::Budget;
 use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 
 /// 1990-01-01 and 2090-01-01, in seconds since 1970. Five years and the longest window that closes fit between
@@ -43,26 +42,6 @@ impl Timing {
             Self::Never
         } else {
             Self::Windows(Windows::new(schedule, duration))
-        }
-    }
-}
-
-impl Budget {
-    /// Whether Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
-    /// [`is_supported`].
-    pub fn is_active(&self, at: Timestamp) -> bool {
-        match &self.timing {
-            Timing::Always => true,
-            Timing::Windows(windows) => windows.is_open(at),
-            Timing::Never | Timing::Blocked | Timing::Unreadable => false,
-        }
-    }
-
-    pub(super) fn phase(&self, at: Timestamp, reach: &mut SearchLimit) -> WindowState {
-        match &self.timing {
-            Timing::Always => WindowState::constant(true),
-            Timing::Windows(windows) => windows.phase(at, reach),
-            Timing::Never | Timing::Blocked | Timing::Unreadable => WindowState::constant(false),
         }
     }
 }

@@ -7,8 +7,6 @@
 pub mod rule;
 pub mod across;
 mod budgets;
-#[cfg(test)]
-mod cases;
 mod consolidation;
 mod constraints;
 mod context;
@@ -29,6 +27,8 @@ mod requirements;
 mod reserved_labels;
 mod schedules;
 mod taints;
+#[cfg(test)]
+mod test_cases;
 #[cfg(test)]
 mod testing;
 
