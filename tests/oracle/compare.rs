@@ -15,7 +15,7 @@ use super::judgement::{Judgement, Objection, Step, fields_behind, is_around, is_
 use super::mismatch::{Kind, Mismatch};
 use super::program::{Oracle, Oracles, question};
 use super::reasons::{is_together, stands_for};
-use super::symptoms::{SuspectPool, symptoms};
+use super::symptoms::{SuspectPool, symptom};
 
 /// The result for one case.
 #[derive(Debug, Clone, PartialEq)]
@@ -279,15 +279,13 @@ impl<'a> Passage<'a> {
         if finding.origin != Origin::Silent || !judgement.schema.is_empty() {
             return None;
         }
+        let shows = symptom(finding.rule.as_str())?;
         let mut suspect = SuspectPool {
             oracle,
             object: &self.patched,
             judgement,
         };
-        let answers: Vec<bool> = symptoms(finding.rule.as_str())
-            .filter_map(|shows| shows(&mut suspect, &finding.path))
-            .collect();
-        let is_well = !answers.is_empty() && !answers.contains(&true);
+        let is_well = shows(&mut suspect, &finding.path) == Some(false);
         is_well.then(|| Mismatch::ours(Kind::Unfounded, finding))
     }
 

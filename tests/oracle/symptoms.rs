@@ -32,8 +32,7 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("budgets-empty", budgets::limit_nothing),
     ("budget-nodes", budgets::count_otherwise),
     ("budget-reasons-empty", budgets::limits_nothing),
-    ("budget-duration", is_unreadable),
-    ("budget-duration", budgets::is_never_active),
+    ("budget-duration", is_unreadable_or_never_active),
     ("budget-always-active", budgets::is_always_active),
     ("schedule-syntax", budgets::stops_all),
     ("schedule-never-fires", budgets::is_always_active),
@@ -44,11 +43,9 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("budget-uncovered-hours", budgets::leave_hours_without_limit),
     ("budget-uncovered-reason", budgets::leave_a_reason_without_limit),
     ("budget-blocks-drift", budgets::block_drift),
-    ("limit-amount", launch::hangs_or_is_unreadable),
-    ("limit-amount", launch::has_no_room),
+    ("limit-amount", launch::is_no_amount),
     ("limit-zero", launch::has_no_room),
     ("limit-unknown", launch::is_exceeded_by_nothing),
-    ("limit-amount", launch::is_rounded_up),
     ("replicas-above-limit", launch::is_granted_fewer),
     ("replicas-at-limit", launch::has_none_to_spare),
     ("nodeclaim-requirements", has_no_claims),
@@ -75,10 +72,12 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("termination-grace-period", is_unreadable),
 ];
 
-/// How to confirm the findings of a rule: one of these shows it.
-pub(crate) fn symptoms(rule: &str) -> impl Iterator<Item = Symptom> {
-    let of_rule = SYMPTOMS.iter().filter(move |(known, _)| *known == rule);
-    of_rule.map(|(_, symptom)| *symptom)
+/// How to confirm the findings of a rule, if one question shows it.
+pub(crate) fn symptom(rule: &str) -> Option<Symptom> {
+    let mut symptoms = SYMPTOMS.iter();
+    symptoms
+        .find(|(known, _)| *known == rule)
+        .map(|(_, symptom)| *symptom)
 }
 
 impl SuspectPool<'_> {
@@ -134,11 +133,24 @@ fn has_no_claims_of_the_class(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
     has_no_claims(suspect, path).filter(|_| !is_label)
 }
 
-/// The same for a duration that is longer than zero.
+/// The same as [`is_unreadable`] for a duration that is longer than zero.
 fn is_unreadable_unless_zero(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
-    let text = path.find_value(suspect.object).and_then(Value::as_str);
-    let is_zero = text.is_some_and(|text| !text.contains(|digit: char| ('1'..='9').contains(&digit)));
+    let is_zero = is_zero(suspect, path);
     is_unreadable(suspect, path).filter(|_| !is_zero)
+}
+
+/// Karpenter cannot decode a duration, or it is zero and the budget never active.
+fn is_unreadable_or_never_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    if is_zero(suspect, path) {
+        budgets::is_never_active(suspect, path)
+    } else {
+        is_unreadable(suspect, path)
+    }
+}
+
+fn is_zero(suspect: &SuspectPool<'_>, path: &FieldPath) -> bool {
+    let text = path.find_value(suspect.object).and_then(Value::as_str);
+    text.is_some_and(|text| !text.contains(|digit: char| ('1'..='9').contains(&digit)))
 }
 
 /// The list indices in a path.

@@ -2,6 +2,7 @@
 
 use poolgate_core::api::NODE_LIMIT_ANNOTATION;
 use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::value::quantity::Quantity;
 use serde_json::{Value, json};
 
 use super::{SuspectPool, indexes};
@@ -193,7 +194,7 @@ fn is_exceeded(suspect: &mut SuspectPool<'_>, usage: &Value) -> Option<bool> {
 }
 
 /// Karpenter cannot decode the limit, or hangs when it reads the limit or compares it with the pool's usage.
-pub fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let is_seen = super::hangs_or_is_unreadable(suspect, path);
     if is_seen != Some(false) {
         return is_seen;
@@ -208,6 +209,19 @@ pub fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
     Some(matches!(answer, Answer::Harmed(_)))
 }
 
+/// The amount of a limit is one that Karpenter cannot decode or hangs on, that leaves no room for a node, or that it rounds up.
+pub fn is_no_amount(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let text = match path.find_value(suspect.object)? {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match Quantity::parse(&text) {
+        Err(_) => hangs_or_is_unreadable(suspect, path),
+        Ok(amount) if amount.is_negative() => has_no_room(suspect, path),
+        Ok(_) => is_rounded_up(suspect, path),
+    }
+}
+
 /// No node exceeds the limits, however large.
 pub fn is_exceeded_by_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let much = "1000000000000";
@@ -216,7 +230,7 @@ pub fn is_exceeded_by_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> O
 }
 
 /// A pool with fewer nodes than the limit may have another, and then exceeds it.
-pub fn is_rounded_up(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+fn is_rounded_up(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let limit = match &suspect.object["spec"]["limits"]["nodes"] {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -1,6 +1,59 @@
-//! The node classes of a cluster, as far as they are known.
+//! The node classes of a cluster, as far as they are known, and references of NodePools to those that do not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use super::{AcrossFinding, Together};
+use crate::diagnostic::{FieldPath, Severity, Suggestion, nearest};
+use crate::rules::rule::Rule;
+
+pub static NODE_CLASS_MISSING: Rule = rule!("node-class-missing", Error, Silent).across();
+
+const LAUNCHES_NOTHING: &str = "Karpenter launches nothing for a pool without its node class";
+
+pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
+    let classes = together.classes;
+    for (index, pool) in together.pools.iter().enumerate() {
+        let Some(class) = pool.template.node_class() else {
+            continue;
+        };
+        let (group, kind, name) = class;
+        let Some(names) = classes.names(group, kind) else {
+            continue;
+        };
+        if names.contains(name) || classes.is_created(class) {
+            continue;
+        }
+        let (title, consequence, severity) = match classes.source() {
+            ClassSource::Cluster => (
+                format!("no {kind} of {group} in the cluster has this name"),
+                LAUNCHES_NOTHING,
+                Severity::Error,
+            ),
+            ClassSource::Input if names.is_empty() => (
+                format!("the input contains no {kind} of {group} at all"),
+                "this one has to be in the cluster already",
+                Severity::Info,
+            ),
+            ClassSource::Input => (
+                format!("no {kind} of {group} in the input has this name"),
+                LAUNCHES_NOTHING,
+                Severity::Error,
+            ),
+        };
+        let path = FieldPath::of(&["spec", "template", "spec", "nodeClassRef", "name"]);
+        let likely = nearest(name, names.iter().map(String::as_str));
+        findings
+            .push_mut(AcrossFinding {
+                pool: index,
+                diagnostic: NODE_CLASS_MISSING.finding(path, name, title),
+                others: Vec::new(),
+            })
+            .diagnostic
+            .consequence(consequence)
+            .severity(severity)
+            .suggest_if_known(likely.map(Suggestion::did_you_mean));
+    }
+}
 
 /// Node classes that providers create in each cluster, so that no manifest contains them: group, kind and name.
 const CREATED: &[(&str, &str, &str)] = &[
@@ -68,5 +121,74 @@ impl NodeClasses {
     /// Whether a class needs no manifest.
     pub(crate) fn is_created(&self, class: (&str, &str, &str)) -> bool {
         self.source == ClassSource::Input && CREATED.contains(&class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::across::testing::found_of;
+    use crate::rules::across::{ClassSource, NodeClasses};
+
+    fn pool(group: &str, kind: &str, name: &str) -> Value {
+        let class = json!({"group": group, "kind": kind, "name": name});
+        json!({"metadata": {"name": "a"}, "spec": {"template": {"spec": {"nodeClassRef": class}}}})
+    }
+
+    fn found(classes: &NodeClasses, pool: Value) -> Vec<String> {
+        let found = found_of(&[pool], classes, "node-class-missing");
+        found.into_iter().map(|(_, message, _)| message).collect()
+    }
+
+    #[test]
+    fn a_class_of_another_name_kind_or_group_is_another_one() {
+        let mut classes = NodeClasses::new(ClassSource::Input);
+        classes.add("a.example", "A", ["default".to_owned()]);
+        assert_eq!(found(&classes, pool("a.example", "A", "default")), [""; 0]);
+        assert_eq!(
+            found(&classes, pool("a.example", "A", "defualt")),
+            [
+                "spec.template.spec.nodeClassRef.name: Invalid value: \"defualt\": no A of a.example in the input has this \
+                 name; Karpenter launches nothing for a pool without its node class; did you mean default? \
+                 [node-class-missing]"
+            ]
+        );
+        for (group, kind) in [("b.example", "A"), ("a.example", "B")] {
+            let found = found(&classes, pool(group, kind, "default"));
+            assert!(
+                found[0].contains(&format!("the input contains no {kind} of {group} at all")),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_reported_if_the_existing_classes_are_not_known() {
+        let missing = || pool("a.example", "A", "none");
+        let mut cluster = NodeClasses::new(ClassSource::Cluster);
+        assert_eq!(found(&cluster, missing()), [""; 0], "the kind was not listed");
+        cluster.add("a.example", "A", []);
+        assert!(found(&cluster, missing())[0].contains("no A of a.example in the cluster has this name"));
+        let mut input = NodeClasses::new(ClassSource::Input);
+        assert_eq!(found(&input, missing()).len(), 1);
+        input.is_missing_some();
+        assert_eq!(found(&input, missing()), [""; 0]);
+        let incomplete = json!({"spec": {"template": {"spec": {"nodeClassRef": {"name": "none"}}}}});
+        assert_eq!(found(&NodeClasses::new(ClassSource::Input), incomplete), [""; 0]);
+    }
+
+    #[test]
+    fn a_class_that_the_provider_creates_needs_no_manifest() {
+        let input = NodeClasses::new(ClassSource::Input);
+        let created = || pool("eks.amazonaws.com", "NodeClass", "default");
+        assert_eq!(found(&input, created()), [""; 0]);
+        assert_eq!(
+            found(&input, pool("eks.amazonaws.com", "NodeClass", "other")).len(),
+            1
+        );
+        let mut cluster = NodeClasses::new(ClassSource::Cluster);
+        cluster.add("eks.amazonaws.com", "NodeClass", []);
+        assert_eq!(found(&cluster, created()).len(), 1);
     }
 }

@@ -1,18 +1,12 @@
 //! `spec.disruption.budgets`: each budget by itself, then all of them together.
 
+pub mod alone;
 pub mod coverage;
 pub mod list;
-pub mod nodes;
-pub mod reasons;
 pub mod redundant;
-#[cfg(test)]
-mod suggested;
-pub mod uncovered;
-pub mod window;
 
 use super::findings::Findings;
-use crate::budget::{Budget, Budgets, Reason, Reasons};
-use crate::json::Json;
+use crate::budget::{Budgets, Reason, Reasons};
 use crate::karpenter::{Disruption, Field, NodePool, WHEN_EMPTY};
 
 /// Checks the budgets of a pool, which are parsed already.
@@ -26,7 +20,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, findings: &mut Findings<'_>
     let few_enough = list::check(pool.version, written, findings);
     let readable: Vec<_> = budgets
         .iter()
-        .filter(|budget| check_alone(pool, budget, written.get(budget.index), findings))
+        .filter(|budget| alone::check(pool, budget, written.get(budget.index), findings))
         .collect();
     // Budgets are compared with each other only if the list has a legal length.
     if few_enough {
@@ -45,21 +39,8 @@ fn check_coverage(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, fi
     if budgets.is_empty() || any_for_no_reason {
         return;
     }
-    uncovered::check(pool, happening, budgets, findings);
-    coverage::check(pool, happening, budgets, findings);
-}
-
-/// Checks one budget. Returns whether all of it can be read, so that it can be compared with others.
-fn check_alone(
-    pool: &NodePool<'_>,
-    budget: &Budget,
-    written: Option<&Json<'_>>,
-    findings: &mut Findings<'_>,
-) -> bool {
-    nodes::check(budget, findings);
-    reasons::check(pool.version, budget, written, findings);
-    let has_times = window::check(budget, findings);
-    has_times && budget.nodes().is_some() && budget.reasons != Field::Mistyped && !budget.has_unknown_field
+    coverage::check_reasons(pool, happening, budgets, findings);
+    coverage::check_hours(pool, happening, budgets, findings);
 }
 
 /// The reasons for which healthy nodes are disrupted: drift, and consolidation if it is on. Budgets limit the repair of

@@ -2,16 +2,18 @@
 
 pub mod amount;
 pub mod nodes;
-pub mod resource;
 
 use super::findings::Findings;
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode};
 use crate::defaults::node_limit_mode;
-use crate::diagnostic::FieldPath;
-use crate::json::Json;
-use crate::karpenter::{NodePool, PLAIN_RESOURCES};
+use crate::diagnostic::{FieldPath, Suggestion};
+use crate::json::{Json, Object};
+use crate::karpenter::{NodePool, PLAIN_RESOURCES, is_resource, likely_resource};
 use crate::policy::Policy;
+use crate::rules::rule::Rule;
 use crate::value::quantity::{Quantity, QuantityError};
+
+pub static LIMIT_UNKNOWN: Rule = rule!("limit-unknown", Warning, Silent);
 
 /// The resource that counts nodes.
 pub const NODES: &str = "nodes";
@@ -29,7 +31,7 @@ pub fn check(
     for limit in &limits.written {
         // A value of the wrong type is an error already.
         if limit.parsed.is_some() {
-            resource::check(limit.resource, limit.value, object, findings);
+            check_name(limit.resource, limit.value, object, findings);
         }
         amount::check(pool, limit, findings);
     }
@@ -50,6 +52,23 @@ pub fn switches_off(pool: &NodePool<'_>) -> bool {
 /// The path of a limit.
 pub fn path(resource: &str) -> FieldPath {
     FieldPath::of(&["spec", "limits"]).key(resource.to_owned())
+}
+
+/// Checks which resource a limit names.
+fn check_name(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
+    if is_resource(resource) {
+        return;
+    }
+    let likely = likely_resource(resource).filter(|likely| !limits.contains_key(likely));
+    findings
+        .report(
+            &LIMIT_UNKNOWN,
+            path(resource),
+            value,
+            "nodes have no resource of this name",
+        )
+        .consequence("this limits nothing")
+        .suggest_if_known(likely.map(Suggestion::did_you_mean));
 }
 
 /// The limits of a pool.

@@ -1,10 +1,10 @@
-//! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's default budgets, so it is not
-//! checked.
+//! Bounds on `spec.disruption.budgets`, and the times at which the policy forbids all disruption. A pool without budgets gets
+//! the policy's default budgets, so it is not checked.
 
-use crate::budget::{Budget, Budgets};
+use crate::budget::{Budget, Budgets, Reasons, Windows};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::Disruption;
-use crate::policy::BudgetBounds;
+use crate::karpenter::{ApiVersion, Disruption, NodePool};
+use crate::policy::{BudgetBounds, FreezeWindow};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::nodes::BudgetNodes;
@@ -13,8 +13,9 @@ pub static BUDGET_PERCENT: Rule = rule!("policy-budget-percent", Error, Poolgate
 pub static BUDGET_NODES: Rule = rule!("policy-budget-nodes", Error, Poolgate);
 pub static BUDGET_COUNT: Rule = rule!("policy-budget-count", Error, Poolgate);
 pub static BUDGET_ALWAYS: Rule = rule!("policy-budget-always", Error, Poolgate);
+pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, Poolgate);
 
-pub fn check(budgets: &Budgets, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, budgets: &Budgets, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     for budget in budgets {
         check_nodes(budget, bounds, findings);
     }
@@ -39,6 +40,7 @@ pub fn check(budgets: &Budgets, bounds: &BudgetBounds, findings: &mut Findings<'
             .consequence("while none is active, Karpenter may disrupt all nodes at the same time")
             .suggest("add a budget with only nodes, such as nodes: 10%");
     }
+    check_freezes(pool, budgets, &bounds.freeze_windows, findings);
 }
 
 fn holds_always(budget: &Budget) -> bool {
@@ -65,4 +67,52 @@ fn check_nodes(budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'
     findings
         .report(rule, budget.path("nodes"), &*nodes.text, reason)
         .suggest(suggestion);
+}
+
+/// Checks that budgets of 0 cover the times in which the policy forbids all disruption.
+fn check_freezes(
+    pool: &NodePool<'_>,
+    budgets: &Budgets,
+    windows: &[FreezeWindow],
+    findings: &mut Findings<'_>,
+) {
+    if windows.is_empty() {
+        return;
+    }
+    for window in windows {
+        let wanted = Windows::new(window.schedule.value, window.duration.value.as_duration());
+        let is_frozen = |reason| {
+            let mut freezes = budgets
+                .iter()
+                .filter(|budget| budget.is_zero() && budget.has(reason));
+            let covers = |freeze: &Budget| match freeze.windows() {
+                Some(windows) => windows.cover(&wanted),
+                None => freeze.is_always_active(),
+            };
+            let together = freezes.clone().filter_map(Budget::windows);
+            freezes.any(covers) || Windows::cover_together(together, &wanted)
+        };
+        // The repair of a broken node may go on.
+        if Reasons::ALL_BUT_REPAIR.iter().all(is_frozen) {
+            continue;
+        }
+        let (schedule, duration) = (&window.schedule.text, &window.duration.text);
+        let title = format!("the policy allows no disruption for {duration} from `{schedule}` (UTC) on");
+        let reasons = match pool.version {
+            ApiVersion::V1 => format!("reasons: {}, ", Reasons::ALL_BUT_REPAIR.written()),
+            ApiVersion::V1Beta1 => String::new(),
+        };
+        let suggestion = format!(
+            "add a budget with nodes: \"0\", {reasons}schedule: \"{schedule}\" and duration: {duration}"
+        );
+        findings
+            .report(
+                &FREEZE_WINDOW,
+                Disruption::path("budgets"),
+                ErrorType::Required,
+                title,
+            )
+            .consequence("no budget blocks it")
+            .suggest(suggestion);
+    }
 }

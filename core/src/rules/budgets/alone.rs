@@ -1,0 +1,200 @@
+//! A budget by itself: its `nodes`, its `reasons`, and when it holds.
+
+use std::time::Duration;
+
+use crate::budget::{Budget, Parsed, Reason, Reasons};
+use crate::diagnostic::{ErrorType, FieldPath, Origin};
+use crate::json::Json;
+use crate::karpenter::{ApiVersion, Availability, Field, KarpenterVersion, NodePool};
+use crate::rules::findings::Findings;
+use crate::rules::lifetime::UNREADABLE;
+use crate::rules::rule::Rule;
+use crate::rules::schedules;
+
+pub static BUDGET_NODES: Rule = rule!("budget-nodes", Error, Schema);
+pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, Schema);
+pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, Silent);
+pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, Schema);
+pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, Silent);
+
+/// Checks one budget. Returns whether all of it can be read, so that it can be compared with others.
+pub fn check(
+    pool: &NodePool<'_>,
+    budget: &Budget,
+    written: Option<&Json<'_>>,
+    findings: &mut Findings<'_>,
+) -> bool {
+    check_nodes(budget, findings);
+    check_reasons(pool.version, budget, written, findings);
+    let has_times = check_window(budget, findings);
+    has_times && budget.nodes().is_some() && budget.reasons != Field::Mistyped && !budget.has_unknown_field
+}
+
+fn check_nodes(budget: &Budget, findings: &mut Findings<'_>) {
+    if let Some(nodes) = budget.nodes.as_ref().present()
+        && let Err(error) = &nodes.value
+    {
+        let path = budget.path("nodes");
+        findings
+            .report_text(
+                &BUDGET_NODES,
+                path,
+                &nodes.text,
+                Origin::Silent,
+                error.to_string(),
+            )
+            .suggest_if_known(error.suggestion.clone());
+    }
+}
+
+/// The path of a reason.
+const REASON: &str = "spec.disruption.budgets[].reasons[]";
+
+/// Common words for expiration, which is not a reason in any release of v1.
+const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
+
+/// Checks the reasons of a budget as they are written.
+fn check_reasons(
+    version: ApiVersion,
+    budget: &Budget,
+    written: Option<&Json<'_>>,
+    findings: &mut Findings<'_>,
+) {
+    let reasons = written.and_then(|budget| budget.get("reasons")?.as_array());
+    let Some(reasons) = reasons.filter(|_| version == ApiVersion::V1) else {
+        return;
+    };
+    if reasons.is_empty() {
+        findings
+            .report(
+                &BUDGET_REASONS_EMPTY,
+                budget.path("reasons"),
+                ErrorType::showing("[]"),
+                "an empty list names no reason",
+            )
+            .consequence("this budget limits nothing")
+            .suggest("leave it out for all reasons");
+    }
+    let most = findings
+        .context
+        .karpenter
+        .most("spec.disruption.budgets[].reasons", version);
+    if let Some(most) = most.filter(|most| reasons.len() > *most) {
+        let error_type = ErrorType::TooMany {
+            actual: reasons.len(),
+        };
+        let reason = format!("must have at most {most} items");
+        findings
+            .report(&BUDGET_REASON, budget.path("reasons"), error_type, reason)
+            .suggest("list each reason once");
+        return;
+    }
+    check_each(budget, reasons, findings);
+}
+
+fn check_each(budget: &Budget, reasons: &[Json<'_>], findings: &mut Findings<'_>) {
+    let karpenter = findings.context.karpenter;
+    let mut seen = Reasons::NONE;
+    for (index, text) in reasons.iter().enumerate() {
+        let Some(text) = text.as_str() else { continue };
+        let path = || budget.path("reasons").index(index);
+        let known = karpenter.knows(REASON, ApiVersion::V1, text);
+        if known != Availability::Yes {
+            report_unknown(path(), text, known, findings);
+        }
+        let Some(reason) = Reason::parse(text) else {
+            continue;
+        };
+        if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
+            findings
+                .report(&BUDGET_REASON, path(), text, "it is already in the list")
+                .suggest("remove it");
+        }
+        seen = seen.with(Reasons::only(reason));
+    }
+}
+
+fn report_unknown(path: FieldPath, text: &str, known: Availability, findings: &mut Findings<'_>) {
+    let supported = findings.context.karpenter.words(REASON, ApiVersion::V1);
+    let is_expiration = EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word));
+    let reason = match known {
+        Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),
+        _ if is_expiration => "no budget limits expiration".into(),
+        _ => "Karpenter has no such reason".into(),
+    };
+    let finding = findings.unsupported(&BUDGET_REASON, path, text, supported, reason);
+    if is_expiration {
+        finding
+            .consequence("Karpenter removes a node as soon as its expireAfter has passed")
+            .suggest("remove it");
+    }
+}
+
+/// Checks when the budget holds. Returns whether it does at some times or always, so that it can be compared with others.
+fn check_window(budget: &Budget, findings: &mut Findings<'_>) -> bool {
+    check_pair(budget, findings);
+    let duration = check_duration(budget, findings);
+    let fires = schedules::check(budget, duration, findings);
+    if budget.has_no_window() {
+        return true;
+    }
+    let is_sound = fires && duration.is_some();
+    if is_sound && budget.is_always_active() {
+        let duration = budget.duration.as_ref().present();
+        let text = duration.map_or("", |duration| &duration.text);
+        let title = "the window begins again before it ends";
+        findings
+            .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, title)
+            .consequence("the budget is always active")
+            .suggest("shorten it, or remove schedule and duration if it should always be active")
+            .related(budget.path("schedule"));
+    }
+    is_sound
+}
+
+fn check_pair(budget: &Budget, findings: &mut Findings<'_>) {
+    let (missing, beside, suggestion) = match (&budget.schedule, &budget.duration) {
+        (Field::Absent, Field::Absent) => return,
+        (Field::Absent, _) => (
+            "schedule",
+            "duration",
+            "say when the window begins, such as schedule: \"0 9 * * mon-fri\"",
+        ),
+        (_, Field::Absent) => (
+            "duration",
+            "schedule",
+            "say how long the window is, such as duration: 8h",
+        ),
+        _ => return,
+    };
+    let title = format!("{beside} is set, and one has no meaning without the other");
+    findings
+        .report(&BUDGET_DURATION, budget.path(missing), ErrorType::Required, title)
+        .suggest(suggestion);
+}
+
+/// Returns the duration if it can be read and is not zero.
+fn check_duration(budget: &Budget, findings: &mut Findings<'_>) -> Option<Duration> {
+    let Parsed { text, value } = budget.duration.as_ref().present()?;
+    let path = || budget.path("duration");
+    match value.as_ref().map_err(AsRef::as_ref) {
+        Ok(duration) if duration.is_zero() => {
+            findings
+                .report(&BUDGET_DURATION, path(), &**text, "the window has no length")
+                .origin(Origin::Silent)
+                .consequence("the budget is never active")
+                .suggest("write how long it is, such as 30m");
+            None
+        }
+        Ok(duration) => Some(duration.as_duration()),
+        Err(error) => {
+            let finding = findings
+                .report_text(&BUDGET_DURATION, path(), text, Origin::Silent, error.why)
+                .suggest_if_known(error.suggestion.clone());
+            if finding.origin == Origin::Silent {
+                finding.consequence(UNREADABLE);
+            }
+            None
+        }
+    }
+}
