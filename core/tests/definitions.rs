@@ -278,7 +278,6 @@ const PATTERNS: &[(&str, &str)] = &[
         r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$",
     ),
     ("BUDGET_DURATION", r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"),
-    ("BUDGET_DURATION_UNTIL_0_36", r"^([0-9]+(m|h)+(0s)?)$"),
     ("DURATION", r"^([0-9]+(s|m|h))+$"),
     ("DURATION_OR_NEVER", r"^(([0-9]+(s|m|h))+|Never)$"),
     ("DURATION_OR_NEVER_UNTIL_1_4", r"^(([0-9]+(s|m|h))+)|(Never)$"),

@@ -137,15 +137,14 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
     let mut about = report
         .into_iter()
         .filter(|finding| finding.rule.as_str() == "limit-below-nodes");
-    let reason = about.next().map(|finding| finding.problem()).unwrap_or_default();
-    let number = |before: &str| -> usize {
-        let (_, rest) = reason.split_once(before).unwrap_or_default();
-        rest.split(' ')
-            .next()
-            .and_then(|word| word.trim_end_matches(',').parse().ok())
-            .unwrap_or_default()
+    let about = about.next().and_then(|finding| finding.consequence);
+    let consequence = about.unwrap_or_default();
+    let number = |after: &str| -> usize {
+        let word = after.split(' ').next().unwrap_or_default();
+        word.trim_end_matches(',').parse().unwrap_or_default()
     };
-    (number("will terminate "), number(", so "))
+    let terminated = consequence.split_once("will terminate ").unwrap_or_default().1;
+    (number(terminated), number(&consequence))
 }
 
 /// The pool with the mode that admission writes.

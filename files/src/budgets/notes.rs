@@ -184,16 +184,14 @@ fn default_expiry(subject: &Subject<'_>) -> (String, String) {
     let own = subject
         .provider()
         .and_then(|provider| Some((provider.name, provider.settings.expire_after?)));
-    match own {
-        Some((name, age)) => (format!("{}h", hours(age)), format!(", {name}'s default")),
-        None => {
-            let version = subject.pool.version;
-            let path = NodePool::expire_after_path(version).to_string();
-            let age = TargetKarpenter::from(subject.release).default_of(&path, version);
-            let age = age.unwrap_or_default().trim_matches('"');
-            (age.to_owned(), ", Karpenter's default".to_owned())
-        }
+    if let Some((name, age)) = own {
+        return (format!("{}h", hours(age)), format!(", {name}'s default"));
     }
+    let version = subject.pool.version;
+    let path = NodePool::expire_after_path(version).to_string();
+    let age = TargetKarpenter::from(subject.release).default_of(&path, version);
+    let age = age.unwrap_or_default().trim_matches('"');
+    (age.to_owned(), ", Karpenter's default".to_owned())
 }
 
 /// Whether a release removes expired nodes whatever budgets allow.

@@ -8,7 +8,6 @@ use super::{Pattern, constraint};
 static BUDGET_NODES: Pattern = Pattern::new(r"^((100|[0-9]{1,2})%|[0-9]+)$");
 static SCHEDULE: Pattern = Pattern::new(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$");
 static BUDGET_DURATION: Pattern = Pattern::new(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$");
-static BUDGET_DURATION_UNTIL_0_36: Pattern = Pattern::new(r"^([0-9]+(m|h)+(0s)?)$");
 static DURATION: Pattern = Pattern::new(r"^([0-9]+(s|m|h))+$");
 static DURATION_OR_NEVER: Pattern = Pattern::new(r"^(([0-9]+(s|m|h))+|Never)$");
 static DURATION_OR_NEVER_UNTIL_1_4: Pattern = Pattern::new(r"^(([0-9]+(s|m|h))+)|(Never)$");
