@@ -1,10 +1,8 @@
 //! The decisions of poolgate: pure functions over plain data, shared by the webhook, the command line and the
 //! reconciler.
 //!
-//! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from the
-//! ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`karpenter`], then
-//! [`api`], then [`policy`], then [`budget`] and [`defaults`], then [`nodelimit`] and [`rules`], then [`review`] and [`scale`], then [`policy_file`].
-//! A module imports only from floors below its own.
+//! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. A module
+//! imports only from floors below its own; `tests/offline/structure.rs` lists them.
 
 pub mod api;
 pub mod budget;

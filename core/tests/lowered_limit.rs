@@ -137,14 +137,13 @@ fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) 
     let mut about = report
         .into_iter()
         .filter(|finding| finding.rule.as_str() == "limit-below-nodes");
-    let about = about.next().and_then(|finding| finding.consequence);
-    let consequence = about.unwrap_or_default();
-    let number = |after: &str| -> usize {
-        let word = after.split(' ').next().unwrap_or_default();
+    let problem = about.next().map(|finding| finding.problem()).unwrap_or_default();
+    let number = |before: &str| -> usize {
+        let (_, rest) = problem.split_once(before).unwrap_or_default();
+        let word = rest.split(' ').next().unwrap_or_default();
         word.trim_end_matches(',').parse().unwrap_or_default()
     };
-    let terminated = consequence.split_once("will terminate ").unwrap_or_default().1;
-    (number(terminated), number(&consequence))
+    (number("will terminate "), number("; "))
 }
 
 /// The pool with the mode that admission writes.

@@ -207,7 +207,7 @@ mod tests {
             let explained = printed(|output| explain(rule, 80, output).unwrap());
             assert!(explained.starts_with(&format!("{id} (")));
             let (text, _) = explained
-                .split_once("\nBreaks the rule:")
+                .split_once("\nBreaks the rule")
                 .unwrap_or((&explained, ""));
             let longest = text.lines().map(|line| line.chars().count()).max();
             assert!(longest <= Some(80), "{text}");

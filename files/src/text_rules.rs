@@ -144,7 +144,7 @@ pub struct UnknownRule {
 }
 
 impl UnknownRule {
-    /// Where to look instead: a clause without final stop.
+    /// Where to look instead: a clause without a full stop.
     pub fn suggestion(&self) -> String {
         let meant = self.meant.as_ref().map(ToString::to_string);
         meant.unwrap_or_else(|| "`poolgate rules` lists them all".to_owned())
@@ -188,7 +188,7 @@ mod tests {
         let has = |id: &&str| id.contains("never") || title(id).contains("never");
         assert!(never.iter().all(has), "{never:?}");
         assert_eq!(found("limit-zero"), ["limit-zero"]);
-        assert!(found("quantity").len() > 1, "by the title");
+        assert!(found("window").len() > 1, "by the title");
         for none in ["", " ", "no such word"] {
             assert!(search(none).is_err(), "{none}");
         }

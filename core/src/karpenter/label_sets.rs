@@ -219,7 +219,7 @@ mod tests {
                 Some("node.kubernetes.io/instance-type"),
             ),
             ("karpenter.k8s.aws/instance-chipset", None),
-            // Gone since 0.33.
+            // Only old releases of the provider have it.
             ("karpenter.k8s.aws/instance-pods", None),
         ] {
             assert_eq!(kind(written, AWS), unknown(meant), "{written}");

@@ -38,7 +38,7 @@ const fn served(
 }
 
 /// Everything that Karpenter serves or has served; for each kind, the version that new manifests should have is first.
-/// Provisioners and Machines are gone since 0.33.
+/// No release that is known serves Provisioners and Machines.
 pub static SERVED_KINDS: [ServedKind; 7] = {
     const OLDEST: KarpenterVersion = KarpenterVersion::OLDEST;
     const V1_ALONE: Option<KarpenterVersion> = Some(KarpenterVersion::V1_ALONE);

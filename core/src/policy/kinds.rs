@@ -225,7 +225,7 @@ pub struct Wrong {
     suggestion: Option<String>,
 }
 
-/// What is wrong, as a clause without final stop, and what to write instead, if that is known.
+/// What is wrong, as a clause without a full stop, and what to write instead, if that is known.
 pub fn wrong<T>(reason: impl Into<String>, suggestion: Option<impl Into<Suggestion>>) -> Result<T, Wrong> {
     Err(Wrong {
         reason: reason.into(),

@@ -1,7 +1,7 @@
 //! What the organisation wants: the level of each rule, what is written if a NodePool leaves a field out, the
 //! bounds that every pool must keep, and which pools are exempt.
 //!
-//! Each type says how it is read from a policy file, and is checked then. What is about rules is read by `policy_file`:
+//! Each type says how it is read from a policy file, and is checked as it is read. What is about rules is read by `policy_file`:
 //! here they are only names.
 
 mod bounds;

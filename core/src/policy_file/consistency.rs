@@ -27,7 +27,7 @@ pub fn contradictions(document: &Value, policy: &Policy) -> Found {
     found
 }
 
-/// Fields that are read otherwise than they say.
+/// Fields that do not take effect as written.
 pub fn notes(policy: &Policy) -> Found {
     let mut notes = Found::default();
     let karpenter = policy.cluster.karpenter;

@@ -26,7 +26,7 @@ use crate::policy::{DefaultValues, Policy};
 pub struct ReadPolicy {
     /// The policy that the file describes.
     pub policy: Policy,
-    /// What to know of fields that are read otherwise than they say, in their order; each on one line.
+    /// Fields that do not take effect as written, in their order; each on one line.
     pub notes: Vec<Mistake>,
     /// The fields under `defaults` that the file sets.
     pub defaults_set: Vec<&'static str>,

@@ -21,7 +21,7 @@ pub(crate) struct Context<'a> {
     pub karpenter: &'a TargetKarpenter,
     /// The release of that Karpenter, which the rules check against.
     pub release: KarpenterVersion,
-    /// The fields of the object's kind and version, with their constraints.
+    /// The fields of a NodePool of this version, with their constraints.
     pub shape: &'static Shape,
     /// The labels that Karpenter and its provider know.
     pub labels: &'a LabelSets,

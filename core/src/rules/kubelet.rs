@@ -1,6 +1,7 @@
 //! Fields that only templates of v1beta1 have: the kubelet's settings, and `resources`.
 
 use super::findings::Findings;
+use super::lifetime::UNREADABLE;
 use super::limits::amount::noticed_by;
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{Json, Object};
@@ -125,7 +126,7 @@ impl<'a> Kubelet<'a> {
                 let path = path(field).key(key.to_owned());
                 let finding = findings.report(&KUBELET, path, text, title).origin(origin);
                 if field == "evictionSoftGracePeriod" {
-                    finding.consequence("Karpenter could then not read any NodePool");
+                    finding.consequence(UNREADABLE);
                 }
             }
         }

@@ -71,7 +71,7 @@ fn check_word(
     };
     if !words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
         findings
-            .unsupported(&POOLGATE_ANNOTATION, path(key), word, words, "is none of them")
+            .unsupported(&POOLGATE_ANNOTATION, path(key), word, words, "is not one of them")
             .consequence(IGNORED)
             .suggest(suggestion);
     }
@@ -169,7 +169,7 @@ fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findi
             path(),
             text,
             NodeLimitMode::VALUES,
-            "is none of them",
+            "is not one of them",
         )
         .consequence("the node limit would have no meaning")
         .help

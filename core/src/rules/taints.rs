@@ -37,6 +37,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         check_startup(taint, findings);
     }
 }
+
 fn check_key(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
     if let Err(error) = qualified_name(key) {
@@ -135,8 +136,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::karpenter::{ApiVersion, KarpenterVersion};
-    use crate::review::Subject;
-    use crate::rules::testing::{errors_for, errors_on};
+    use crate::rules::testing::errors_for;
 
     fn pool(taints: &Value, startup: &Value) -> Value {
         json!({"spec": {"template": {"spec": {"taints": taints, "startupTaints": startup}}}})
@@ -144,16 +144,6 @@ mod tests {
 
     fn taint(key: &str, effect: &str) -> Value {
         json!({"key": key, "effect": effect})
-    }
-
-    #[test]
-    fn a_claim_may_repeat_a_taint() {
-        let claim = json!({"spec": {"taints": [taint("a", "NoSchedule"), taint("a", "NoSchedule")]}});
-        let subject = Subject::NodeClaim(ApiVersion::V1);
-        assert_eq!(
-            errors_on(subject, KarpenterVersion::NEWEST, &claim, None),
-            [""; 0]
-        );
     }
 
     #[test]

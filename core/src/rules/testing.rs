@@ -51,7 +51,7 @@ pub fn warnings_for(
 }
 
 /// The errors of an object, read by this Karpenter, that replaces `old`.
-pub fn errors_on(
+fn errors_on(
     subject: Subject,
     release: KarpenterVersion,
     object: &Value,

@@ -123,7 +123,7 @@ impl<'a> Subject<'a> {
         declared.unwrap_or(&DeclaredCluster::default()).gate(gate, group)
     }
 
-    /// Why a reason never applies, independent of budgets: a clause without final stop.
+    /// Why a reason never applies, independent of budgets: a clause without a full stop.
     pub fn idle(&self, reason: Reason) -> Option<&'static str> {
         let disruption = self.pool.disruption.as_ref().present();
         let says = |field: fn(&Disruption<'a>) -> Field<&'a str>, word: &str| {

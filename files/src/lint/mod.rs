@@ -29,6 +29,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use poolgate_core::diagnostic::Severity;
+use poolgate_core::diagnostic::counted;
 use serde_json::Value;
 
 pub use args::LintArgs;
@@ -119,8 +120,9 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     let gone = expected(&reader.baseline, &inputs).saturating_sub(tally.of(Count::Known));
     if gone > 0 && args.write_baseline.is_none() {
+        let findings = counted(gone, "finding");
         terminal::remark(&format!(
-            "{gone} of the baseline were not found any more: write it again with --write-baseline"
+            "not found any more: {findings} of the baseline; write it again with --write-baseline"
         ));
     }
     Ok(exit_code(&tally, args).into())

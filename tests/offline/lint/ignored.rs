@@ -158,7 +158,7 @@ fn a_baseline_holds_what_was_there_and_lets_new_findings_through() {
     fs::write(directory.path().join("a.yaml"), SOUND).expect("a file");
     let fixed = lint(&["--baseline", "known.json"]);
     assert!(
-        fixed.stderr.contains("1 of the baseline were not found any more"),
+        fixed.stderr.contains("1 finding of the baseline"),
         "{}",
         fixed.stderr
     );

@@ -94,7 +94,7 @@ pub struct Full {
     pub terminating: usize,
     /// The part of `occupied` that is admitted and not yet seen, including claims admitted just now.
     pub outstanding: usize,
-    /// How many claims are being disrupted, which makes room for so many more up to the surge.
+    /// How many claims are being disrupted, which makes room for that many more up to the surge.
     pub disrupted: usize,
     /// Whether the claims were last listed before the request arrived: room that was made since then is not
     /// counted, and the surge is not used.

@@ -52,7 +52,7 @@ pub struct Observed<T> {
 }
 
 impl<T> Observed<T> {
-    /// A value that was not read but kept up to date: by a watch, or by own writes.
+    /// A value that was not read but kept up to date: by a watch, or by its own writes.
     pub const fn kept(value: T) -> Self {
         Self { value, read: None }
     }

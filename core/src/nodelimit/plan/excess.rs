@@ -8,9 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::situation::Situation;
 use super::state::{Claim, ClaimState, DeletionCost, DoNotDisrupt, ObjectRef, Pod};
-use crate::api::NodeLimit;
-use crate::api::NodeLimitMode;
-use crate::api::OverLimit;
+use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
 use crate::nodelimit::ledger::Moment;
 
 /// The most claims that are chosen at a time; the next are chosen when these are gone. Bounds the list in the ledger.

@@ -63,7 +63,7 @@ fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<
         .report(&LIMIT_NODES_RELEASE, path(NODES), value, title)
         .consequence(consequence)
         .suggest(format!(
-            "upgrade to Karpenter {} or newer, or have poolgate's node gate",
+            "upgrade to Karpenter {} or newer, or run poolgate's gate",
             KarpenterVersion::NODE_LIMIT
         ));
 }
@@ -120,7 +120,7 @@ fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
     // Karpenter itself scales static pools down to their replicas, and the reconciler ignores them.
     let is_static = !pool.replicas.is_absent();
     match over_limit {
-        _ if excess == 0 => "as many are being removed already".to_owned(),
+        _ if excess == 0 => "that many are already being removed".to_owned(),
         OverLimit::Terminate if !is_static => {
             format!("the reconciler will terminate {excess}, where it runs (over-limit: terminate)")
         }

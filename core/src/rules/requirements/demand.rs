@@ -64,7 +64,7 @@ impl At<'_> {
 }
 
 impl<'a> Demand<'a> {
-    /// The demand on the label that is written so.
+    /// The demand on the label as written.
     pub fn new(
         at: At<'a>,
         written: &'a str,

@@ -4,28 +4,28 @@
 //! of the template, because that is how Karpenter reads them. One that cannot be read, or that no node can satisfy, is
 //! reported and left out of that.
 
-mod between;
+mod across_labels;
 pub mod count;
 mod demand;
 mod labels;
 mod min_values;
+mod same_label;
 mod scope;
 mod slips;
 mod syntax;
 #[cfg(test)]
 pub mod testing;
-mod together;
 mod unsatisfiable;
 mod values;
 
-pub use between::{REQUIREMENT_TYPE_CONTRADICTION, REQUIREMENT_ZONE_REGION};
+pub use across_labels::{REQUIREMENT_TYPE_CONTRADICTION, REQUIREMENT_ZONE_REGION};
 pub use labels::{REQUIREMENT_KEY_RESTRICTED, REQUIREMENT_LABEL_UNKNOWN};
 pub use min_values::{REQUIREMENT_MIN_VALUES, REQUIREMENT_MIN_VALUES_CUSTOM};
-pub use slips::corrected;
-pub use syntax::{REQUIREMENT_KEY, REQUIREMENT_OPERATOR, REQUIREMENT_VALUES, report_syntax};
-pub use together::{
+pub use same_label::{
     EKS_AUTO_MODE_SIZE, REQUIREMENT_CONTRADICTION, REQUIREMENT_RANDOM_LABEL, REQUIREMENT_REDUNDANT,
 };
+pub use slips::corrected;
+pub use syntax::{REQUIREMENT_KEY, REQUIREMENT_OPERATOR, REQUIREMENT_VALUES, report_syntax};
 pub use unsatisfiable::REQUIREMENT_UNSATISFIABLE;
 pub use values::{REQUIREMENT_NO_VALUE, REQUIREMENT_UNIT, REQUIREMENT_VALUE_SLIP, REQUIREMENT_VALUE_UNKNOWN};
 
@@ -53,9 +53,9 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
             demands.push(demand);
         }
     }
-    between::check_zones(&demands, &scope, findings);
-    together::check(&demands, &scope, findings);
-    between::check_types(&demands, &scope, findings);
+    across_labels::check_zones(&demands, &scope, findings);
+    same_label::check(&demands, &scope, findings);
+    across_labels::check_types(&demands, &scope, findings);
 }
 
 /// The template labels that have a legal value.
@@ -76,7 +76,7 @@ fn check_alone(
     findings: &mut Findings<'_>,
 ) -> Result<(), Unsatisfiable> {
     min_values::check(demand, scope, findings);
-    together::check_redundant_values(demand, findings);
+    same_label::check_redundant_values(demand, findings);
     check_values(demand, scope, findings)?;
     unsatisfiable::check(demand, scope, findings)
 }

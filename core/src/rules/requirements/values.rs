@@ -331,7 +331,7 @@ pub fn check_unit(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Finding
         Operator::In | Operator::Lte | Operator::Gt | Operator::Gte => smallest - 1,
         Operator::NotIn | Operator::Exists | Operator::DoesNotExist => return,
     };
-    // 0 is the same in every unit, and an own rule is about bounds that leave no number at all.
+    // 0 is the same in every unit, and a separate rule covers bounds that leave no number.
     let is_small = |value: &&str| integer(value).is_some_and(|number| (1..=most).contains(&number));
     let Some(value) = demand
         .values

@@ -14,7 +14,7 @@ pub struct Page {
     pub title: String,
     /// Why it matters: paragraphs of Markdown, each on one line.
     pub why: String,
-    /// Where in the sources it was read what follows: those of Karpenter unless another project is named.
+    /// Where in the sources the consequence was read: in those of Karpenter unless another project is named.
     pub source: Option<String>,
     /// The issues in which users reported it, as `owner/repository#number`.
     pub seen_in: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Kind {
     pub severity: Severity,
     /// Which program would notice it without poolgate.
     pub origin: Origin,
-    /// How it is known what follows; only if nothing rejects it.
+    /// How the consequence is known; only if nothing rejects the mistake.
     pub evidence: Option<Evidence>,
     /// The relevant fields of a NodePool, as YAML; they violate this rule and no other. In v1 unless an
     /// `apiVersion` says otherwise, and a NodePool unless `kind` does. Of two documents, the first is the stored
@@ -115,7 +115,7 @@ impl Kind {
 const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Info];
 const ORIGINS: [Origin; 4] = [Origin::Schema, Origin::Runtime, Origin::Silent, Origin::Poolgate];
 
-/// The one of these that is written so.
+/// The value with this name.
 fn word<T: Copy>(text: &str, all: impl IntoIterator<Item = T>, name: fn(T) -> &'static str) -> Option<T> {
     all.into_iter().find(|one| name(*one) == text)
 }

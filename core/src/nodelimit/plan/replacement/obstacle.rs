@@ -3,8 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::api::AtLimit;
-use crate::api::NodeLimitMode;
+use crate::api::{AtLimit, NodeLimitMode};
 use crate::nodelimit::ledger::{Moment, Stopped};
 use crate::nodelimit::plan::situation::Situation;
 use crate::nodelimit::plan::state::{ClaimState, Rights};

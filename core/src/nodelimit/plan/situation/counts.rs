@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::Situation;
-use crate::api::NodeLimitMode;
-use crate::api::{ClaimCounts, NodeLimit};
+use crate::api::{ClaimCounts, NodeLimit, NodeLimitMode};
 use crate::budget::{Allowance, Reason};
 use crate::nodelimit::ledger::ReplacedFor;
 use crate::nodelimit::plan::state::{ClaimState, Pool, PoolState};

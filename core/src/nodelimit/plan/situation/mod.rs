@@ -9,9 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::state::{ClaimState, Now, Pool, PoolState, Settings, Tries};
-use crate::api::NodeLimit;
-use crate::api::NodeLimitMode;
-use crate::api::OverLimit;
+use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
 use crate::nodelimit::ledger::Moment;
 
 pub use counts::{Counts, Numbers, asks_for_replacement, number};

@@ -13,13 +13,10 @@ use crate::budget::Budgets;
 use crate::json::Json;
 use crate::karpenter::{
     ApiVersion, HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, NodePool, Operator, Provider, Template,
-    canonical_label, selection_of,
+    WHEN_EMPTY, canonical_label, selection_of,
 };
 use crate::policy::Policy;
 use crate::sha256::sha256_prefix;
-
-/// The consolidation policy under which only empty nodes are removed.
-const WHEN_EMPTY: &str = "WhenEmpty";
 
 /// A NodePool, as far as the plan depends on it.
 #[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use super::demand::Demand;
+use super::same_label::requirement_first;
 use super::scope::{NEVER_LAUNCHES, Scope};
-use super::together::requirement_first;
 use crate::diagnostic::ErrorType;
 use crate::karpenter::{Cut, Named, Operator, Part, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
 use crate::rules::findings::Findings;
