@@ -165,7 +165,7 @@ mod tests {
         let findings = [
             finding("weight", Severity::Error, "too large"),
             finding("budget-redundant", Severity::Warning, "never lower"),
-            finding("requirement-twice", Severity::Info, "twice"),
+            finding("requirement-redundant", Severity::Info, "twice"),
         ];
         let report = report(&POLICY_REPORTS, &pool("general"), &results(&findings));
         assert_eq!(
