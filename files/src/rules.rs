@@ -1,4 +1,4 @@
-//! `poolgate rules`: the catalogue. docs/rules.md is the same for the documentation: [`page`] compares and writes it.
+//! `poolgate rules`: the catalogue. docs/rules.md is the same for the documentation: the test `page` compares and writes it.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

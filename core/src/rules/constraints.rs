@@ -50,7 +50,7 @@ pub fn report(
 
 /// The words about one constraint.
 struct Text {
-    /// The fields with the constraint, as [`field`] writes their paths.
+    /// The paths of the fields with the constraint, as in the table of the definition.
     fields: &'static [&'static str],
     /// The rule that reports it.
     rule: &'static Rule,

@@ -108,7 +108,7 @@ pub struct Plan {
     pub memory: Memory,
 }
 
-/// A node to hold: label [`HELD_LABEL`], annotation [`HELD_ANNOTATION`] and the annotations of Karpenter that
+/// A node to hold: label [`HELD_LABEL`](crate::api::HELD_LABEL), annotation [`HELD_ANNOTATION`](crate::api::HELD_ANNOTATION) and the annotations of Karpenter that
 /// the reasons need, all in one write. Marks of ours for other reasons are removed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hold {
