@@ -219,6 +219,6 @@ fn rules_find_in_each_case_what_it_says_and_in_these_words() {
             writeln!(snapshot, "  {message}").expect("a string takes everything");
         }
     }
-    insta::assert_snapshot!("messages", snapshot);
     assert!(writes || wrong.is_empty(), "{wrong}");
+    insta::assert_snapshot!("messages", snapshot);
 }

@@ -47,7 +47,7 @@ fn five_mistakes() -> Value {
         ]}),
     );
     pool["spec"]["limits"] = json!({"cpu": "1e1.5"});
-    pool["metadata"]["annotations"] = json!({"poolgate.dev/node-limit-mode": "soft"});
+    pool["metadata"]["annotations"] = json!({"poolgate.dev/node-limit-mode": "loose"});
     pool
 }
 
