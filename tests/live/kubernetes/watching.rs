@@ -185,7 +185,7 @@ fn a_lowered_limit_is_compared_with_the_nodeclaims_that_exist_though_no_gate_run
     wait_for("the NodeClaims to be counted", || {
         let warned = dry_run(plane, &lowered);
         assert!(warned.status.success(), "{warned:?}");
-        let counted = "the pool has 3 NodeClaims, 1 of them being deleted, so 2 are above the limit";
+        let counted = "the pool has 3 NodeClaims, 1 of them being deleted; 2 are above the limit";
         warned.stderr.contains(counted).then_some(())
     });
 }
@@ -207,7 +207,7 @@ fn who_may_not_read_nodeclaims_counts_by_the_status_and_stays_ready() {
     plane.register_webhooks_for("claimless-", &poolgate.base_url(), &poolgate.ca());
     let lowered = outgrown(plane, "claimless-outgrown");
     let warned = dry_run(plane, &lowered);
-    let counted = "the pool's status reports 2 nodes, so 1 is above the limit";
+    let counted = "the pool's status reports 2 nodes; 1 is above the limit";
     assert!(
         warned.status.success() && warned.stderr.contains(counted),
         "{warned:?}"
