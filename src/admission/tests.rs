@@ -478,7 +478,7 @@ fn a_warning_counts_the_claims_and_uses_the_status_only_if_none_are_counted() {
         let answer: Value = serde_json::from_slice(&answer.body).unwrap();
         answer["response"]["warnings"].to_string()
     };
-    assert!(reported().contains("the pool's status reports 6 nodes, so 1 is above"));
+    assert!(reported().contains("the pool's status reports 6 nodes; 1 is above"));
     view.set_claims(Some(BTreeMap::new()));
     assert!(!reported().contains("stand"), "the pool has no NodeClaim");
     let counts = ClaimCounts {
@@ -506,7 +506,7 @@ fn a_lowered_limit_is_compared_with_the_nodes_among_the_resources_of_the_stored_
     let response = &respond(Endpoint::Validate, &review)["response"];
     let warnings = response["warnings"].to_string();
     assert!(
-        warnings.contains("the pool's status reports 11 nodes, so 1 is above"),
+        warnings.contains("the pool's status reports 11 nodes; 1 is above"),
         "{warnings}"
     );
 }
