@@ -12,6 +12,9 @@ use crate::json::Json;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rules::rule::Rule;
 
+/// What follows from a value that Karpenter cannot decode: it reads all objects of a kind together.
+pub const UNREADABLE: &str = "Karpenter could then not read any NodePool";
+
 /// Added to a mistake that is only a warning because the policy is not enforced.
 const NOT_ENFORCED: &str = "not enforced yet, so not denied";
 

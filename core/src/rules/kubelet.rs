@@ -1,7 +1,6 @@
 //! Fields that only templates of v1beta1 have: the kubelet's settings, and `resources`.
 
-use super::findings::Findings;
-use super::lifetime::UNREADABLE;
+use super::findings::{Findings, UNREADABLE};
 use super::limits::amount::noticed_by;
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::{Json, Object};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::findings::Findings;
+use super::findings::{Findings, UNREADABLE};
 use super::limits::{self, Limits};
 use crate::api::NodeLimitMode;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
@@ -20,9 +20,6 @@ pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, Poolgate)
 
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
 const REGISTRATION: Duration = Duration::from_mins(15);
-
-/// What follows from a value that Karpenter cannot decode: it reads all objects of a kind at once.
-pub const UNREADABLE: &str = "Karpenter could then not read any NodePool";
 
 /// The suggestion for a grace period without end.
 const FOREVER: &str = "leave it out to wait as long as pods take";

@@ -6,8 +6,7 @@ use crate::budget::{Budget, Parsed, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Availability, Field, KarpenterVersion, NodePool};
-use crate::rules::findings::Findings;
-use crate::rules::lifetime::UNREADABLE;
+use crate::rules::findings::{Findings, UNREADABLE};
 use crate::rules::rule::Rule;
 use crate::rules::schedules;
 

@@ -4,8 +4,7 @@ use super::{Limit, Limits, path};
 use crate::diagnostic::{Origin, Suggestion, counted};
 use crate::json::Json;
 use crate::karpenter::{NodePool, PLAIN_RESOURCES, Requirement, Selection, Template};
-use crate::rules::findings::Findings;
-use crate::rules::lifetime::UNREADABLE;
+use crate::rules::findings::{Findings, UNREADABLE};
 use crate::rules::rule::Rule;
 use crate::value::quantity::{Quantity, QuantityError};
 

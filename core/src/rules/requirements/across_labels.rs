@@ -23,7 +23,7 @@ const MOST_EXPLAINED: usize = 2;
 pub static REQUIREMENT_ZONE_REGION: Rule = rule!("requirement-zone-region", Warning, Silent);
 pub static REQUIREMENT_TYPE_CONTRADICTION: Rule = rule!("requirement-type-contradiction", Warning, Silent);
 
-/// Warns of a list of zones none of which is in a listed region.
+/// Warns of a list of zones that are all outside the listed regions.
 pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let Some(form) = scope.provider.and_then(|provider| provider.zones) else {
         return;
@@ -65,7 +65,7 @@ fn are_apart(form: ZoneForm, zones: &[&str], regions: &[&str]) -> bool {
     regions.iter().all(|region| form.is_region(region)) && !zones.iter().any(|zone| is_in(zone))
 }
 
-/// Warns of a list of instance types or families of which other demands leave none.
+/// Warns of a list of instance types or families that other demands exclude completely.
 pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let Some(naming) = scope.naming else {
         return;

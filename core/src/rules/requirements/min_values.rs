@@ -14,7 +14,7 @@ use crate::rules::rule::Rule;
 pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Silent);
 pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = rule!("requirement-min-values-custom", Warning, Silent);
 
-/// The number, if the definition accepts it in this requirement, of which other parts may be wrong.
+/// The number, if the definition accepts it. Other parts of the requirement may be wrong.
 pub fn read(
     requirement: &Requirement<'_>,
     operator: Option<Operator>,

@@ -197,7 +197,7 @@ fn check_redundant(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Warns of a custom label of which Karpenter has to choose the value.
+/// Warns of a custom label whose value Karpenter has to choose.
 fn check_random_label(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
     if group.first.kind.is_custom() && group.selection().is_open() {
         findings
