@@ -187,7 +187,7 @@ fn the_words_of_a_release_are_those_of_its_definition() {
             let listed = spec.pointer(&place).and_then(Value::as_array);
             let listed: BTreeSet<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
             let karpenter = TargetKarpenter::from(release);
-            let words: BTreeSet<&str> = karpenter.words(path, version).iter().copied().collect();
+            let words: BTreeSet<&str> = karpenter.words(path, version).listed().iter().copied().collect();
             assert_eq!(words, listed, "{release} {version:?} {path}");
         }
     }
@@ -318,7 +318,7 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
         .expect("an enumeration");
     *policies = json!(["WhenEmpty", "WhenCheaper"]);
     let installed = Arc::new(Installed::parse(&definition).expect("a definition"));
-    let policy = |karpenter: &TargetKarpenter, word| karpenter.knows(POLICY, ApiVersion::V1, word);
+    let policy = |karpenter: &TargetKarpenter, word| karpenter.words(POLICY, ApiVersion::V1).knows(word);
 
     let read = TargetKarpenter::default().with_definition(Arc::clone(&installed));
     assert_eq!(
@@ -353,7 +353,7 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
 fn a_word_of_a_later_release_says_which() {
     let karpenter =
         TargetKarpenter::default().with_definition(Arc::new(installed(KarpenterVersion::new(1, 8, 0))));
-    let knows = |path, word| karpenter.knows(path, ApiVersion::V1, word);
+    let knows = |path, word| karpenter.words(path, ApiVersion::V1).knows(word);
     assert_eq!(
         knows(OPERATOR, "Gte"),
         Availability::Since(KarpenterVersion::GTE_LTE)

@@ -48,7 +48,7 @@ pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};
 pub use shape::Availability;
 pub use taint::{Taint, TaintList};
-pub use target::{ReleaseSource, TargetKarpenter};
+pub use target::{ReleaseSource, TargetKarpenter, Words};
 pub use template::{Requirement, Template};
 pub use version::{KarpenterVersion, UnknownRelease};
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::installed::Schema;
-use super::shape::nodepool;
+use super::shape::{Constraints, nodepool};
 use super::{ApiVersion, Availability, Installed, KarpenterVersion};
 
 /// The source of the release.
@@ -36,6 +38,15 @@ pub struct TargetKarpenter {
     /// The release that the user names, if it is older or newer than all that are known.
     unknown: Option<KarpenterVersion>,
     installed: Option<Arc<Installed>>,
+}
+
+/// The words for a string.
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'a> {
+    /// Those that the installed definition lists.
+    installed: Option<&'a [Value]>,
+    table: Constraints,
+    release: KarpenterVersion,
 }
 
 impl Default for TargetKarpenter {
@@ -114,26 +125,14 @@ impl TargetKarpenter {
         self.installed.as_deref()
     }
 
-    /// Whether the string at a path may be a word. If the definition is known and lists the words, it alone decides, except
-    /// that a word which it lacks may still belong to a later release.
-    pub fn knows(&self, path: &str, version: ApiVersion, word: &str) -> Availability {
-        let table = || nodepool(version).at(path).knows(self.release, word);
+    /// The words for the string at a path. Look them up once for a list, not for each of its elements.
+    pub fn words(&self, path: &str, version: ApiVersion) -> Words<'_> {
         let installed = self.in_use(path, version);
-        let listed = installed.and_then(|(schema, path)| schema.words(path));
-        match listed.map(|mut words| words.any(|known| known == word)) {
-            Some(true) => Availability::Yes,
-            Some(false) => match table() {
-                Availability::Yes => Availability::No,
-                other => other,
-            },
-            None => table(),
+        Words {
+            installed: installed.and_then(|(schema, path)| schema.words(path)),
+            table: nodepool(version).at(path),
+            release: self.release,
         }
-    }
-
-    /// The words for the string at a path that messages list. A word that only the definition knows is accepted but not
-    /// listed.
-    pub fn words(&self, path: &str, version: ApiVersion) -> &'static [&'static str] {
-        nodepool(version).at(path).words(self.release)
     }
 
     /// The most entries of the list at a path; `None` if there is no limit.
@@ -176,6 +175,30 @@ impl TargetKarpenter {
                 Some((schema, path.strip_prefix("spec.")?))
             }
         }
+    }
+}
+
+impl Words<'_> {
+    /// Whether a string may be written. If the definition is known and lists the words, it alone decides, except that a word
+    /// which it lacks may still belong to a later release.
+    pub fn knows(&self, word: &str) -> Availability {
+        let table = || self.table.knows(self.release, word);
+        match self
+            .installed
+            .map(|words| words.iter().any(|known| known == word))
+        {
+            Some(true) => Availability::Yes,
+            Some(false) => match table() {
+                Availability::Yes => Availability::No,
+                other => other,
+            },
+            None => table(),
+        }
+    }
+
+    /// The words that messages list. A word that only the definition knows is accepted but not listed.
+    pub fn listed(&self) -> &'static [&'static str] {
+        self.table.words(self.release)
     }
 }
 

@@ -39,12 +39,12 @@ fn check_policy(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut
     let Some(policy) = disruption.consolidation_policy.present() else {
         return;
     };
-    let path = "spec.disruption.consolidationPolicy";
-    let known = karpenter.knows(path, version, policy);
+    let words = karpenter.words("spec.disruption.consolidationPolicy", version);
+    let known = words.knows(policy);
     if known == Availability::Yes {
         return;
     }
-    let supported = karpenter.words(path, version);
+    let supported = words.listed();
     let (title, suggestion) = if let Some((name, version)) = renamed(policy, version) {
         (
             format!("{version} calls it {name}"),

@@ -25,6 +25,8 @@ pub(crate) struct Context<'a> {
     pub shape: &'static Shape,
     /// The labels that Karpenter and its provider know.
     pub labels: &'a LabelSets,
+    /// The longest key of a requirement, in bytes. The definition counts characters, but a legal key is ASCII.
+    pub longest_key: usize,
 }
 
 impl<'a> Context<'a> {
@@ -44,13 +46,10 @@ impl<'a> Context<'a> {
             release: karpenter.release(),
             shape,
             labels: &policy.labels,
+            longest_key: karpenter
+                .most(REQUIREMENT_KEY, ApiVersion::V1)
+                .unwrap_or(usize::MAX),
         }
-    }
-
-    /// The longest key of a requirement, in bytes. The definition counts characters, but a legal key is ASCII.
-    pub fn longest_key(&self) -> usize {
-        let most = self.karpenter.most(REQUIREMENT_KEY, ApiVersion::V1);
-        most.unwrap_or(usize::MAX)
     }
 
     /// Whether the definition of the release rejects a text at this path: its pattern, format, length or enumeration.

@@ -40,8 +40,8 @@ fn check_key(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
                 .origin(origin)
                 .suggest_if_known(fixed.map(|key| format!("write {key}")));
         }
-        Ok(()) if key.len() > findings.context.longest_key() => {
-            let (length, longest) = (key.len(), findings.context.longest_key());
+        Ok(()) if key.len() > findings.context.longest_key => {
+            let (length, longest) = (key.len(), findings.context.longest_key);
             let title = format!("is {length} bytes long, and the maximum in a NodeClaim is {longest}");
             findings
                 .report(&LABEL_KEY, path(), key, title)

@@ -139,10 +139,10 @@ fn check_label_key(template: &Template<'_>, findings: &mut Findings<'_>) {
     };
     let title = match qualified_name(&label) {
         Err(error) => error.to_string(),
-        Ok(()) if label.len() > findings.context.longest_key() => format!(
+        Ok(()) if label.len() > findings.context.longest_key => format!(
             "group and kind form a label of {} bytes, and the maximum is {}",
             label.len(),
-            findings.context.longest_key()
+            findings.context.longest_key
         ),
         Ok(()) => return,
     };

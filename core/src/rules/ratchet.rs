@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::diagnostic::ErrorType;
     use crate::karpenter::shape::nodepool;
-    use crate::karpenter::{ApiVersion, LabelSets, TargetKarpenter};
+    use crate::karpenter::{ApiVersion, TargetKarpenter};
     use crate::policy::Policy;
     use crate::rules::context::Context;
     use crate::rules::fields::FIELD_TYPE;
@@ -104,15 +104,8 @@ mod tests {
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
         let policy = Policy::default();
         let karpenter = TargetKarpenter::default();
-        let context = Context {
-            claims: None,
-            at: jiff::Timestamp::default(),
-            policy: &policy,
-            karpenter: &karpenter,
-            release: karpenter.release(),
-            shape: nodepool(ApiVersion::V1),
-            labels: LabelSets::BUILT_IN,
-        };
+        let now = jiff::Timestamp::default();
+        let context = Context::new(nodepool(ApiVersion::V1), None, now, &policy, &karpenter);
         let (object, old) = (Json::from(object), old.map(Json::from));
         let mut findings = Findings::new(&object, old.as_ref(), context);
         findings

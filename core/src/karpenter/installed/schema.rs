@@ -57,15 +57,14 @@ impl Schema {
     }
 
     /// The values that a field accepts.
-    pub(crate) fn words(&self, path: &str) -> Option<impl Iterator<Item = &str>> {
-        let words = self.at(path)?.get("enum")?.as_array()?;
-        Some(words.iter().filter_map(Value::as_str))
+    pub(crate) fn words(&self, path: &str) -> Option<&[Value]> {
+        Some(self.at(path)?.get("enum")?.as_array()?)
     }
 
     /// Whether a field accepts this value.
     pub(super) fn has_word(&self, path: &str, word: &str) -> bool {
         self.words(path)
-            .is_some_and(|mut words| words.any(|known| known == word))
+            .is_some_and(|words| words.iter().any(|known| known == word))
     }
 
     /// Whether a field has a default.

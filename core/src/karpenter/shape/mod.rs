@@ -31,6 +31,9 @@ pub(crate) const REQUIREMENTS: &str = "spec.template.spec.requirements";
 /// The path of a requirement's key.
 pub(crate) const REQUIREMENT_KEY: &str = "spec.template.spec.requirements[].key";
 
+/// The step of a path from a list to its elements.
+const ELEMENTS: &[u8] = b"[]";
+
 /// The shape of a NodePool of this version.
 pub const fn nodepool(version: ApiVersion) -> &'static Shape {
     match version {
@@ -123,11 +126,11 @@ impl Shape {
     /// What the definitions say of the value at a path such as `spec.disruption.budgets[].nodes`; nothing if they have no
     /// such field.
     pub(crate) fn at(&'static self, path: &str) -> Constraints {
-        let steps = path.split('.').flat_map(|step| {
-            let (field, elements) = step
-                .split_once("[]")
-                .map_or((step, None), |(field, _)| (field, Some("[]")));
-            std::iter::once(field).chain(elements)
+        // By bytes: splitting a string costs several times as much, and each review looks up several paths.
+        let steps = path.as_bytes().split(|byte| *byte == b'.').flat_map(|step| {
+            let list = step.strip_suffix(b"[]");
+            let elements = list.map(|_| ELEMENTS);
+            std::iter::once(list.unwrap_or(step)).chain(elements)
         });
         self.at_steps(steps)
     }
@@ -136,13 +139,13 @@ impl Shape {
     pub(crate) fn at_path(&'static self, path: &FieldPath) -> Constraints {
         let steps = path.segments().iter();
         self.at_steps(steps.map(|step| match step {
-            Segment::Key(key) => &**key,
-            Segment::Index(_) => "[]",
+            Segment::Key(key) => key.as_bytes(),
+            Segment::Index(_) => ELEMENTS,
         }))
     }
 
     /// Of a list, any step leads to its elements.
-    fn at_steps<'p>(&'static self, steps: impl Iterator<Item = &'p str>) -> Constraints {
+    fn at_steps<'p>(&'static self, steps: impl Iterator<Item = &'p [u8]>) -> Constraints {
         let mut shape = self;
         for step in steps {
             if let Self::Constrained(_, inner) = shape {
@@ -152,7 +155,7 @@ impl Shape {
                 Self::List(inner) | Self::Map(inner) => Some(*inner),
                 Self::Object(fields) | Self::Open(fields) => fields
                     .iter()
-                    .find_map(|(name, shape)| (*name == step).then_some(shape)),
+                    .find_map(|(name, shape)| (name.as_bytes() == step).then_some(shape)),
                 _ => None,
             };
             let Some(inside) = inside else {

@@ -92,14 +92,14 @@ fn check_reasons(
 }
 
 fn check_each(budget: &Budget, reasons: &[Json<'_>], findings: &mut Findings<'_>) {
-    let karpenter = findings.context.karpenter;
+    let words = findings.context.karpenter.words(REASON, ApiVersion::V1);
     let mut seen = Reasons::NONE;
     for (index, text) in reasons.iter().enumerate() {
         let Some(text) = text.as_str() else { continue };
         let path = || budget.path("reasons").index(index);
-        let known = karpenter.knows(REASON, ApiVersion::V1, text);
+        let known = words.knows(text);
         if known != Availability::Yes {
-            report_unknown(path(), text, known, findings);
+            report_unknown(path(), text, known, words.listed(), findings);
         }
         let Some(reason) = Reason::parse(text) else {
             continue;
@@ -113,8 +113,13 @@ fn check_each(budget: &Budget, reasons: &[Json<'_>], findings: &mut Findings<'_>
     }
 }
 
-fn report_unknown(path: FieldPath, text: &str, known: Availability, findings: &mut Findings<'_>) {
-    let supported = findings.context.karpenter.words(REASON, ApiVersion::V1);
+fn report_unknown(
+    path: FieldPath,
+    text: &str,
+    known: Availability,
+    supported: &'static [&'static str],
+    findings: &mut Findings<'_>,
+) {
     let is_expiration = EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word));
     let reason = match known {
         Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),

@@ -2,8 +2,10 @@
 
 use crate::diagnostic::quoted;
 use crate::karpenter::shape::CAPACITY_TYPES;
-use crate::karpenter::{Naming, Provider, Template};
+use crate::karpenter::{Naming, Provider, Template, Words};
 use crate::rules::context::Context;
+
+const OPERATOR: &str = "spec.template.spec.requirements[].operator";
 
 /// What follows from most mistakes that Karpenter does not reject.
 pub const NEVER_LAUNCHES: &str = "the pool never launches a node";
@@ -19,6 +21,8 @@ pub struct Scope<'a> {
     pub provider: Option<&'static Provider>,
     /// How it derives labels from the names of its instance types, if that is known.
     pub naming: Option<&'static Naming>,
+    /// The operators that a requirement may have.
+    pub operators: Words<'a>,
     /// What the verdict depends on besides the object.
     pub context: Context<'a>,
 }
@@ -33,6 +37,7 @@ impl<'a> Scope<'a> {
             group,
             provider,
             naming: provider.and_then(Naming::of),
+            operators: context.karpenter.words(OPERATOR, template.version),
             context,
         }
     }

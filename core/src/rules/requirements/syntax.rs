@@ -11,9 +11,6 @@ use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
-/// The path of the operator of a requirement.
-const OPERATOR: &str = "spec.template.spec.requirements[].operator";
-
 /// Common wrong names of operators in lower case, with the right ones.
 const SYNONYMS: &[(&str, Operator)] = &[
     ("=", Operator::In),
@@ -100,8 +97,8 @@ fn key<'a>(
             }
             finding
         }
-        Ok(()) if key.len() > findings.context.longest_key() => {
-            let (length, longest) = (key.len(), findings.context.longest_key());
+        Ok(()) if key.len() > findings.context.longest_key => {
+            let (length, longest) = (key.len(), findings.context.longest_key);
             let title = format!("is {length} bytes long, and the maximum is {longest}");
             findings.report(&REQUIREMENT_KEY, path(), key, title)
         }
@@ -135,8 +132,7 @@ fn operator(
             return None;
         }
     };
-    let karpenter = scope.context.karpenter;
-    let known = karpenter.knows(OPERATOR, scope.template.version, text);
+    let known = scope.operators.knows(text);
     let operator = Operator::parse(text);
     if known == Availability::Yes {
         // An operator that only the installed definition knows is accepted, but its meaning is not checked.
@@ -146,7 +142,7 @@ fn operator(
         Some(_) => "it needs Karpenter 1.9 or newer, and v1",
         None => "there is no such operator",
     };
-    let words = karpenter.words(OPERATOR, scope.template.version);
+    let words = scope.operators.listed();
     let finding = findings.unsupported(&REQUIREMENT_OPERATOR, path(), text, words, title);
     if let Some(operator) = operator {
         finding.help = exclusive(operator, requirement).map(Into::into);
