@@ -8,7 +8,7 @@ use super::compose::Composer;
 use super::problem::{ManifestProblem, ProblemKind};
 use super::resolve::{AliasBudget, Reading};
 use super::syntax::SyntaxError;
-use super::template::{bracket_at, is_template};
+use super::template::{bracket_at, bracket_before, is_helms, is_template};
 use super::variables::{Variables, may_have_variable};
 use super::{Comment, Document, Limits, Span};
 
@@ -268,7 +268,8 @@ impl<'t> Documents<'t> {
         let template = if is_template(self.text, offset) {
             Some(span)
         } else {
-            self.begun.and_then(|start| bracket_at(self.text, start))
+            let first = || self.begun.and_then(|start| bracket_at(self.text, start));
+            bracket_before(self.text, offset).or_else(first)
         };
         let kind = match error.kind() {
             ErrorKind::RecursionLimitExceeded => ProblemKind::TooDeep {
@@ -277,7 +278,9 @@ impl<'t> Documents<'t> {
             ErrorKind::TooManyComments => ProblemKind::TooManyComments {
                 limit: self.limits.comments,
             },
-            _ if template.is_some() => ProblemKind::Template,
+            _ if template.is_some() => ProblemKind::Template {
+                is_helms: is_helms(self.text),
+            },
             kind => ProblemKind::Syntax(SyntaxError::from_kind(kind)),
         };
         let related = match &kind {
@@ -293,7 +296,7 @@ impl<'t> Documents<'t> {
             _ => None,
         };
         let span = match kind {
-            ProblemKind::Template => template.unwrap_or(span),
+            ProblemKind::Template { .. } => template.unwrap_or(span),
             _ => span,
         };
         ManifestProblem { span, related, kind }

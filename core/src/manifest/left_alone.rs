@@ -46,7 +46,7 @@ impl LeftAlone {
     /// Whether a document contains lines of a template, so that the whole file is one.
     pub fn is_template(document: &Document<'_>) -> bool {
         let mut problems = document.problems().iter();
-        problems.any(|problem| problem.kind == ProblemKind::Template)
+        problems.any(|problem| matches!(problem.kind, ProblemKind::Template { .. }))
     }
 }
 

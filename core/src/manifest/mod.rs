@@ -42,4 +42,4 @@ pub use scalar::is_text;
 pub use span::Span;
 pub use syntax::SyntaxError;
 pub use tree::{NodeKind, NodeRef, Style};
-pub use variables::{NoVariable, Variables, has_variable, variables_in};
+pub use variables::{NoVariable, Variables, can_be_given, has_variable, variables_in};

@@ -23,8 +23,11 @@ pub enum ProblemKind {
     #[error("{0}")]
     Syntax(SyntaxError),
     /// The text contains `{{ … }}`.
-    #[error("this looks like a template that was not rendered: lint the output of `helm template` instead")]
-    Template,
+    #[error("this looks like a template that was not rendered: lint {} instead", rendered(*.is_helms))]
+    Template {
+        /// Whether it is Helm's.
+        is_helms: bool,
+    },
     /// A key is written twice in one mapping.
     #[error("the key {} is already set: kubectl keeps the last value, kustomize rejects the file", quoted(.key))]
     DuplicateKey {
@@ -176,5 +179,14 @@ impl Problems {
     /// Sorts by the order of the text: an alias or a merge is visited after what it points to.
     pub fn sort(&mut self) {
         self.kept.sort_by_key(|problem| problem.span);
+    }
+}
+
+/// What to check in place of a template.
+const fn rendered(is_helms: bool) -> &'static str {
+    if is_helms {
+        "the output of `helm template`"
+    } else {
+        "what is rendered from it"
     }
 }

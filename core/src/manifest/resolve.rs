@@ -10,7 +10,7 @@ use super::key::{Key, key_name, key_of};
 use super::merge;
 use super::problem::{ProblemKind, Problems};
 use super::scalar::{self, Notation, Tag};
-use super::template::is_template;
+use super::template::{is_helms, is_template};
 use super::tree::{Content, NodeId, Tree};
 use super::variables::{Filled, Variables, has_variable};
 use super::{Limits, Span};
@@ -262,7 +262,9 @@ impl<'t> Resolver<'_, 't> {
         };
         let Content::Scalar { text, notation, tag } = &node.content else {
             let kind = if is_template(self.text, written.span.start()) {
-                ProblemKind::Template
+                ProblemKind::Template {
+                    is_helms: is_helms(self.text),
+                }
             } else {
                 ProblemKind::CompoundKey
             };

@@ -1,8 +1,10 @@
 //! Variables in a manifest that another program fills in: `${NAME}`, `${NAME:=default}`, `${NAME:-default}`, as in
-//! Flux and envsubst.
+//! Flux and envsubst, which poolgate can fill in, too; and the placeholders of other programs, `{{ … }}`, `__NAME__`,
+//! `@@NAME@@` and `%NAME%`, whose values are never known.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// How a variable begins.
 const MARK: &str = "${";
@@ -56,7 +58,9 @@ impl Variables {
     /// The text with its variables filled in; `None` if it contains no variable.
     pub(crate) fn fill(&self, text: &str) -> Option<Filled> {
         has_variable(text).then(|| match self.filled(text, DEEPEST) {
-            Some(filled) if filled.len() <= LONGEST => Filled::Text(filled.into_owned()),
+            Some(filled) if filled.len() <= LONGEST && placeholder(&filled).is_none() => {
+                Filled::Text(filled.into_owned())
+            }
             _ => Filled::Unknown,
         })
     }
@@ -98,23 +102,71 @@ impl Variables {
 
 /// Whether a scalar of a manifest may contain a variable: as written, or by an escape.
 pub fn may_have_variable(manifest: &str) -> bool {
-    manifest.contains(MARK) || manifest.contains('\\')
+    let mut marks = [MARK, "\\", "{{", "__", "@@", "%"].into_iter();
+    marks.any(|mark| manifest.contains(mark))
 }
 
 /// Whether a text contains a variable.
 pub fn has_variable(text: &str) -> bool {
-    first(text).is_some()
+    first(text).is_some() || placeholder(text).is_some()
 }
 
-/// The variables of a text as they are written, braces included.
+/// Whether a variable, as it is written, is one whose value can be given.
+pub fn can_be_given(variable: &str) -> bool {
+    variable
+        .strip_prefix(MARK)
+        .map(name_of)
+        .is_some_and(|(name, rest)| !name.is_empty() && rest.starts_with(['}', ':', '=', '-']))
+}
+
+/// The variables of a text as they are written, braces included: those whose value can be given first.
 pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
+    let (mut rest, mut behind_placeholder) = (text, text);
+    let variables = std::iter::from_fn(move || {
         let (before, inner, behind) = first(rest)?;
         let variable = rest.get(before.len()..before.len() + MARK.len() + inner.len() + 1);
         rest = behind;
         variable
-    })
+    });
+    let placeholders = std::iter::from_fn(move || {
+        let found = placeholder(behind_placeholder)?;
+        let written = behind_placeholder.get(found.clone());
+        behind_placeholder = behind_placeholder.get(found.end..)?;
+        written
+    });
+    variables.chain(placeholders)
+}
+
+/// Where the first placeholder of a program other than envsubst is.
+fn placeholder(text: &str) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let find = |start: usize| {
+        let (open, close, is_part): (&str, &str, fn(&u8) -> bool) = match bytes.get(start..)? {
+            [b'{', b'{', ..] => ("{{", "}}", |byte| !matches!(byte, b'{' | b'}' | b'\n')),
+            [b'_', b'_', ..] => ("__", "__", |byte| {
+                byte.is_ascii_uppercase() || byte.is_ascii_digit()
+            }),
+            [b'@', b'@', ..] => ("@@", "@@", |byte| {
+                byte.is_ascii_alphanumeric() || b"_-.".contains(byte)
+            }),
+            [b'%', ..] => ("%", "%", |byte| {
+                byte.is_ascii_uppercase() || byte.is_ascii_digit()
+            }),
+            _ => return None,
+        };
+        // Words of such a name are joined by single underscores.
+        let inner = bytes.get(start + open.len()..)?;
+        let is_inside = |at: usize| {
+            let byte = inner.get(at);
+            let joins = byte == Some(&b'_') && inner.get(at + 1).is_some_and(is_part) && at > 0;
+            byte.is_some_and(is_part) || joins
+        };
+        let length = (0..inner.len()).find(|at| !is_inside(*at)).unwrap_or(inner.len());
+        let end = start + open.len() + length;
+        let is_word = inner.first().is_some_and(|first| !first.is_ascii_digit()) && length > 0;
+        (is_word && text.get(end..)?.starts_with(close)).then_some(start..end + close.len())
+    };
+    (0..bytes.len()).find_map(find)
 }
 
 /// The text before the first variable, the text between its braces, and the text after it. `$${` does not begin
@@ -214,10 +266,33 @@ mod tests {
             ("${A:0:1}", "?"),
             ("${var.name}", "?"),
             ("${A} ${C}", "?"),
+            ("${A}-__ZONE__", "?"),
+            ("{{ .Values.zone }}", "?"),
+            ("a-__CLUSTER_NAME__-b", "?"),
+            ("@@zone.a@@", "?"),
+            ("%ZONE%", "?"),
         ] {
             assert_eq!(filled(text).as_deref(), Some(expected), "{text}");
         }
-        for text in ["$A", "$${A}", "${}", "${A", "${A\n}", "{A}", "5"] {
+        for text in [
+            "$A",
+            "$${A}",
+            "${}",
+            "${A",
+            "${A\n}",
+            "{A}",
+            "5",
+            "10%",
+            "5% to 10%",
+            "__init__",
+            "__A",
+            "____",
+            "{{}}",
+            "{{ a",
+            "@@",
+            "@@ a @@",
+            "%1%",
+        ] {
             assert_eq!(filled(text), None, "{text}");
         }
         assert_eq!(filled(&"${C:=".repeat(1000)), None);
@@ -237,8 +312,12 @@ mod tests {
 
     #[test]
     fn variables_are_named_as_they_are_written() {
-        let names: Vec<&str> = variables_in("a ${A}-${B:=${C}} $${D} ${E}").collect();
-        assert_eq!(names, ["${A}", "${B:=${C}}", "${E}"]);
+        let names: Vec<&str> = variables_in("a ${A}-${B:=${C}} %X% $${D} ${E}{{ .F }}").collect();
+        assert_eq!(names, ["${A}", "${B:=${C}}", "${E}", "%X%", "{{ .F }}"]);
+        assert_eq!(
+            ["${A}", "${A:-b}", "${A * 2}", "%A%"].map(can_be_given),
+            [true, true, false, false]
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub fn closing(Summary { tally, scope }: Summary<'_>) -> String {
         "warnings": tally.of(Count::Warnings),
         "infos": tally.of(Count::Infos),
         "omitted": tally.of(Count::Omitted),
-        "skippedObjects": tally.of(Count::Others),
+        "skippedObjects": tally.of(Count::Others) + tally.of(Count::Overlays),
         "skippedTemplateFolders": tally.of(Count::TemplateFolders),
         "unreadable": tally.of(Count::Unreadable) + tally.of(Count::Limits),
         "patches": tally.of(Count::Parts),

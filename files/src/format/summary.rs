@@ -72,6 +72,7 @@ impl fmt::Display for Summary<'_> {
             (Count::Parts, "patch", "checked by itself"),
             (Count::Encrypted, "encrypted document", "skipped"),
             (Count::Others, "other object", "skipped"),
+            (Count::Overlays, "NodeOverlay", "not checked"),
             (
                 Count::Inside,
                 "NodePool or NodeClaim",

@@ -16,6 +16,8 @@ pub enum Count {
     Objects,
     /// Objects of other kinds in files with NodePools.
     Others,
+    /// `NodeOverlay`s, which Karpenter checks by itself.
+    Overlays,
     /// NodePools and NodeClaims inside objects of other kinds, which are not checked.
     Inside,
     /// Checked objects that are patches.

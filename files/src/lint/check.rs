@@ -178,7 +178,7 @@ impl<'a, 't> FileCheck<'a, 't> {
 
     fn document(&mut self, number: usize, document: &Document<'_>) {
         if let Some(problem) = document.unreadable() {
-            if self.is_marked {
+            if self.is_marked && !self.is_named_already(problem) {
                 self.tally
                     .add(Count::Limits, usize::from(problem.kind.is_limit()));
                 self.problem(problem, None);
@@ -190,7 +190,9 @@ impl<'a, 't> FileCheck<'a, 't> {
             return;
         }
         let subjects = Subjects::find(document.value(), self.manifest.whole, self.manifest.karpenter);
-        self.tally.add(Count::Others, subjects.others.len());
+        let overlays = subjects.others.iter().filter(|other| other.is_overlay()).count();
+        self.tally.add(Count::Others, subjects.others.len() - overlays);
+        self.tally.add(Count::Overlays, overlays);
         self.tally.add(Count::Inside, subjects.inside);
         if subjects.is_empty() {
             return;
@@ -201,7 +203,9 @@ impl<'a, 't> FileCheck<'a, 't> {
         };
         let first = self.findings.len();
         for problem in document.problems() {
-            self.problem(problem, object.as_ref());
+            if !self.is_named_already(problem) {
+                self.problem(problem, object.as_ref());
+            }
         }
         self.tally.add(Count::Omitted, document.omitted_problems());
         for note in subjects.unserved {
@@ -216,6 +220,12 @@ impl<'a, 't> FileCheck<'a, 't> {
             self.note(document, note, object.as_ref());
         }
         self.ignore(first, document, object.as_ref());
+    }
+
+    /// Whether the file has been reported as a template: each of its lines would say the same.
+    fn is_named_already(&self, problem: &ManifestProblem) -> bool {
+        let is_template = |finding: &Finding| finding.rule == text_rules::TEMPLATE;
+        matches!(problem.kind, ProblemKind::Template { .. }) && self.findings.iter().any(is_template)
     }
 
     /// Reports where a file named `.json` is not JSON. kubectl reads it as YAML.

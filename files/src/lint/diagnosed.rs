@@ -69,7 +69,7 @@ pub fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
 pub const fn problem_rule(kind: &ProblemKind) -> &'static str {
     match kind {
         ProblemKind::Syntax(_) => SYNTAX,
-        ProblemKind::Template => TEMPLATE,
+        ProblemKind::Template { .. } => TEMPLATE,
         ProblemKind::DuplicateKey { .. } => DUPLICATE_KEY,
         ProblemKind::MergeReplaces { .. } | ProblemKind::MergeOfNoMapping => MERGE,
         ProblemKind::NonTextKey { .. }

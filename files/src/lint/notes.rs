@@ -4,7 +4,7 @@
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, quoted};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
-use poolgate_core::manifest::{Document, any_text, has_variable, variables_in};
+use poolgate_core::manifest::{Document, any_text, can_be_given, has_variable, variables_in};
 use poolgate_core::review::Subject;
 use serde::de::IgnoredAny;
 
@@ -112,7 +112,11 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
             "another program fills in variables here, and what depends on them is not checked: {}{others}",
             first_ones.join(", ")
         ),
-        suggestion: "give their values with --envsubst FILE".into(),
+        suggestion: if names.iter().all(|name| can_be_given(name)) {
+            "give their values with --envsubst FILE, or check what that program writes".into()
+        } else {
+            "check what that program writes".into()
+        },
     })
 }
 

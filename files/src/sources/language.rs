@@ -17,6 +17,19 @@ pub enum Language {
     /// A template that Terraform's `templatefile` renders.
     #[error("a template of Terraform that was not rendered: lint what templatefile makes of it")]
     TerraformTemplate,
+    /// A template with `{% … %}`, as Ansible renders it.
+    #[error("a template of Jinja that was not rendered: lint what is rendered from it")]
+    JinjaTemplate,
+    /// A template whose lines are comments to YAML, such as `#{{ if … }}`: all of its branches would be read.
+    #[error(
+        "a template that was not rendered, with lines such as `#{{{{ if … }}}}`: lint what is rendered from it"
+    )]
+    CommentedTemplate,
+    /// CUE.
+    #[error(
+        "CUE, and only YAML and JSON are read: pass what it prints, `cue export --out yaml FILE | poolgate lint -`"
+    )]
+    Cue,
     /// Jsonnet, as Tanka uses it.
     #[error(
         "jsonnet, and only YAML and JSON are read: pass what it prints, `jsonnet FILE | poolgate lint -`"
@@ -33,17 +46,27 @@ impl Language {
         match Path::new(name).extension().and_then(|end| end.to_str()) {
             Some("tf" | "hcl" | "tofu") => return Some(Self::Hcl),
             Some("jsonnet" | "libsonnet") => return Some(Self::Jsonnet),
+            Some("cue") => return Some(Self::Cue),
             _ => {}
         }
         // Looking for the marks in the whole text first spares nearly every look at its lines.
         let has_line = |mark: &str, is_it: fn(&str) -> bool| text.contains(mark) && text.lines().any(is_it);
-        let is_template = has_line("%{", is_directive) || has_line("${", calls_terraform);
-        is_template.then_some(Self::TerraformTemplate)
+        if has_line("%{", is_directive) || has_line("${", calls_terraform) {
+            Some(Self::TerraformTemplate)
+        } else if has_line("{%", is_jinja) {
+            Some(Self::JinjaTemplate)
+        } else if has_line("#{{", |line| commented_word(line) == Some("if"))
+            && has_line("#{{", |line| commented_word(line) == Some("end"))
+        {
+            Some(Self::CommentedTemplate)
+        } else {
+            None
+        }
     }
 
     /// Whether files of this name are in a language that generates manifests.
     pub fn has_extension_of(path: &Path) -> bool {
-        const EXTENSIONS: [&str; 7] = ["tf", "tofu", "hcl", "tpl", "tftpl", "jsonnet", "libsonnet"];
+        const EXTENSIONS: [&str; 8] = ["tf", "tofu", "hcl", "tpl", "tftpl", "jsonnet", "libsonnet", "cue"];
         let extension = path.extension().and_then(|end| end.to_str());
         extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
     }
@@ -51,27 +74,42 @@ impl Language {
 
 /// Whether a line is a directive of Terraform's templates, such as `%{ for taint in taints ~}`.
 fn is_directive(line: &str) -> bool {
-    let Some(directive) = line.trim_start().strip_prefix("%{") else {
-        return false;
-    };
-    let word = directive
-        .trim_start_matches(['~', ' '])
-        .split([' ', '~', '}'])
-        .next();
-    ["if", "else", "endif", "for", "endfor"].contains(&word.unwrap_or_default())
+    let words = ["if", "else", "endif", "for", "endfor"];
+    let directive = line.trim_start().strip_prefix("%{");
+    directive.is_some_and(|directive| words.contains(&first_word(directive)))
+}
+
+/// Whether a line is a statement of Jinja's templates, such as `{% for taint in taints -%}`.
+fn is_jinja(line: &str) -> bool {
+    let words = [
+        "if", "elif", "else", "endif", "for", "endfor", "set", "include", "block", "raw", "macro",
+    ];
+    let statement = line.trim_start().strip_prefix("{%");
+    statement.is_some_and(|statement| words.contains(&first_word(statement)))
+}
+
+/// The keyword of a line such as `#{{ if .a }}`.
+fn commented_word(line: &str) -> Option<&str> {
+    let action = line.trim_start().strip_prefix("#{{")?;
+    action.contains("}}").then(|| first_word(action))
+}
+
+/// The first word behind an opening bracket.
+fn first_word(text: &str) -> &str {
+    let text = text.trim_start_matches(['~', '-', ' ']);
+    let is_letter = |letter: char| letter.is_ascii_alphabetic();
+    text.split(|letter| !is_letter(letter)).next().unwrap_or_default()
 }
 
 /// Whether a line outside of comments has a function or a field of Terraform in `${…}`, such as `${jsonencode(types)}`:
 /// names of variables alone may be for other programs.
 fn calls_terraform(line: &str) -> bool {
-    let code = line.trim_start();
-    let mut expressions = code.split("${").skip(1);
-    !code.starts_with('#')
-        && expressions.any(|expression| {
-            let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-            let name = expression.trim_start_matches(is_part);
-            name.len() < expression.len() && name.contains('}') && name.starts_with(['(', '.'])
-        })
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let is_call = |expression: &str| {
+        let name = expression.trim_start_matches(is_part);
+        name.len() < expression.len() && name.contains('}') && name.starts_with(['(', '.', '['])
+    };
+    !line.trim_start().starts_with('#') && line.split("${").skip(1).any(is_call)
 }
 
 #[cfg(test)]
@@ -115,6 +153,30 @@ mod tests {
                 None,
             ),
             ("a.yaml", &format!("# ${{jsonencode(x)}}\n{pool}"), None),
+            (
+                "a.tpl",
+                &format!("{pool}metadata: {{name: ${{names[0]}}}}\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            ("a.tftpl", &format!("{pool}metadata: {{name: ${{name}}}}\n"), None),
+            (
+                "a.yml.j2",
+                &format!("{pool}spec:\n{{% if large -%}}\n  weight: 1\n{{% endif %}}\n"),
+                Some(Language::JinjaTemplate),
+            ),
+            (
+                "a.yaml",
+                &format!(
+                    "{pool}spec:\n  #{{{{ if .large }}}}\n  weight: 1\n  #{{{{ else }}}}\n  weight: 2\n  #{{{{- end }}}}\n"
+                ),
+                Some(Language::CommentedTemplate),
+            ),
+            ("a.yaml", &format!("{pool}#{{{{ if .large }}}}\n"), None),
+            (
+                "a.cue",
+                "kind: \"NodePool\"\napiVersion: \"karpenter.sh/v1\"\n",
+                Some(Language::Cue),
+            ),
         ] {
             assert_eq!(Language::detect(name, text), language, "{name}: {text}");
         }

@@ -53,9 +53,56 @@ fn variables_are_one_note_and_no_error() {
         "{outcome:?}"
     );
     assert!(
-        lines[0].contains("and 13 more; give their values with --envsubst FILE"),
+        lines[0].contains("and 13 more; give their values with --envsubst FILE, or check"),
         "{outcome:?}"
     );
+}
+
+#[test]
+fn placeholders_of_other_programs_are_one_note_and_no_error() {
+    for (open, close) in [("{{ .", " }}"), ("__", "__"), ("@@", "@@"), ("%", "%")] {
+        let mut text = String::new();
+        for (number, part) in FLUX.replace('"', "").split("${").enumerate() {
+            let (name, rest) = part.split_once('}').unwrap_or(("", part));
+            if number > 0 {
+                text += &format!("\"{open}{}{close}\"", name.to_ascii_uppercase());
+            }
+            text += rest;
+        }
+        let text = text
+            .replace("\"-general", "-general\"")
+            .replace("/owner:", "/owner\":")
+            .replace("\"/owner", "/owner");
+        let outcome = concise(&text);
+        assert_eq!(outcome.status.code(), Some(0), "{text}{outcome:?}");
+        assert_eq!(outcome.stdout.lines().count(), 1, "{text}{outcome:?}");
+        assert!(outcome.stdout.contains("info[manifest-variable]"), "{outcome:?}");
+        assert!(
+            outcome.stdout.contains("check what that program writes"),
+            "{outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn a_template_is_named_once_and_nothing_in_it_is_checked() {
+    let directives = |open: &str, close: &str| {
+        let weight = format!("  {open} if a {close}\n  weight: 999\n  {open} else {close}\n  weight: 1000\n");
+        SOUND.replace(
+            "spec:\n  disruption",
+            &format!("spec:\n{weight}  {open} end {close}\n  disruption"),
+        )
+    };
+    for (text, rule) in [
+        (directives("{{", "}}").repeat(2), "manifest-template"),
+        (directives("#{{", "}}"), "file-unreadable"),
+        (directives("{%", "%}"), "file-unreadable"),
+    ] {
+        let outcome = concise(&text);
+        let lines: Vec<&str> = outcome.stdout.lines().collect();
+        assert_eq!(lines.len(), 1, "{text}{outcome:?}");
+        assert!(lines[0].contains(&format!("error[{rule}]")), "{outcome:?}");
+    }
 }
 
 #[test]

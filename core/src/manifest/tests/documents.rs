@@ -166,16 +166,18 @@ fn a_template_that_begins_as_a_mapping_is_found_behind_it() {
         ("---\n{{/* A comment: with a colon */}}\na: 1\n", 2),
         ("{{/*\nA comment: of two lines\n*/}}\na: 1\n", 1),
         ("a: 1\n---\n{{ if .Values.a }}\nb: 1\n", 3),
+        ("{{ if a }}\na: 1\n{{ else }}\na: 2\n", 1),
     ] {
         let found = all(text);
         let unreadable = found.iter().find_map(Document::unreadable).unwrap();
-        assert_eq!(unreadable.kind, ProblemKind::Template, "{text:?}");
+        let is_helms = text.contains(".Values");
+        assert_eq!(unreadable.kind, ProblemKind::Template { is_helms }, "{text:?}");
         let place = Lines::new(text).position(unreadable.span.start());
         assert_eq!((place.line, place.column), (line, 2), "{text:?}");
     }
     let json = all("{a: {b: {}}}\nc: 1\n");
     let unreadable = json.iter().find_map(Document::unreadable).unwrap();
-    assert_ne!(unreadable.kind, ProblemKind::Template);
+    assert!(!matches!(unreadable.kind, ProblemKind::Template { .. }));
 }
 
 #[test]
