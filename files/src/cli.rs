@@ -181,6 +181,9 @@ Examples:
   kustomize build overlays/prod | poolgate default -";
 
     pub const BUDGETS: &str = "\
+A budget limits how many nodes are disrupted at the same time. It cannot say one node an hour, and it limits neither expiration
+nor spot interruption.
+
 Examples:
   kubectl get nodepools -o yaml | poolgate budgets
   poolgate budgets --pool general --nodes 25 pools/

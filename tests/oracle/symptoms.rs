@@ -33,7 +33,7 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("budget-nodes", budgets::count_otherwise),
     ("budget-reasons-empty", budgets::limits_nothing),
     ("budget-duration", is_unreadable_or_never_active),
-    ("budget-always-active", budgets::is_always_active),
+    ("budget-windows-join", budgets::is_always_active),
     ("schedule-syntax", budgets::stops_all),
     ("schedule-never-fires", budgets::is_always_active),
     ("schedule-every", budgets::is_constant),

@@ -176,6 +176,9 @@ impl Windows {
     /// When they are open, if some begin before the one before them has ended. `None` also if that is not the same every
     /// week.
     pub fn joined(&self) -> Option<OpenWeek> {
+        if !self.may_join() {
+            return None;
+        }
         let open = self.week()?;
         let fires = self.fires()?.count();
         let minutes = self.duration().as_secs() / 60;

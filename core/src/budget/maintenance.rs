@@ -142,7 +142,8 @@ fn set(week: &mut [bool], hours: &[LocalHours], offsets: &[Offset], closed: bool
     }
 }
 
-/// The runs of marked minutes of the week, as windows: one schedule for each start time and length.
+/// The runs of marked minutes of the week, as windows: one schedule for all of one length that begin on the same days at the
+/// same minute of an hour.
 pub(super) fn windows(minutes: &[bool]) -> Vec<WrittenWindow> {
     let Some(first) = minutes.iter().position(|marked| !marked) else {
         return vec![WrittenWindow::Always];
@@ -167,11 +168,44 @@ pub(super) fn windows(minutes: &[bool]) -> Vec<WrittenWindow> {
             _ => {}
         }
     }
-    let window = |((start, length), days): ((usize, usize), [bool; 7])| WrittenWindow::Scheduled {
-        schedule: format!("{} {} * * {}", start % 60, start / 60, weekdays(days)),
-        duration: BudgetDuration::written(length as u64),
+    let mut schedules: BTreeMap<(usize, usize, [bool; 7]), Vec<usize>> = BTreeMap::new();
+    for ((start, length), days) in windows {
+        let hours = schedules.entry((start % 60, length, days)).or_default();
+        hours.push(start / 60);
+    }
+    let mut schedules: Vec<_> = schedules.into_iter().collect();
+    schedules.sort_by_key(|((minute, length, _), hours)| (hours.first().copied(), *minute, *length));
+    let window =
+        |((minute, length, days), hours): ((usize, usize, _), Vec<usize>)| WrittenWindow::Scheduled {
+            schedule: format!("{minute} {} * * {}", hours_of_day(&hours), weekdays(days)),
+            duration: BudgetDuration::written(length as u64),
+        };
+    schedules.into_iter().map(window).collect()
+}
+
+/// Hours in cron notation; they are in order.
+fn hours_of_day(hours: &[usize]) -> String {
+    let (first, last) = match hours {
+        [] => return String::new(),
+        [first, .., last] => (*first, *last),
+        [only] => (*only, *only),
     };
-    windows.into_iter().map(window).collect()
+    let step = (last - first) / hours.len().saturating_sub(1).max(1);
+    let is_even = hours
+        .iter()
+        .enumerate()
+        .all(|(place, hour)| *hour == first + place * step);
+    match (hours.len(), step) {
+        (24, _) => "*".to_owned(),
+        (3.., 1) if is_even => format!("{first}-{last}"),
+        (3.., _) if is_even && first == 0 && 24 % step == 0 && 24 / step == hours.len() => {
+            format!("*/{step}")
+        }
+        _ => {
+            let hours: Vec<String> = hours.iter().map(usize::to_string).collect();
+            hours.join(",")
+        }
+    }
 }
 
 /// Days in cron notation.
@@ -250,6 +284,26 @@ mod tests {
                 &["sat"],
                 &["sat 12:00-13:00"],
                 &["0 0 * * sun for 144h", "0 12 * * sat for 1h"],
+            ),
+            (
+                &["00:00-00:10", "06:00-06:10"],
+                &[],
+                &["10 0 * * * for 5h50m", "10 6 * * * for 17h50m"],
+            ),
+            (
+                &["00:00-02:00", "08:00-10:00", "16:00-18:00"],
+                &[],
+                &["0 2,10,18 * * * for 6h"],
+            ),
+            (
+                &[],
+                &["00:30-01:00", "01:30-02:00", "02:30-03:00"],
+                &["30 0-2 * * * for 30m"],
+            ),
+            (
+                &[],
+                &["00:00-01:00", "08:00-09:00", "16:00-17:00"],
+                &["0 */8 * * * for 1h"],
             ),
             (&["00:00-24:00"], &[], &[]),
             (&[], &["daily"], &["always"]),

@@ -114,6 +114,11 @@ impl Windows {
         self.schedule.week(Duration::from_mins(1))
     }
 
+    /// Whether one may begin before the one before it has ended: a look at the fields, which spares most weeks.
+    pub(crate) fn may_join(&self) -> bool {
+        self.schedule.least_gap() < self.duration
+    }
+
     /// Whether one of these is open whenever one of the others is. Only what is certain.
     pub(crate) fn cover(&self, others: &Self) -> bool {
         let opens_with_each = self.duration >= others.duration && self.schedule.covers(&others.schedule);

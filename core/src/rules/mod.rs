@@ -58,7 +58,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &budgets::alone::BUDGET_REASON,
     &budgets::alone::BUDGET_REASONS_EMPTY,
     &budgets::alone::BUDGET_DURATION,
-    &budgets::alone::BUDGET_ALWAYS_ACTIVE,
+    &budgets::alone::BUDGET_WINDOWS_JOIN,
     &schedules::SCHEDULE_SYNTAX,
     &schedules::SCHEDULE_NEVER_FIRES,
     &schedules::SCHEDULE_EVERY,

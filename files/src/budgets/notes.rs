@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use poolgate_core::budget::{Budget, Reasons, Timing};
+use poolgate_core::budget::{Budget, Reason, Reasons, Timing};
+use poolgate_core::diagnostic::counted;
 use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
@@ -29,7 +30,7 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
         windows::joined(subject),
         windows::rounded(subject),
         windows::bounded_drain(subject),
-        no_room_for_drift(subject),
+        room_for_drift(subject),
         at_limit::note(subject),
         expiry(subject),
         concurrency(subject),
@@ -119,12 +120,15 @@ fn never_open(subject: &Subject<'_>) -> Option<String> {
     ))
 }
 
-/// A static pool at its limit: Karpenter replaces a drifted node only with one node more.
-fn no_room_for_drift(subject: &Subject<'_>) -> Option<String> {
+/// What the limit of a static pool is for: Karpenter replaces a drifted node only with one node more.
+fn room_for_drift(subject: &Subject<'_>) -> Option<String> {
     let replicas = subject.pool.replicas.present()?;
     let limit = subject.pool.node_limit()?;
     if limit > Quantity::from(replicas) {
-        return None;
+        return Some(format!(
+            "Karpenter keeps {}. limits.nodes above that is room for replacements: the pool never grows to it by itself.",
+            counted(usize::try_from(replicas).unwrap_or(usize::MAX), "node")
+        ));
     }
     let has_gate = subject.release.has(KarpenterVersion::TERMINATE_FIRST_DRIFT);
     let or_else = match subject.gate(FeatureGate::TerminateFirstDrift) {
@@ -204,13 +208,23 @@ fn concurrency(subject: &Subject<'_>) -> Option<String> {
     let happens = !subject.active_reasons().is_empty();
     (any_limit && happens && broken(subject).is_none()).then(|| {
         let expiry = match expiry(subject) {
-            Some(_) => "",
-            None if expires_anyway(subject.release) => " Expiration is not limited by budgets.",
-            None => " Nodes that expire count, too; from Karpenter 1.0 on budgets do not limit expiration.",
+            Some(_) => "Budgets do not limit spot interruption.",
+            None if expires_anyway(subject.release) => "Budgets limit neither expiration nor spot interruption.",
+            None => {
+                "Nodes that expire count, too; from Karpenter 1.0 on budgets do not limit expiration. They never limit spot \
+                 interruption."
+            }
+        };
+        let drifts = subject.active_reasons().contains(&Reason::Drifted);
+        let prices = if drifts {
+            " Drift does not compare prices: the new node may cost more."
+        } else {
+            ""
         };
         format!(
             "A number is how many nodes may be on their way out at the same time, not a total: when one is gone, the \
-             next may be disrupted. Nodes that are not ready or already being deleted count against it.{expiry}"
+             next may be disrupted, and a budget cannot say one node an hour. Nodes that are not ready or already being deleted \
+             count against it. {expiry}{prices}"
         )
     })
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::budget::{Budget, Parsed, Reason, Reasons};
-use crate::diagnostic::{ErrorType, FieldPath, Origin};
+use crate::budget::{Budget, Parsed, Reason, Reasons, Windows, WrittenWindow};
+use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Availability, Field, KarpenterVersion, NodePool};
 use crate::rules::findings::{Findings, UNREADABLE};
@@ -14,7 +14,7 @@ pub static BUDGET_NODES: Rule = rule!("budget-nodes", Error, Schema);
 pub static BUDGET_REASON: Rule = rule!("budget-reason", Error, Schema);
 pub static BUDGET_REASONS_EMPTY: Rule = rule!("budget-reasons-empty", Warning, Silent);
 pub static BUDGET_DURATION: Rule = rule!("budget-duration", Error, Schema);
-pub static BUDGET_ALWAYS_ACTIVE: Rule = rule!("budget-always-active", Warning, Silent);
+pub static BUDGET_WINDOWS_JOIN: Rule = rule!("budget-windows-join", Warning, Silent);
 
 /// Checks one budget. Returns whether all of it can be read, so that it can be compared with others.
 pub fn check(
@@ -148,10 +148,29 @@ fn check_window(budget: &Budget, findings: &mut Findings<'_>) -> bool {
         let text = duration.map_or("", |duration| &duration.text);
         let title = "the window begins again before it ends";
         findings
-            .report(&BUDGET_ALWAYS_ACTIVE, budget.path("duration"), text, title)
+            .report(&BUDGET_WINDOWS_JOIN, budget.path("duration"), text, title)
             .consequence("the budget is always active")
             .suggest("shorten it, or remove schedule and duration if it should always be active")
             .related(budget.path("schedule"));
+    } else if is_sound && let Some(week) = budget.windows().and_then(Windows::joined) {
+        let duration = budget.duration.as_ref().present();
+        let text = duration.map_or("", |duration| &duration.text);
+        let joined = format!("the windows join: {} the budget is active", week.described());
+        let finding = findings
+            .report(
+                &BUDGET_WINDOWS_JOIN,
+                budget.path("duration"),
+                ErrorType::note(&text.into()),
+                "the window begins again before it ends",
+            )
+            .severity(Severity::Info)
+            .consequence(joined)
+            .related(budget.path("schedule"));
+        if let [WrittenWindow::Scheduled { schedule, duration }] = week.windows().as_slice() {
+            finding.suggest(format!(
+                "if that is meant, write schedule: \"{schedule}\", duration: {duration}"
+            ));
+        }
     }
     is_sound
 }

@@ -71,6 +71,14 @@ impl Schedule {
         }
     }
 
+    /// No two fires are closer than this. Computed from the sets; it can be too short.
+    pub(crate) fn least_gap(&self) -> Duration {
+        match self.0 {
+            Kind::Every(delay) => delay,
+            Kind::Calendar(fields) => period::least_gap(&fields),
+        }
+    }
+
     /// Whether both day fields are restricted, so that a day which matches either of them is enough.
     pub(crate) fn fires_on_either_day(&self) -> bool {
         matches!(self.0, Kind::Calendar(fields) if matches!(fields.days, Days::Either { .. }))

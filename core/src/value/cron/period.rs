@@ -1,8 +1,8 @@
-//! The longest time between two fires of a calendar schedule.
+//! The longest and the shortest time between two fires of a calendar schedule.
 
 use std::time::Duration;
 
-use super::fields::{Days, Fields, Gaps};
+use super::fields::{Days, Fields, Gaps, values};
 
 /// Days in each month of a common year.
 const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -25,6 +25,27 @@ pub fn longest_gap(fields: &Fields) -> Option<Duration> {
     let over_night = days * MINUTES_A_DAY + first - last;
     let longest = minutes.widest.max(across_hours).max(over_night);
     Some(Duration::from_secs(u64::from(longest) * 60))
+}
+
+/// No two fires are closer than this; most are farther apart.
+pub fn least_gap(fields: &Fields) -> Duration {
+    let minutes = match (fields.minutes.count_ones(), fields.hours.count_ones()) {
+        (2.., _) => narrowest(fields.minutes, 60),
+        (_, 2..) => narrowest(fields.hours, 24) * 60,
+        _ => MINUTES_A_DAY,
+    };
+    Duration::from_mins(minutes.into())
+}
+
+/// The least distance between two values of a set, around the end of their range, too.
+fn narrowest(set: u64, range: u32) -> u32 {
+    let next = values(set).skip(1).map(u32::from);
+    let first_again = values(set).next().map(|first| u32::from(first) + range);
+    let distances = values(set).zip(next.chain(first_again));
+    distances
+        .map(|(value, next)| next - u32::from(value))
+        .min()
+        .unwrap_or(range)
 }
 
 /// The longest distance between two days with fires, in days, exact or overestimated.
