@@ -57,12 +57,39 @@ fn report_type(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &m
                 Suggestion::from(format!("write it without quotes: {bare}")).with(Edit::Set(bare))
             }))
         }
+        (
+            Json::Object(_) | Json::Array(_),
+            Shape::Text | Shape::Integer | Shape::IntegerOrText | Shape::Boolean,
+        ) => finding.suggest(instead_of_several(value, expected)),
         (Json::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
         (Json::String(text), Shape::List(_)) if is_word(text) => {
             finding.suggest(format!("write [{}]", text.trim()))
         }
         _ => finding,
     };
+}
+
+/// What to write instead of a mapping or a list where the API takes a single value: the only one in it.
+fn instead_of_several(value: &Json<'_>, expected: &Shape) -> String {
+    let only = match value {
+        Json::Object(fields) => fields.values().next().filter(|_| fields.len() == 1),
+        Json::Array(items) => items.first().filter(|_| items.len() == 1),
+        _ => None,
+    };
+    let what = if value.is_object() { "mapping" } else { "list" };
+    let written = match (only, expected) {
+        (Some(Json::String(text)), Shape::Text | Shape::IntegerOrText) if is_word(text) => {
+            Some(text.trim().to_owned())
+        }
+        (Some(number @ Json::Number(_)), Shape::Integer | Shape::IntegerOrText) => Some(number.to_string()),
+        (Some(number @ Json::Number(_)), Shape::Text) => Some(format!("\"{number}\"")),
+        (Some(boolean @ Json::Bool(_)), Shape::Boolean) => Some(boolean.to_string()),
+        _ => None,
+    };
+    match written {
+        Some(written) => format!("write {written} in place of the {what}"),
+        None => format!("write {expected} in place of the {what}"),
+    }
 }
 
 /// Whether a field holds the limits of a Provisioner, the predecessor of the NodePool.
