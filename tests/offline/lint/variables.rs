@@ -65,7 +65,7 @@ fn placeholders_of_other_programs_are_one_note_and_no_error() {
         for (number, part) in FLUX.replace('"', "").split("${").enumerate() {
             let (name, rest) = part.split_once('}').unwrap_or(("", part));
             if number > 0 {
-                text += &format!("\"{open}{}{close}\"", name.to_ascii_uppercase());
+                text.extend(["\"", open, &name.to_ascii_uppercase(), close, "\""]);
             }
             text += rest;
         }
