@@ -114,6 +114,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &taints::TAINT,
     &taints::TAINT_RESERVED,
     &taints::TAINT_STARTUP,
+    &taints::TAINT_VALUE,
     &lifetime::EXPIRE_AFTER,
     &lifetime::EXPIRE_AFTER_SHORT,
     &lifetime::TERMINATION_GRACE_PERIOD,
