@@ -123,6 +123,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::EKS_AUTO_MODE_SIZE,
     &lifetime::HARD_LIMIT_DRAIN,
     &kubelet::KUBELET,
+    &kubelet::KUBELET_CONVERSION,
     &kubelet::TEMPLATE_RESOURCES,
     &policy::limits::LIMIT_REQUIRED,
     &policy::limits::LIMIT_MAX,
@@ -160,6 +161,7 @@ pub(crate) fn check<'a>(
     let budgets = Budgets::parse_all(pool);
     fields::check(pool.object, pool.version, &mut findings);
     metadata::check_name(pool, old, &mut findings);
+    kubelet::check_conversion(pool, &mut findings);
     consolidation::check(pool, &mut findings);
     budgets::check(pool, &budgets, &mut findings);
     poolgate_annotations::check(pool, &limits, old, &mut findings);
