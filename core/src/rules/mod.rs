@@ -67,6 +67,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &budgets::coverage::BUDGET_ALLOW_WINDOW,
     &budgets::coverage::BUDGET_UNCOVERED_HOURS,
     &budgets::coverage::BUDGET_UNCOVERED_REASON,
+    &budgets::coverage::BUDGET_OF_ALL,
     &poolgate_annotations::POOLGATE_ANNOTATION,
     &poolgate_annotations::POOLGATE_ANNOTATION_EFFECT,
     &limits::amount::LIMIT_AMOUNT,
