@@ -36,8 +36,24 @@ const CONVERTED: &str = "compatibility.karpenter.sh/v1beta1-kubelet-conversion";
 /// The group of the node classes of AWS.
 const AWS: &str = "karpenter.k8s.aws";
 
-/// Reports the annotation in which the conversion to v1 keeps the kubelet's settings, where nothing reads it.
+/// Reports what the conversion to v1 puts into an annotation, and this annotation where nothing reads it.
 pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let is_converted = pool.version == ApiVersion::V1Beta1
+        && findings.context.release.has(KarpenterVersion::V1_STORED)
+        && pool.template.kubelet.present().is_some();
+    if is_converted {
+        let value = "{…}".into();
+        findings
+            .report(
+                &KUBELET_CONVERSION,
+                Template::path("kubelet"),
+                ErrorType::Note { value },
+                "Karpenter stores it in an annotation that only 1.0 reads",
+            )
+            .severity(Severity::Info)
+            .consequence("from 1.1 on the nodes do not get these settings of the kubelet")
+            .suggest("before an upgrade to 1.1, move them to spec.kubelet of the node class");
+    }
     let Some(settings) = pool.annotation(CONVERTED).filter(|value| !value.is_null()) else {
         return;
     };
