@@ -48,21 +48,18 @@ pub fn check_reasons(
 /// budgets that cover it do. All budgets of the pool must be readable.
 pub fn check_all(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, findings: &mut Findings<'_>) {
     let underused = Reasons::only(Reason::Underutilized);
-    let after = pool.disruption.as_ref().present();
-    let after = after.and_then(|disruption| disruption.consolidate_after.present());
-    let is_prompt = || {
-        let after = after.and_then(|text| NillableDuration::parse(text).ok());
-        matches!(after, Some(NillableDuration::After(length)) if length.is_zero())
-    };
-    if !happening.has_any(underused) || !is_prompt() {
-        return;
-    }
     let mut covering = budgets
         .iter()
         .filter(|budget| budget.reasons().has_any(underused));
-    let Some(first) = covering.next() else { return };
     let is_all = |budget: &Budget| budget.nodes() == Some(BudgetNodes::Percent(100));
-    if is_all(first) && covering.all(is_all) {
+    let Some(first) = covering.next().filter(|first| is_all(first)) else {
+        return;
+    };
+    let disruption = pool.disruption.as_ref().present();
+    let after = disruption.and_then(|disruption| disruption.consolidate_after.present());
+    let after = after.and_then(|text| NillableDuration::parse(text).ok());
+    let is_prompt = matches!(after, Some(NillableDuration::After(length)) if length.is_zero());
+    if happening.has_any(underused) && is_prompt && covering.all(is_all) {
         findings
             .report(
                 &BUDGET_OF_ALL,
