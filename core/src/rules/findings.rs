@@ -26,7 +26,7 @@ const DENIED_UNENFORCED: &str = "not enforced yet, but Karpenter rejects it";
 const DENIED_LOWERED: &str = "lowered by the policy, but Karpenter rejects it";
 
 /// Added to the help for a mistake that the stored object already has, if correcting it makes all its nodes drift.
-const REPLACES_NODES: &str = " (this replaces all nodes of the pool)";
+const REPLACES_NODES: &str = " (this replaces all nodes)";
 
 /// The findings of one review.
 #[derive(Debug)]
