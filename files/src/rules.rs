@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use poolgate_core::diagnostic::Origin;
+use poolgate_core::manifest::{self, Document};
 use poolgate_core::rules::rule::{Kind, Page, Rule};
+use serde_json::{Map, Value};
 
 use crate::terminal;
 use crate::text_rules;
@@ -61,6 +63,9 @@ fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()>
     let (title, why) = (wrapped(&format!("{}.", page.title)), wrapped(&page.why));
     writeln!(output, "{id} ({})\n\n{title}\n", severities(rule, &page))?;
     writeln!(output, "{why}\n\n{}", wrapped(&origins(rule, &page)))?;
+    if let Some(cost) = cost(&page) {
+        writeln!(output, "\n{}", wrapped(cost))?;
+    }
     if !page.seen_in.is_empty() {
         let seen_in = format!("Seen in: {}", page.seen_in.join(", "));
         writeln!(output, "\n{}", wrapped(&seen_in))?;
@@ -141,6 +146,29 @@ fn origins(rule: &Rule, page: &Page) -> String {
         .iter()
         .filter(|(origins, _)| origins.iter().any(|origin| has(*origin)));
     known.map(|(_, sentence)| *sentence).collect::<Vec<_>>().join(" ")
+}
+
+/// What corrections cost a pool that has nodes.
+const REPLACES_NODES: &str = "A correction in `spec.template`, other than in its requirements, makes Karpenter replace all \
+                              nodes of the pool, as its budgets allow.";
+
+/// What a correction costs a pool that has nodes, if it may be in what Karpenter compares nodes with, as in an example.
+fn cost(page: &Page) -> Option<&'static str> {
+    let mut kinds = page.kinds.iter();
+    let replaces = kinds.any(|kind| hashed(kind.bad) != hashed(kind.good));
+    replaces.then_some(REPLACES_NODES)
+}
+
+/// What Karpenter compares nodes with, of the last object of an example: an empty part is as good as none.
+fn hashed(example: &str) -> Map<String, Value> {
+    let documents = manifest::parse(example, &manifest::Limits::default());
+    let object = documents.last().map(Document::into_value).unwrap_or_default();
+    let map = |at: &str| object.pointer(at).and_then(Value::as_object).cloned();
+    let mut template = map("/spec/template").unwrap_or_default();
+    let mut spec = map("/spec/template/spec").unwrap_or_default();
+    spec.remove("requirements");
+    template.insert("spec".to_owned(), spec.into());
+    template
 }
 
 /// The example without the middle of long runs of similar lines: a comment says how many are left out.

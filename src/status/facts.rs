@@ -40,6 +40,7 @@ pub struct DeploymentStatus {
 pub struct ClaimSpec {
     pub expire_after: Option<String>,
     pub termination_grace_period: Option<String>,
+    pub startup_taints: Option<Vec<Taint>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -36,6 +36,21 @@ pub const KEEP_MARK: &str = "poolgate.dev/keep";
 /// The label of the `ConfigMap` that holds a pool's ledger.
 pub const LEDGER_LABEL: &str = "poolgate.dev/ledger";
 
+/// What every key begins with.
+pub(crate) const KEY_PREFIX: &str = "poolgate.dev/";
+
+/// The annotations that are read of a NodePool itself.
+pub(crate) const OF_POOLS: [&str; 5] = [
+    NODE_LIMIT_ANNOTATION,
+    NODE_LIMIT_MODE_ANNOTATION,
+    SURGE_ANNOTATION,
+    OVER_LIMIT_ANNOTATION,
+    AT_LIMIT_ANNOTATION,
+];
+
+/// The labels and annotations that are read of nodes.
+pub(crate) const OF_NODES: [&str; 3] = [HELD_LABEL, HELD_ANNOTATION, KEEP_MARK];
+
 /// The meaning of `spec.limits.nodes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NodeLimitMode {

@@ -9,4 +9,5 @@ pub use keys::{
     NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, OVER_LIMIT_ANNOTATION, OverLimit,
     SURGE_ANNOTATION,
 };
+pub(crate) use keys::{KEY_PREFIX, OF_NODES, OF_POOLS};
 pub use node_limit::{ClaimCounts, MAX_SURGE, NodeLimit, lacks_mode, unwritten_modes};

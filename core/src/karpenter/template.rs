@@ -6,7 +6,7 @@ use super::field::child;
 use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
 use super::{ApiVersion, Field, Operator};
-use crate::diagnostic::FieldPath;
+use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 
 /// `spec.template` of a NodePool.
@@ -86,6 +86,21 @@ impl<'a> Template<'a> {
         self.requirements.as_ref().present().map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a change of this field of a NodePool, alone or in a list, makes Karpenter replace all its nodes: the hash by
+    /// which it finds drift is that of the template without its requirements (`Hash` of `pkg/apis/v1/nodepool.go`).
+    pub fn is_hashed(path: &FieldPath) -> bool {
+        let begins = |segments: &[Segment], keys: [&str; 2]| {
+            let is_key =
+                |(segment, key): (&Segment, &str)| matches!(segment, Segment::Key(own) if own == key);
+            segments.len() >= 2 && segments.iter().zip(keys).all(is_key)
+        };
+        let all = path.segments();
+        let mut rests = (0..all.len()).filter_map(|at| all.get(at..));
+        let template = rests.find(|rest| begins(rest, ["spec", "template"]));
+        let within = template.and_then(|rest| rest.get(2..));
+        within.is_some_and(|within| !begins(within, ["spec", "requirements"]))
+    }
+
     /// The path of a field below `spec.template.spec`.
     pub(crate) fn path(field: &'static str) -> FieldPath {
         FieldPath::of(&["spec", "template", "spec", field])
@@ -143,6 +158,32 @@ impl<'a> Requirement<'a> {
             operator: Field::text(requirement, "operator"),
             values: Field::list(requirement, "values"),
             min_values: Field::number(requirement, "minValues"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_the_template_but_its_requirements_is_hashed() {
+        let labels = Template::labels_path().key("team");
+        let in_list = FieldPath::of(&["items"])
+            .index(1)
+            .key("spec")
+            .key("template")
+            .key("metadata");
+        for hashed in [Template::path("taints").index(0).key("key"), labels, in_list] {
+            assert!(Template::is_hashed(&hashed), "{hashed}");
+        }
+        for free in [
+            Template::requirements_path().index(0).key("key"),
+            FieldPath::of(&["spec", "limits", "cpu"]),
+            FieldPath::of(&["spec"]),
+            FieldPath::root(),
+        ] {
+            assert!(!Template::is_hashed(&free), "{free}");
         }
     }
 }

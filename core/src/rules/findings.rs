@@ -9,6 +9,7 @@ use super::context::Context;
 use super::ratchet::{Ratchet, forgive};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Report, Severity, Suggestion, quoted};
 use crate::json::Json;
+use crate::karpenter::Template;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rules::rule::Rule;
 
@@ -23,6 +24,9 @@ const DENIED_UNENFORCED: &str = "not enforced yet, but Karpenter rejects it";
 
 /// Added to a mistake that Karpenter rejects, if the policy gives its rule a lower level.
 const DENIED_LOWERED: &str = "lowered by the policy, but Karpenter rejects it";
+
+/// Added to the help for a mistake that the stored object already has, if correcting it makes all its nodes drift.
+const REPLACES_NODES: &str = " (this replaces all nodes)";
 
 /// The findings of one review.
 #[derive(Debug)]
@@ -140,6 +144,13 @@ impl<'a> Severities<'a> {
             diagnostic.remark(DENIED_LOWERED);
         }
         self.spare(&mut diagnostic);
+        if Template::is_hashed(&diagnostic.path)
+            && diagnostic.help.is_some()
+            && self.ratchet.is_stored(&diagnostic)
+            && let Some(help) = &mut diagnostic.help
+        {
+            help.text.push_str(REPLACES_NODES);
+        }
         if diagnostic.severity == Severity::Error && self.ratchet.forgives(&diagnostic) {
             forgive(&mut diagnostic);
         }

@@ -1,10 +1,14 @@
-//! Fields that only templates of v1beta1 have: the kubelet's settings, and `resources`.
+//! Fields that only templates of v1beta1 have: the kubelet's settings, and `resources`; and what the conversion to v1 leaves
+//! of the former.
 
+use super::context::Context;
 use super::findings::{Findings, UNREADABLE};
 use super::limits::amount::noticed_by;
-use crate::diagnostic::{ErrorType, FieldPath, Origin};
+use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
 use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, Template};
+use crate::karpenter::{
+    ApiVersion, Installed, KarpenterVersion, NodePool, Provider, ProviderVersion, ReleaseSource, Template,
+};
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
@@ -24,6 +28,77 @@ const REQUESTS: &str = "requests";
 
 pub static KUBELET: Rule = rule!("kubelet", Error, Schema);
 pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, Schema);
+
+pub static KUBELET_CONVERSION: Rule = rule!("kubelet-conversion", Error, Silent);
+
+/// The annotation that keeps what v1beta1 has under `kubelet`, for Karpenter 1.0.
+const CONVERTED: &str = "compatibility.karpenter.sh/v1beta1-kubelet-conversion";
+/// The group of the node classes of AWS.
+const AWS: &str = "karpenter.k8s.aws";
+
+/// Reports what the conversion to v1 puts into an annotation, and this annotation where nothing reads it.
+pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let is_converted = pool.version == ApiVersion::V1Beta1
+        && findings.context.release.has(KarpenterVersion::V1_STORED)
+        && pool.template.kubelet.present().is_some();
+    if is_converted {
+        let value = "{…}".into();
+        findings
+            .report(
+                &KUBELET_CONVERSION,
+                Template::path("kubelet"),
+                ErrorType::Note { value },
+                "Karpenter stores it in an annotation that only 1.0 reads",
+            )
+            .severity(Severity::Info)
+            .consequence("from 1.1 on the nodes do not get these settings of the kubelet")
+            .suggest("before an upgrade to 1.1, move them to spec.kubelet of the node class");
+    }
+    let Some(settings) = pool.annotation(CONVERTED).filter(|value| !value.is_null()) else {
+        return;
+    };
+    if !findings.context.release.has(KarpenterVersion::V1_ALONE) {
+        return;
+    }
+    let is_fatal = pool.template.node_class_group() == Some(AWS) && ends_at_start(&findings.context);
+    let title = "Karpenter reads this annotation only in 1.0";
+    let finding = findings.report(
+        &KUBELET_CONVERSION,
+        FieldPath::of(&["metadata", "annotations", CONVERTED]),
+        ErrorType::note(settings),
+        title,
+    );
+    if is_fatal {
+        finding.consequence("Karpenter for AWS 1.1 to 1.5 exits at its start if any NodePool has it");
+    } else {
+        finding
+            .severity(Severity::Info)
+            .consequence("the nodes do not get these settings of the kubelet");
+    }
+    finding.suggest("move them to spec.kubelet of the node class, and remove the annotation");
+}
+
+/// Whether the Karpenter for AWS is known to be one that exits if a pool has the annotation: 1.1.0 to 1.5.8. Its first two
+/// numbers are those of the Karpenter that it contains.
+fn ends_at_start(context: &Context<'_>) -> bool {
+    let cluster = &context.policy.cluster;
+    let version = Provider::of_group(AWS).and_then(|aws| cluster.version_of(aws));
+    if let Some(version) = version {
+        return (ProviderVersion::new(1, 1, 0)..ProviderVersion::new(1, 6, 0)).contains(&version);
+    }
+    let exits = |release| (KarpenterVersion::V1_ALONE..KarpenterVersion::new(1, 6, 0)).contains(&release);
+    match context.karpenter.source() {
+        ReleaseSource::Newest => false,
+        ReleaseSource::User => exits(context.release),
+        ReleaseSource::Definition => {
+            let releases = context
+                .karpenter
+                .installed()
+                .and_then(|Installed { releases, .. }| *releases);
+            releases.is_some_and(|releases| exits(releases.oldest) && exits(releases.newest))
+        }
+    }
+}
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     if template.version != ApiVersion::V1Beta1 {

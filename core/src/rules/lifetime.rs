@@ -232,7 +232,7 @@ fn check_hard_limit(
                 ErrorType::Required,
                 "a PodDisruptionBudget may block the drain of an expired node forever",
             )
-            .consequence("it counts against limits.nodes until then")
+            .consequence("it counts against the limit")
             .related(limits::path("nodes"))
             .severity(severity)
             // A warning of a webhook has room for no more.

@@ -67,6 +67,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &budgets::coverage::BUDGET_ALLOW_WINDOW,
     &budgets::coverage::BUDGET_UNCOVERED_HOURS,
     &budgets::coverage::BUDGET_UNCOVERED_REASON,
+    &budgets::coverage::BUDGET_OF_ALL,
     &poolgate_annotations::POOLGATE_ANNOTATION,
     &poolgate_annotations::POOLGATE_ANNOTATION_EFFECT,
     &limits::amount::LIMIT_AMOUNT,
@@ -114,6 +115,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &taints::TAINT,
     &taints::TAINT_RESERVED,
     &taints::TAINT_STARTUP,
+    &taints::TAINT_VALUE,
     &lifetime::EXPIRE_AFTER,
     &lifetime::EXPIRE_AFTER_SHORT,
     &lifetime::TERMINATION_GRACE_PERIOD,
@@ -122,6 +124,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::EKS_AUTO_MODE_SIZE,
     &lifetime::HARD_LIMIT_DRAIN,
     &kubelet::KUBELET,
+    &kubelet::KUBELET_CONVERSION,
     &kubelet::TEMPLATE_RESOURCES,
     &policy::limits::LIMIT_REQUIRED,
     &policy::limits::LIMIT_MAX,
@@ -159,6 +162,7 @@ pub(crate) fn check<'a>(
     let budgets = Budgets::parse_all(pool);
     fields::check(pool.object, pool.version, &mut findings);
     metadata::check_name(pool, old, &mut findings);
+    kubelet::check_conversion(pool, &mut findings);
     consolidation::check(pool, &mut findings);
     budgets::check(pool, &budgets, &mut findings);
     poolgate_annotations::check(pool, &limits, old, &mut findings);

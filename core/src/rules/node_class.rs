@@ -6,8 +6,9 @@ use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Suggestion, quoted};
 use crate::json::{Json, Object};
 use crate::karpenter::{
-    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, Template, node_class_label,
+    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, Provider, Template, node_class_label,
 };
+use crate::policy::Policy;
 use crate::rules::rule::Rule;
 use crate::value::label::{
     NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value, qualified_name,
@@ -158,15 +159,28 @@ fn check_kind(group: &str, reference: &Object<'_>, template: &Template<'_>, find
     let Some(kind) = text(reference, "kind") else {
         return;
     };
-    let Some(mismatch) = NodeClassKind::mismatch(group, kind) else {
-        return;
-    };
     let policy = findings.context.policy;
-    let mut allowed = policy.bounds.template.node_classes.iter().flatten();
-    if allowed.any(|pattern| pattern.names(group, kind)) {
+    let is_allowed = || {
+        let mut allowed = policy.bounds.template.node_classes.iter().flatten();
+        allowed.any(|pattern| pattern.names(group, kind))
+    };
+    let group_field = group_field(template.version);
+    if is_declared_auto_mode(group, policy) && !is_allowed() {
+        findings
+            .report(
+                &NODE_CLASS_FORK,
+                path(group_field),
+                group,
+                "the policy says that the provider is EKS Auto Mode, which has another class",
+            )
+            .consequence("unless Karpenter for AWS runs beside it, the pool is silently ignored")
+            .related(path("kind"))
+            .suggest(format!("write group: {AUTO_MODE} and kind: NodeClass"));
         return;
     }
-    let group_field = group_field(template.version);
+    let Some(mismatch) = NodeClassKind::mismatch(group, kind).filter(|_| !is_allowed()) else {
+        return;
+    };
     let (rule, likely, title, consequence) = match mismatch {
         NodeClassMismatch::Slip(likely) => (
             &NODE_CLASS_KIND,
@@ -194,6 +208,40 @@ fn check_kind(group: &str, reference: &Object<'_>, template: &Template<'_>, find
             "{} of {}",
             likely.kind, likely.group
         )));
+}
+
+/// The groups of the node classes of EKS Auto Mode, and of Karpenter for AWS, whose names for machines are the same.
+const AUTO_MODE: &str = "eks.amazonaws.com";
+const AWS: &str = "karpenter.k8s.aws";
+
+/// Whether a pool with a node class of this group has the one of AWS, although the policy says that the cluster is on EKS
+/// Auto Mode.
+fn is_declared_auto_mode(group: &str, policy: &Policy) -> bool {
+    group == AWS
+        && policy
+            .cluster
+            .provider
+            .is_some_and(|declared| declared.group == AUTO_MODE)
+}
+
+/// What to do about a label of EKS Auto Mode in a pool with the node class of AWS: there the class is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AutoMode {
+    /// The policy says so, and the class is reported.
+    Declared,
+    /// It may be so.
+    Possible,
+}
+
+impl AutoMode {
+    /// Of a label of `owner`; `None` if it is not one of EKS Auto Mode, or the class is not the one of AWS.
+    pub fn of(owner: &Provider, group: Option<&str>, policy: &Policy) -> Option<Self> {
+        let group = group.filter(|group| owner.group == AUTO_MODE && *group == AWS)?;
+        if is_declared_auto_mode(group, policy) {
+            return Some(Self::Declared);
+        }
+        policy.cluster.provider.is_none().then_some(Self::Possible)
+    }
 }
 
 /// Reports the fields that an update may not change.

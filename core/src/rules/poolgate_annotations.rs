@@ -1,16 +1,16 @@
 //! The annotations with which a pool chooses what poolgate does at its node limit, and the field `nodeLimitMode`.
 //!
-//! One that cannot be read would be ignored.
+//! One that cannot be read would be ignored, and so would one of another name, or in another place.
 
 use super::findings::Findings;
 use super::lifetime::drains_without_end;
 use super::limits::{self, Limits, NODES};
 use crate::api::{
-    AT_LIMIT_ANNOTATION, AtLimit, MAX_SURGE, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
-    NodeLimitMode, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
+    AT_LIMIT_ANNOTATION, AtLimit, KEY_PREFIX, MAX_SURGE, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
+    NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
 };
-use crate::diagnostic::{ErrorType, FieldPath};
-use crate::json::Json;
+use crate::diagnostic::{ErrorType, FieldPath, Suggestion, nearest};
+use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, Disruption, Field, NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
@@ -19,6 +19,7 @@ pub static POOLGATE_ANNOTATION: Rule = rule!("poolgate-annotation", Error, Poolg
 pub static POOLGATE_ANNOTATION_EFFECT: Rule = rule!("poolgate-annotation-effect", Warning, Poolgate);
 
 const IGNORED: &str = "poolgate would ignore it";
+const NO_EFFECT: &str = "this has no effect";
 
 pub fn check(
     pool: &NodePool<'_>,
@@ -46,8 +47,73 @@ pub fn check(
     );
     check_replace(pool, findings);
     check_surge(pool, limits, findings);
+    check_names(pool, findings);
 }
 
+/// Reports the keys of poolgate's domain that it does not read where they are.
+fn check_names(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    for (key, value) in ours(pool.annotations).filter(|(key, _)| !OF_POOLS.contains(key)) {
+        check_name(key, value, findings);
+    }
+    for (key, value) in ours(pool.labels) {
+        check_place(FieldPath::of(&["metadata", "labels"]), key, value, findings);
+    }
+    let template = &pool.template;
+    for (map, field) in [(template.labels, "labels"), (template.annotations, "annotations")] {
+        for (key, value) in ours(map).filter(|(key, _)| !OF_NODES.contains(key)) {
+            check_place(Template::metadata_path(field), key, value, findings);
+        }
+    }
+}
+
+/// The keys of poolgate's domain, without those that the API server drops.
+fn ours<'v>(map: Field<&'v Object<'v>>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
+    let all = map.present().into_iter().flatten();
+    all.filter(|(key, value)| key.starts_with(KEY_PREFIX) && !value.is_null())
+}
+
+/// The key that this one was probably intended to be.
+fn likely_key(key: &str, known: &'static [&'static str]) -> Option<String> {
+    let names = known.iter().filter_map(|known| known.strip_prefix(KEY_PREFIX));
+    let likely = nearest(key.strip_prefix(KEY_PREFIX)?, names)?;
+    Some(format!("{KEY_PREFIX}{likely}"))
+}
+
+/// Reports an annotation of the pool that has none of the names.
+fn check_name(key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
+    let path = FieldPath::of(&["metadata", "annotations"]).key(key.to_owned());
+    let title = "poolgate has no annotation of this name";
+    match likely_key(key, &OF_POOLS) {
+        Some(likely) => findings
+            .report(&POOLGATE_ANNOTATION, path, value, title)
+            .consequence(IGNORED)
+            .suggest(Suggestion::did_you_mean(likely)),
+        None => findings
+            .report(&POOLGATE_ANNOTATION_EFFECT, path, ErrorType::note(value), title)
+            .consequence(NO_EFFECT)
+            .suggest("remove it, or write it in a domain of your own"),
+    };
+}
+
+/// Reports a key in a map of which poolgate reads other keys, or none.
+fn check_place(map: FieldPath, key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
+    let likely = || likely_key(key, &OF_POOLS).or_else(|| likely_key(key, &OF_NODES));
+    let help = if OF_POOLS.contains(&key) {
+        "move it to metadata.annotations".into()
+    } else {
+        likely().map_or_else(|| "remove it".into(), Suggestion::did_you_mean)
+    };
+    let title = "poolgate reads no key of this name here";
+    findings
+        .report(
+            &POOLGATE_ANNOTATION_EFFECT,
+            map.key(key.to_owned()),
+            ErrorType::note(value),
+            title,
+        )
+        .consequence(NO_EFFECT)
+        .suggest(help);
+}
 /// The path of an annotation of the pool.
 pub fn path(key: &'static str) -> FieldPath {
     FieldPath::of(&["metadata", "annotations", key])
@@ -234,7 +300,7 @@ fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings
             ErrorType::note(written),
             why,
         )
-        .consequence("this has no effect")
+        .consequence(NO_EFFECT)
         .suggest("leave it out");
 }
 

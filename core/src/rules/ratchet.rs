@@ -34,10 +34,12 @@ impl<'a> Ratchet<'a> {
 
     /// Whether the update changes no field that a finding is about, or makes the mistake smaller.
     pub fn forgives(&mut self, diagnostic: &Diagnostic) -> bool {
+        self.old.is_some() && (diagnostic.is_lessened || self.is_stored(diagnostic))
+    }
+
+    /// Whether there is a stored object, of which the update changes no field that a finding is about.
+    pub fn is_stored(&mut self, diagnostic: &Diagnostic) -> bool {
         let Some(old) = self.old else { return false };
-        if diagnostic.is_lessened {
-            return true;
-        }
         std::iter::once(&diagnostic.path)
             .chain(&diagnostic.related)
             .all(|path| {

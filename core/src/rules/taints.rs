@@ -1,7 +1,7 @@
 //! Taints and startup taints: each by itself, all together, and those that Karpenter or agents use.
 
 use super::findings::Findings;
-use crate::diagnostic::Origin;
+use crate::diagnostic::{Origin, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{DISRUPTED_TAINT, KarpenterVersion, Taint, TaintList, Template};
 use crate::rules::rule::Rule;
@@ -10,6 +10,7 @@ use crate::value::label::{corrected_key, corrected_value, label_value, qualified
 pub static TAINT: Rule = rule!("taint", Error, Schema);
 pub static TAINT_RESERVED: Rule = rule!("taint-reserved", Warning, Silent);
 pub static TAINT_STARTUP: Rule = rule!("taint-startup", Warning, Silent);
+pub static TAINT_VALUE: Rule = rule!("taint-value", Info, Silent);
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &[DISRUPTED_TAINT, "karpenter.sh/disruption"];
@@ -18,12 +19,23 @@ const UNREGISTERED: &str = "karpenter.sh/unregistered";
 /// Karpenter's taint on nodes that it reboots to repair them, from 1.15 on.
 const REBOOTING: &str = "karpenter.sh/rebooting";
 
-/// Taints that an agent removes from every node once it runs there.
-const REMOVED_BY_AGENTS: &[(&str, &str)] = &[
-    ("node.cilium.io/agent-not-ready", "Cilium"),
-    ("ebs.csi.aws.com/agent-not-ready", "the EBS CSI driver"),
-    ("efs.csi.aws.com/agent-not-ready", "the EFS CSI driver"),
+/// The group of the node classes of AWS, whose Karpenter adds the taint above to every node.
+const AWS: &str = "karpenter.k8s.aws";
+
+/// The name that agents give the taint which they remove from every node once they run there.
+const NOT_READY: &str = "agent-not-ready";
+/// The agents that are known by the domain of that taint.
+const AGENTS: &[(&str, &str)] = &[
+    ("node.cilium.io", "Cilium"),
+    ("ebs.csi.aws.com", "the EBS CSI driver"),
+    ("efs.csi.aws.com", "the EFS CSI driver"),
+    ("fsx.csi.aws.com", "the FSx CSI driver"),
+    ("s3.csi.aws.com", "the S3 CSI driver"),
 ];
+/// The domain of the taints that the Node Readiness Controller sets and removes.
+const READINESS: &str = "readiness.k8s.io";
+/// The domains that are nobody's, for examples in documentation.
+const EXAMPLES: &[&str] = &["example.com", "example.net", "example.org"];
 
 /// Checks all but the effects, which the check of the definition's constraints reports.
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
@@ -33,7 +45,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
     check_repeated(template, findings);
     for taint in template.all_taints() {
-        check_reserved(taint, findings);
+        check_reserved(taint, template, findings);
         check_startup(taint, findings);
     }
 }
@@ -60,6 +72,7 @@ fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         let suggestion = corrected_value(value).map(|value| format!("write {value}"));
         (error.to_string(), suggestion)
     } else {
+        check_operator(taint, value, findings);
         return;
     };
     // Karpenter accepts a value that is valid as a key.
@@ -72,6 +85,21 @@ fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         .suggest_if_known(suggestion);
     if !value.is_empty() && finding.origin != Origin::Schema {
         finding.consequence("no node of this pool could register");
+    }
+}
+
+/// Reports an operator of tolerations that is taken for a value.
+fn check_operator(taint: &Taint<'_>, value: &str, findings: &mut Findings<'_>) {
+    if ["Exists", "Equal"].contains(&value) {
+        findings
+            .report(
+                &TAINT_VALUE,
+                taint.path("value"),
+                value,
+                "it is an operator of tolerations, and here a value like any other",
+            )
+            .consequence("a toleration that compares values must have this one")
+            .suggest("leave value out");
     }
 }
 
@@ -96,11 +124,13 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_reserved(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+fn check_reserved(taint: &Taint<'_>, template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
+    let release = findings.context.release;
+    let is_startup = taint.list == TaintList::StartupTaints;
     let is_reserved = DISRUPTED.contains(&key)
-        || (key == UNREGISTERED && taint.list == TaintList::Taints)
-        || (key == REBOOTING && findings.context.release.has(KarpenterVersion::UNHEALTHY));
+        || (key == UNREGISTERED && !is_startup)
+        || (key == REBOOTING && release.has(KarpenterVersion::UNHEALTHY));
     if is_reserved {
         findings
             .report(
@@ -111,24 +141,60 @@ fn check_reserved(taint: &Taint<'_>, findings: &mut Findings<'_>) {
             )
             .consequence("here it keeps pods off the nodes, or is removed")
             .suggest("use a key of your own");
+    } else if key == UNREGISTERED
+        && template.node_class_group() == Some(AWS)
+        && release.has(KarpenterVersion::V1_STORED)
+    {
+        findings
+            .report(
+                &TAINT_RESERVED,
+                taint.path("key"),
+                key,
+                "Karpenter for AWS adds and removes this taint itself",
+            )
+            .severity(Severity::Info)
+            .consequence("here it changes nothing")
+            .suggest("remove it; user data of your own must register the node with it");
     }
 }
 
 fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
-    let Some(key) = taint.key.present().filter(|_| taint.list == TaintList::Taints) else {
+    let Some(key) = taint.key.present() else { return };
+    let Some((domain, name)) = key.split_once('/') else {
         return;
     };
-    if let Some((_, agent)) = REMOVED_BY_AGENTS.iter().find(|(known, _)| *known == key) {
-        findings
-            .report(
-                &TAINT_STARTUP,
-                taint.path("key"),
-                key,
-                format!("{agent} removes it, but Karpenter expects it to stay"),
-            )
-            .consequence("Karpenter launches nothing for pods that do not tolerate it")
-            .suggest("move it to startupTaints");
+    if taint.list == TaintList::StartupTaints {
+        if EXAMPLES.contains(&domain) {
+            findings
+                .report(
+                    &TAINT_STARTUP,
+                    taint.path("key"),
+                    key,
+                    format!("{domain} is a domain for examples: no agent removes this taint"),
+                )
+                .severity(Severity::Info)
+                .consequence("no node of this pool is ever initialized")
+                .suggest("remove it, or write the taint that an agent of yours removes");
+        }
+        return;
     }
+    let agent = match domain {
+        READINESS => "the Node Readiness Controller",
+        _ if name != NOT_READY => return,
+        _ => AGENTS
+            .iter()
+            .find_map(|(known, agent)| (*known == domain).then_some(*agent))
+            .unwrap_or("an agent"),
+    };
+    findings
+        .report(
+            &TAINT_STARTUP,
+            taint.path("key"),
+            key,
+            format!("{agent} removes it, but Karpenter expects it to stay"),
+        )
+        .consequence("Karpenter launches nothing for pods that do not tolerate it")
+        .suggest("move it to startupTaints");
 }
 
 #[cfg(test)]

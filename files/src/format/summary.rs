@@ -115,3 +115,15 @@ pub fn rejected_by_older(tally: &Tally) -> Option<String> {
         )
     })
 }
+
+/// What fixes do to nodes, if some of them change what Karpenter compares nodes with.
+pub fn replaced_by_fixes(tally: &Tally) -> Option<String> {
+    let replacing = tally.of(Count::Replacing);
+    (replacing > 0).then(|| {
+        format!(
+            "{} in spec.template: applied to a pool that has nodes, this makes Karpenter replace all of them, as its \
+             budgets allow",
+            counted(replacing, "change")
+        )
+    })
+}

@@ -41,6 +41,8 @@ pub enum Count {
     Fixed,
     /// Places that would be fixed.
     Fixable,
+    /// Of both, those whose change makes Karpenter replace the nodes of a pool.
+    Replacing,
     /// Helm template folders that were skipped.
     TemplateFolders,
     /// Files of other languages below directories, which were left out.

@@ -36,7 +36,7 @@ pub use args::LintArgs;
 
 use crate::format::finding::Finding;
 use crate::format::output::{self, Outputs};
-use crate::format::summary::{Scope, Summary, rejected_by_older};
+use crate::format::summary::{Scope, Summary, rejected_by_older, replaced_by_fixes};
 use crate::format::tally::{Count, Tally};
 use crate::format::{FileReport, Printer, RulePages};
 use crate::sources::cluster::{Cluster, Connect};
@@ -193,7 +193,10 @@ fn sum_up(summary: Summary<'_>, pools: &CheckedPools, reader: &Reader<'_>) {
     terminal::remark(&summary.to_string());
     let cautions = reader.policies.cautions(&reader.settings.karpenter).into_iter();
     let misnamed = pools.misnamed(&reader.policies, reader.settings.at);
-    let lines = cautions.chain(rejected_by_older(summary.tally)).chain(misnamed);
+    let lines = cautions
+        .chain(rejected_by_older(summary.tally))
+        .chain(replaced_by_fixes(summary.tally))
+        .chain(misnamed);
     lines.for_each(|line| terminal::remark(&line));
 }
 

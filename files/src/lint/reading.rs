@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use poolgate_core::diagnostic::Severity;
+use poolgate_core::karpenter::Template;
 
 use super::args::LintArgs;
 use super::baseline::Baseline;
@@ -60,7 +61,12 @@ impl Reader<'_> {
         }
         match (self.fixed(input, &reading), &input.source) {
             (Some(fixed), _) if self.args.instead.diff => {
-                reading.tally.add(Count::Fixable, fixed.tally.of(Count::Fixed));
+                for (to, from) in [
+                    (Count::Fixable, Count::Fixed),
+                    (Count::Replacing, Count::Replacing),
+                ] {
+                    reading.tally.add(to, fixed.tally.of(from));
+                }
                 reading.shown = Some(fixed.text);
             }
             (Some(fixed), Source::File(path)) => match edit::replace(path, &fixed.text) {
@@ -92,9 +98,12 @@ impl Reader<'_> {
                 &last.text,
                 edits.iter().map(|edit| (edit.place.span, &*edit.text)),
             );
-            let count = last.tally.of(Count::Fixed) + edits.len();
+            let replacing = edits.iter().filter(|edit| Template::is_hashed(&edit.field));
+            let counts = [(Count::Fixed, edits.len()), (Count::Replacing, replacing.count())];
             let mut next = self.checked(input, text);
-            next.tally.add(Count::Fixed, count);
+            for (what, count) in counts {
+                next.tally.add(what, last.tally.of(what) + count);
+            }
             fixed = Some(next);
         }
         fixed

@@ -4,11 +4,15 @@
 //! The content of a document decides: the values of a chart, a kustomization or a list of anything else are no
 //! mistake.
 
-use poolgate_core::diagnostic::{FieldPath, nearest_within, quoted};
+use jiff::Timestamp;
+use poolgate_core::diagnostic::{FieldPath, Origin, Severity, nearest_within, quoted};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
-    GROUP, KarpenterVersion, NodeClassKind, NodeClassMismatch, Provider, SERVED_KINDS, ServedKind,
+    ApiVersion, GROUP, KarpenterVersion, NodeClassKind, NodeClassMismatch, Provider, SERVED_KINDS,
+    ServedKind, TargetKarpenter,
 };
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Subject, review};
 
 use super::note::{Note, Place};
 use crate::sources::Whole;
@@ -42,7 +46,14 @@ impl Claimed<'_> {
         }
         match (self.version, self.kind) {
             (Some(api_version), Some(kind)) => match in_group(api_version) {
-                Some(version) => unserved(api_version, version, kind, release),
+                Some(version) => unserved(api_version, version, kind, release).map(|fault| {
+                    let is_old_pool = (version, kind) == ("v1beta1", "NodePool");
+                    if is_old_pool {
+                        with_fields(fault, self.value, release)
+                    } else {
+                        fault
+                    }
+                }),
                 None => self.in_wrong_group(api_version, kind, release),
             },
             // The missing fields of a patch are in another file.
@@ -171,9 +182,7 @@ fn unserved(api_version: &str, version: &str, kind: &str, release: KarpenterVers
     let all = versions.join(" and ");
     let suggestion = match versions.first() {
         Some(best) if version == "v1beta1" => {
-            format!(
-                "write {best} and convert the fields, or set --karpenter-version to what the cluster runs"
-            )
+            format!("write {best} and convert the fields{OR_OLD_RELEASE}")
         }
         Some(best) => format!("write {best}"),
         None => String::new(),
@@ -183,6 +192,42 @@ fn unserved(api_version: &str, version: &str, kind: &str, release: KarpenterVers
         format!("Unsupported value: {value}: Karpenter {release} serves {element} as {all}"),
         suggestion,
     ))
+}
+
+/// The end of the advice on an object of v1beta1.
+const OR_OLD_RELEASE: &str = ", or set --karpenter-version to what the cluster runs";
+
+/// Adds to the advice on a NodePool of v1beta1 what v1 says of its fields.
+fn with_fields((field, message, advice): Fault, pool: &Json<'_>, release: KarpenterVersion) -> Fault {
+    let request = Request {
+        subject: Subject::NodePool(ApiVersion::V1),
+        object: pool,
+        old: None,
+        claims: None,
+        at: Timestamp::UNIX_EPOCH,
+    };
+    let report = review(&request, &Policy::default(), &release.into()).report;
+    let rejected = report.with_severity(Severity::Error);
+    let rejected = rejected.filter(|finding| finding.origin == Origin::Schema);
+    let mut fields: Vec<String> = rejected
+        .map(|finding| {
+            let help = finding.help.as_ref().map_or(&finding.title, |help| &help.text);
+            format!("{}: {help}", finding.path)
+        })
+        .collect();
+    let after = FieldPath::of(&["spec", "disruption", "consolidateAfter"]);
+    let is_required = TargetKarpenter::from(release).requires(&after.to_string(), ApiVersion::V1);
+    if is_required && after.find(pool).is_none() {
+        // What the conversion writes: without it the policy is the one that had no delay.
+        fields.push(format!("{after}: write 0s"));
+    }
+    let advice = match advice.strip_suffix(OR_OLD_RELEASE) {
+        Some(convert) if !fields.is_empty() => {
+            format!("{convert} ({}){OR_OLD_RELEASE}", fields.join("; "))
+        }
+        _ => advice,
+    };
+    (field, message, advice)
 }
 
 /// A kind that other releases have.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::rules::rule::Rule;
 
-use super::{line, origins, severities, shortened};
+use super::{cost, line, origins, severities, shortened};
 use crate::text_rules;
 
 #[test]
@@ -56,6 +56,9 @@ fn section(rule: &Rule, output: &mut String) {
     let severities = severities(rule, &page);
     let _ = writeln!(output, "\n## {id}\n\n**{}.** ({severities})\n", page.title);
     let _ = writeln!(output, "{}\n\n{}", page.why, origins(rule, &page));
+    if let Some(cost) = cost(&page) {
+        let _ = writeln!(output, "\n{cost}");
+    }
     if !page.seen_in.is_empty() {
         let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
         let _ = writeln!(output, "\nSeen in {}.", links.join(", "));

@@ -470,15 +470,14 @@ find anything, so that Karpenter's own writes (hash annotations, finalizers) suc
 - name: not-being-deleted
   expression: >-
     request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
-# All that a review reads: the spec, and the annotations that may hold a node limit and its mode.
+# All that a review reads: the spec, and the annotations of poolgate. A misspelt one is reviewed, too.
 - name: changes-what-is-checked
   expression: >-
     request.operation == 'CREATE'
     || object.?spec != oldObject.?spec
-    || object.metadata.?annotations[?'poolgate.dev/node-limit-mode']
-    != oldObject.metadata.?annotations[?'poolgate.dev/node-limit-mode']
-    || object.metadata.?annotations[?'poolgate.dev/node-limit']
-    != oldObject.metadata.?annotations[?'poolgate.dev/node-limit']
+    || [object, oldObject].exists(one, one.metadata.?annotations.orValue({}).exists(key,
+    key.startsWith('poolgate.dev/')
+    && object.metadata.?annotations[?key] != oldObject.metadata.?annotations[?key]))
 {{- with .Values.exemptPools }}
 # The pools on whose nodes poolgate runs must be changeable without it. A new object whose name the API server generates
 # has none yet when /mutate is called.

@@ -1,5 +1,6 @@
 //! Everything that keeps a node.
 
+use k8s_openapi::api::core::v1::Taint;
 use poolgate_core::api::HELD_LABEL;
 use poolgate_core::budget::Reason;
 use poolgate_core::karpenter::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
@@ -10,6 +11,15 @@ use super::seen::Seen;
 use super::wanted::{Goal, Wanted};
 use super::{budgets, consolidation, drain, full, pods, ready, wanted};
 use crate::status::replacements::{repaired_if, to_replace_now};
+
+/// Taints that Karpenter expects to pass while a node starts (`KnownEphemeralTaints` of `pkg/scheduling/taints.go`). The
+/// others there follow from the node's condition `Ready`.
+const PASSING_TAINTS: [&str; 2] = [
+    "karpenter.sh/unregistered",
+    "node.cloudprovider.kubernetes.io/uninitialized",
+];
+/// What the taints of the Node Readiness Controller begin with.
+const READINESS: &str = "readiness.k8s.io/";
 
 /// What keeps a node for which this is wanted, the nearest first. If nothing is wanted, what keeps it from consolidation.
 pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
@@ -34,12 +44,7 @@ pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
     if reasons.contains(&Reason::Unhealthy) {
         causes.extend(unrepaired(seen));
     }
-    if !seen.is_initialized() {
-        causes.push(Cause::new(
-            Kind::NotInitialized,
-            "it is not initialized: Karpenter disrupts only nodes that are ready with all that they ask for",
-        ));
-    }
+    causes.extend(uninitialized(seen));
     causes.extend(annotations(seen, &reasons));
     causes.extend(on_it(seen, &reasons));
     causes.extend(consolidation::causes(seen, &reasons));
@@ -66,6 +71,43 @@ fn unrepaired(seen: &Seen<'_>) -> Option<Cause> {
     let gate = seen.pool.map_or(GateState::Unknown, |pool| pool.repair);
     let text = format!("Karpenter has not tried to repair it. {}", repaired_if(gate));
     Some(Cause::new(Kind::NotRepaired, text).change(to_replace_now(seen.claim)))
+}
+
+/// That it is not initialized, and which taint Karpenter waits for.
+fn uninitialized(seen: &Seen<'_>) -> Option<Cause> {
+    if seen.is_initialized() {
+        return None;
+    }
+    let startup = || seen.claim.spec.startup_taints.iter().flatten();
+    let is_startup = |taint: &&Taint| {
+        startup().any(|startup| (&startup.key, &startup.effect) == (&taint.key, &taint.effect))
+    };
+    let is_passing =
+        |taint: &&Taint| PASSING_TAINTS.contains(&&*taint.key) || taint.key.starts_with(READINESS);
+    let (what, change) = match seen.taints().find(is_startup) {
+        Some(taint) => (
+            format!("the startup taint {}:{}", taint.key, taint.effect),
+            "Look whether the agent that removes it runs on the node",
+        ),
+        None => match seen.taints().find(is_passing) {
+            Some(taint) => (
+                format!("the taint {}:{}", taint.key, taint.effect),
+                "Look what removes it, and whether that runs",
+            ),
+            None => {
+                return Some(Cause::new(
+                    Kind::NotInitialized,
+                    "it is not initialized: Karpenter disrupts only nodes that are ready with all that they ask for",
+                ));
+            }
+        },
+    };
+    let text = "it is not initialized, because a taint is still on it that Karpenter waits for";
+    Some(
+        Cause::new(Kind::NotInitialized, text)
+            .here(&format!(": {what}"))
+            .change(change),
+    )
 }
 
 /// The annotations of the node: a user's, or poolgate's.

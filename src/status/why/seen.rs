@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Taint;
 
 use super::objects::{PodBudget, PodObject};
 use crate::status::facts::{ClaimObject, NodeObject};
@@ -41,6 +42,13 @@ impl<'f> Seen<'f> {
     pub fn is_annotated(&self, key: &str, value: &str) -> bool {
         self.node
             .is_some_and(|node| node.metadata.annotation(key) == Some(value))
+    }
+
+    /// The taints of its node.
+    pub fn taints(&self) -> impl Iterator<Item = &'f Taint> {
+        self.node
+            .into_iter()
+            .flat_map(|node| node.spec.taints.iter().flatten())
     }
 
     pub fn is_initialized(&self) -> bool {

@@ -156,6 +156,8 @@ fn poolgate_is_asked_about_what_it_checks_and_about_nothing_else() {
         assert!(patch(mode(Value::Null)), "{kind}: the mode removed");
         let limit = json!({"metadata": {"annotations": {"poolgate.dev/node-limit": "5"}}});
         assert!(patch(limit), "{kind}: a limit in the annotation");
+        let misspelt = json!({"metadata": {"annotations": {"poolgate.dev/node-limits": "5"}}});
+        assert!(patch(misspelt), "{kind}: a limit in a misspelt annotation");
         assert!(
             patch(json!({"metadata": {"annotations": null}})),
             "{kind}: all annotations removed"

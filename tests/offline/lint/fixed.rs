@@ -77,6 +77,22 @@ fn certain_fixes_are_written_and_all_else_stays() {
 }
 
 #[test]
+fn fixes_of_the_template_say_that_they_replace_nodes() {
+    let template = SOUND.replace(
+        "  template:\n",
+        "  template:\n    metadata: {labels: {a: true, b: 1}}\n",
+    );
+    let directory = directory(&[("a.yaml", &template)]);
+    let cost = "2 changes in spec.template: applied to a pool that has nodes, this makes Karpenter replace all of them";
+    for how in [&["--fix", "--diff", "a.yaml"][..], &["--fix", "a.yaml"]] {
+        let outcome = lint_in(directory.path(), how, "");
+        assert!(outcome.stderr.contains(cost), "{outcome:?}");
+    }
+    let again = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    assert!(!again.stderr.contains("replace"), "{again:?}");
+}
+
+#[test]
 fn what_is_not_certain_is_reported_and_left() {
     let text = SOUND.replace("100Gi", "-1Gi").replace("limits:", "limit:");
     let directory = directory(&[("a.yaml", &text)]);

@@ -134,7 +134,11 @@ pub fn launches_nothing_alone(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
 }
 
 /// No node is launched for a pod that tolerates nothing.
-pub fn keeps_pods_away(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+pub fn keeps_pods_away(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    // A startup taint that nobody removes harms nodes that are there.
+    if path.to_string().contains("startupTaints") {
+        return None;
+    }
     let object = suspect.object;
     suspect.launch_for(object, true)?.is_nothing()
 }

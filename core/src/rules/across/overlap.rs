@@ -1,4 +1,4 @@
-//! Pools of equal weight, one of which can take every pod that the other can.
+//! Pools, one of which can take every pod that the other can.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -18,18 +18,31 @@ pub static NODEPOOL_OVERLAP: Rule = rule!("nodepool-overlap", Warning, Silent).a
 struct Contender<'a> {
     index: usize,
     name: &'a str,
+    weight: i64,
+    taints: Vec<[&'a str; 3]>,
+    /// Whether nothing but a lack of machines keeps it from launching nodes.
+    is_unlimited: bool,
     /// What it allows of each label that instance types have.
     machines: BTreeMap<&'a str, Selection<'a>>,
 }
 
-/// What two pools must have in common to be interchangeable for pods.
+/// What two pools must have in common to be interchangeable for the pods that tolerate their taints.
 #[derive(PartialEq, Eq, Hash)]
 struct Kind<'a> {
-    weight: i64,
     class: (&'a str, &'a str, &'a str),
-    taints: Vec<[&'a str; 3]>,
     /// What the pool allows of each other label.
     labels: BTreeMap<&'a str, Selection<'a>>,
+}
+
+/// How two pools relate of which the other is tried first.
+#[derive(Clone, Copy)]
+enum Overlap {
+    /// The other has the same weight and taints, and all machines of the pool.
+    All,
+    /// The other has the same weight and taints, and a part of its machines.
+    Part,
+    /// The other is heavier, has no taint that the pool lacks, and all its machines.
+    Heavier,
 }
 
 /// Reports each of these pools if another one of its kind that has all its machines, or a part of them, is tried
@@ -44,14 +57,17 @@ pub(crate) fn check(together: Together<'_>, indexes: &[usize], findings: &mut Ve
         }
     }
     let first = findings.len();
-    for (kind, mut contenders) in kinds {
-        // The order in which Karpenter tries them.
-        contenders.sort_by_key(|contender| Reverse(contender.name));
-        for (index, contender) in contenders.iter().enumerate() {
-            let before = || contenders.iter().take(index.min(MOST_COMPARED));
-            let wider = before().find(|other| other.has_all_of(contender));
-            let other = wider.or_else(|| before().find(|other| contender.has_all_of(other)));
-            findings.extend(other.map(|other| finding(kind.weight, contender, other)));
+    for mut contenders in kinds.into_values() {
+        contenders.sort_by(|one, other| one.order().cmp(&other.order()));
+        let unlimited: Vec<_> = contenders.iter().filter(|pool| pool.is_unlimited).collect();
+        for equals in contenders.chunk_by(Contender::is_equal) {
+            for (index, contender) in equals.iter().enumerate() {
+                let before = equals.get(..index.min(MOST_COMPARED)).unwrap_or_default();
+                let found = contender
+                    .overlap(before)
+                    .or_else(|| Some((contender.outweighed(&unlimited)?, Overlap::Heavier)));
+                findings.extend(found.map(|(other, overlap)| finding(contender, other, overlap)));
+            }
         }
     }
     if let Some(own) = findings.get_mut(first..) {
@@ -59,33 +75,33 @@ pub(crate) fn check(together: Together<'_>, indexes: &[usize], findings: &mut Ve
     }
 }
 
-/// `other` has all machines of the contender, or a part of them.
-fn finding(weight: i64, contender: &Contender<'_>, other: &Contender<'_>) -> AcrossFinding {
+fn finding(contender: &Contender<'_>, other: &Contender<'_>, overlap: Overlap) -> AcrossFinding {
     let name = quoted(other.name);
-    let (title, gets, severity) = if other.has_all_of(contender) {
-        (
+    let only_while = format!("gets nodes only while {name} can launch none");
+    let (title, consequence, severity) = match overlap {
+        Overlap::All => (
             format!("NodePool {name} has the same weight and takes the same pods"),
-            format!("gets nodes only while {name} can launch none"),
+            format!("Karpenter tries the later name first, so this one {only_while}"),
             Severity::Warning,
-        )
-    } else {
-        (
+        ),
+        Overlap::Part => (
             format!("NodePool {name} has the same weight and takes some of the same pods"),
-            format!("gets only the pods that {name} cannot take"),
+            format!(
+                "Karpenter tries the later name first, so this one gets only the pods that {name} cannot take"
+            ),
             Severity::Info,
-        )
+        ),
+        Overlap::Heavier => (
+            format!("NodePool {name} is heavier and takes the same pods"),
+            format!("it has all machines of this one and no limits, so this one {only_while}"),
+            Severity::Info,
+        ),
     };
     let path = FieldPath::of(&["spec", "weight"]);
-    let mut diagnostic = NODEPOOL_OVERLAP.finding(path, ErrorType::note(&weight.into()), title);
-    diagnostic
-        .severity(severity)
-        .consequence(format!(
-            "Karpenter tries the later name first, so this one {gets}"
-        ))
-        .suggest(
-            "give the pool that should come first a higher weight, or distinguish them by a taint or a label that pods \
-             select",
-        );
+    let mut diagnostic = NODEPOOL_OVERLAP.finding(path, ErrorType::note(&contender.weight.into()), title);
+    diagnostic.severity(severity).consequence(consequence).suggest(
+        "give the pool that should come first a higher weight, or distinguish them by a taint or a label that pods select",
+    );
     AcrossFinding {
         pool: contender.index,
         diagnostic,
@@ -107,17 +123,46 @@ impl<'a> Contender<'a> {
         };
         let (machines, labels) = selections(&pool.template, labels)?;
         let kind = Kind {
-            weight,
             class: pool.template.node_class()?,
-            taints: taints(&pool.template)?,
             labels,
         };
+        let mut requirements = pool.template.requirements().iter();
+        let has_limit = !pool.limits.is_absent() || pool.node_limit().is_some();
         let contender = Self {
             index,
             name,
+            weight,
+            taints: taints(&pool.template)?,
+            is_unlimited: !has_limit && requirements.all(|one| one.min_values.is_absent()),
             machines,
         };
         Some((kind, contender))
+    }
+
+    /// The order in which Karpenter tries them, by taints within a weight: those with other taints take other pods.
+    fn order(&self) -> impl Ord + '_ {
+        (Reverse(self.weight), &self.taints, Reverse(self.name))
+    }
+
+    /// Whether the pools have the same weight and taints.
+    fn is_equal(&self, other: &Self) -> bool {
+        (self.weight, &self.taints) == (other.weight, &other.taints)
+    }
+
+    /// The first of these equal pools that are tried before it which has all its machines, or else a part of them.
+    fn overlap<'o>(&self, before: &'o [Self]) -> Option<(&'o Self, Overlap)> {
+        let all = before.iter().find(|other| other.has_all_of(self));
+        let part = || before.iter().find(|other| self.has_all_of(other));
+        all.map(|other| (other, Overlap::All))
+            .or_else(|| Some((part()?, Overlap::Part)))
+    }
+
+    /// The first of these pools, in their order, that is heavier, and takes every pod that this one can.
+    fn outweighed<'o>(&self, unlimited: &[&'o Self]) -> Option<&'o Self> {
+        let heavier = unlimited.iter().take_while(|other| other.weight > self.weight);
+        let mut heavier = heavier.take(MOST_COMPARED).copied();
+        let lacks_none = |other: &Self| other.taints.iter().all(|taint| self.taints.contains(taint));
+        heavier.find(|other| lacks_none(other) && other.has_all_of(self))
     }
 
     /// Whether this pool allows every machine that the other allows.
@@ -265,7 +310,6 @@ mod tests {
         let taint = json!([{"key": "a", "effect": "NoSchedule"}]);
         let class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "other"});
         for a in [
-            with(b(), "/spec/weight", json!(1)),
             with(b(), "/spec/replicas", json!(1)),
             with(b(), "/spec/limits", json!({"cpu": "0"})),
             with(b(), "/spec/template/spec/taints", taint),
@@ -282,6 +326,54 @@ mod tests {
             assert_eq!(overlaps(&[a.clone(), b()]), [], "{a}");
         }
         assert_eq!(overlaps(&[with(b(), "/metadata/name", json!("a")), b()]).len(), 1);
+    }
+
+    #[test]
+    fn a_heavier_pool_without_limits_that_has_all_machines_is_noted() {
+        let taint = |key: &str| json!({"key": key, "effect": "NoSchedule"});
+        let wide = || with(pool("a", &[(ARCH, "Exists", &[])]), "/spec/weight", json!(1));
+        let narrow = || pool("z", &[(ARCH, "In", &["amd64"])]);
+        let tainted = |pool, keys: &[&str]| {
+            let taints: Vec<Value> = keys.iter().map(|key| taint(key)).collect();
+            with(pool, "/spec/template/spec/taints", json!(taints))
+        };
+        for lighter in [narrow(), tainted(narrow(), &["x"])] {
+            let found = overlaps(&[lighter, wide()]);
+            let [(0, message, others)] = found.as_slice() else {
+                panic!("{found:?}");
+            };
+            assert_eq!(others, &[1]);
+            assert!(
+                message.contains("NodePool \"a\" is heavier and takes the same pods"),
+                "{message}"
+            );
+        }
+        assert_eq!(
+            overlaps(&[tainted(narrow(), &["x"]), tainted(wide(), &["x"])]).len(),
+            1
+        );
+        let least = json!([{"key": ARCH, "operator": "Exists", "minValues": 2}]);
+        let annotated = json!({"name": "a", "annotations": {"poolgate.dev/node-limit": "5"}});
+        for heavier in [
+            tainted(wide(), &["x"]),
+            with(wide(), "/spec/limits", json!({"cpu": "10"})),
+            with(wide(), "/metadata", annotated),
+            with(wide(), "/spec/template/spec/requirements", least),
+            with(
+                wide(),
+                "/spec/template/metadata",
+                json!({"labels": {"team": "a"}}),
+            ),
+            with(pool("a", &[(ARCH, "In", &["arm64"])]), "/spec/weight", json!(1)),
+        ] {
+            assert_eq!(overlaps(&[narrow(), heavier.clone()]), [], "{heavier}");
+        }
+        let equal = [narrow(), with(narrow(), "/metadata/name", json!("y")), wide()];
+        let found = overlaps(&equal);
+        assert!(
+            matches!(found.as_slice(), [(0, _, one), (1, _, other)] if *one == [2] && *other == [0]),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -1,15 +1,18 @@
-//! Reasons and hours for which no budget holds, so that nothing limits disruption.
+//! Reasons and hours for which no budget holds, or only one of all nodes, so that nothing limits disruption.
 
 use super::list;
-use crate::budget::{Budgets, Filling, Gap, GapTimes, Reason, Reasons, budget_text};
+use crate::budget::{Budget, Budgets, Filling, Gap, GapTimes, Reason, Reasons, budget_text};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{ApiVersion, NodePool};
+use crate::karpenter::{ApiVersion, Disruption, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
+use crate::value::duration::NillableDuration;
+use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_ALLOW_WINDOW: Rule = rule!("budget-allow-window", Warning, Silent);
 pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Info, Silent);
 pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, Silent);
+pub static BUDGET_OF_ALL: Rule = rule!("budget-of-all", Info, Silent);
 
 /// Reports reasons that no budget covers, of those that replace nodes and happen in the pool. All budgets of the pool must
 /// be readable.
@@ -39,6 +42,35 @@ pub fn check_reasons(
         )
         .consequence("all nodes of the pool may be disrupted at the same time")
         .suggest(format!("add one, such as {budget}"));
+}
+
+/// Reports a budget that lets all nodes be consolidated at the same time, in a pool that does so without delay: if all
+/// budgets that cover it do. All budgets of the pool must be readable.
+pub fn check_all(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, findings: &mut Findings<'_>) {
+    let underused = Reasons::only(Reason::Underutilized);
+    let mut covering = budgets
+        .iter()
+        .filter(|budget| budget.reasons().has_any(underused));
+    let is_all = |budget: &Budget| budget.nodes() == Some(BudgetNodes::Percent(100));
+    let Some(first) = covering.next().filter(|first| is_all(first)) else {
+        return;
+    };
+    let disruption = pool.disruption.as_ref().present();
+    let after = disruption.and_then(|disruption| disruption.consolidate_after.present());
+    let after = after.and_then(|text| NillableDuration::parse(text).ok());
+    let is_prompt = matches!(after, Some(NillableDuration::After(length)) if length.is_zero());
+    if happening.has_any(underused) && is_prompt && covering.all(is_all) {
+        findings
+            .report(
+                &BUDGET_OF_ALL,
+                first.path("nodes"),
+                ErrorType::note(&"100%".into()),
+                "consolidateAfter is 0s, and this limits no consolidation",
+            )
+            .consequence("all underused nodes may be disrupted at the same time, as soon as a pod leaves")
+            .related(Disruption::path("consolidateAfter"))
+            .suggest("write reasons: [Empty] here, and fewer nodes for other reasons");
+    }
 }
 
 /// Reports the hours at which no budget for a reason holds, of those that happen in the pool. All budgets of the pool must

@@ -41,6 +41,7 @@ fn check_coverage(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, fi
     }
     coverage::check_reasons(pool, happening, budgets, findings);
     coverage::check_hours(pool, happening, budgets, findings);
+    coverage::check_all(pool, happening, budgets, findings);
 }
 
 /// The reasons for which healthy nodes are disrupted: drift, and consolidation if it is on. Budgets limit the repair of

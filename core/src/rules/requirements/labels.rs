@@ -5,6 +5,7 @@ use super::scope::Scope;
 use crate::diagnostic::{Origin, Suggestion};
 use crate::karpenter::{LabelKind, likely_label};
 use crate::rules::findings::Findings;
+use crate::rules::node_class::AutoMode;
 use crate::rules::reserved_labels::Reserved;
 use crate::rules::rule::Rule;
 
@@ -55,10 +56,22 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
         LabelKind::Foreign(owner) => {
             let title = format!("it is a label of {}, and not of this pool's provider", owner.name);
             let likely = likely_label(key, scope.provider);
+            let help = match AutoMode::of(owner, scope.group, scope.context.policy) {
+                // The class is reported instead.
+                Some(AutoMode::Declared) => return Some(kind),
+                Some(AutoMode::Possible) => likely.map(|likely| {
+                    format!(
+                        "use a NodeClass of {} (EKS Auto Mode), or {likely} here",
+                        owner.group
+                    )
+                    .into()
+                }),
+                None => likely.map(Suggestion::did_you_mean),
+            };
             findings
                 .report(&REQUIREMENT_LABEL_UNKNOWN, path(), key, title)
                 .consequence("it selects nothing")
-                .suggest(likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean));
+                .suggest(help.unwrap_or_else(|| "remove it".into()));
         }
         LabelKind::Custom => {
             if let Some(likely) = likely_label(key, None) {

@@ -145,3 +145,35 @@ fn what_shows_itself_as_a_nodepool_must_say_so() {
         assert_eq!(suggested(&value, "1.15"), None, "{value}");
     }
 }
+
+#[test]
+fn a_pool_of_v1beta1_is_told_which_of_its_fields_to_convert() {
+    let class = json!({"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "a"});
+    let template = json!({"spec": {"nodeClassRef": class, "kubelet": {"maxPods": 1}, "requirements": []}});
+    let pool = |disruption: Value| {
+        json!({
+            "apiVersion": "karpenter.sh/v1beta1",
+            "kind": "NodePool",
+            "spec": {"disruption": disruption, "template": template},
+        })
+    };
+    let old = pool(json!({"consolidationPolicy": "WhenUnderutilized", "expireAfter": "720h"}));
+    let (_, advice) = suggested(&old, "1.1").expect("a fault");
+    for named in [
+        "write karpenter.sh/v1 and convert the fields (",
+        "nodeClassRef.group: write group: karpenter.k8s.aws",
+        "nodeClassRef.apiVersion: in v1 it is group",
+        "kubelet: in v1 it belongs in the node class",
+        "expireAfter: in v1 it is spec.template.spec.expireAfter",
+        "consolidationPolicy: write WhenEmptyOrUnderutilized",
+        "consolidateAfter: write 0s",
+        "), or set --karpenter-version to what the cluster runs",
+    ] {
+        assert!(advice.contains(named), "{named}: {advice}");
+    }
+    let (_, advice) = suggested(&pool(json!({"consolidateAfter": "1m"})), "1.15").expect("a fault");
+    assert!(
+        !advice.contains("consolidat") && !advice.contains("expireAfter"),
+        "{advice}"
+    );
+}

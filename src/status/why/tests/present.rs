@@ -67,6 +67,24 @@ fn a_node_that_is_not_ready_says_that_karpenter_may_never_repair_it() {
 }
 
 #[test]
+fn a_node_that_is_not_initialized_names_the_taint_that_karpenter_waits_for() {
+    let mut cluster = Cluster::new();
+    cluster.claim["status"]["conditions"] = json!([]);
+    cluster.expect(&["it is not initialized: Karpenter disrupts only nodes that are ready with all"]);
+    let taint = |key: &str, effect: &str| json!({"key": key, "effect": effect});
+    let waits = "it is not initialized, because a taint is still on it that Karpenter waits for: the";
+    cluster.node["spec"] =
+        json!({"taints": [taint("dedicated", "NoSchedule"), taint("readiness.k8s.io/cni", "NoSchedule")]});
+    cluster.expect(&[&format!("{waits} taint readiness.k8s.io/cni:NoSchedule. ")]);
+    cluster.claim["spec"]["startupTaints"] = json!([taint("dedicated", "NoExecute")]);
+    cluster.expect(&[&format!("{waits} taint readiness.k8s.io/cni:NoSchedule. ")]);
+    cluster.claim["spec"]["startupTaints"] = json!([taint("dedicated", "NoSchedule")]);
+    cluster.expect(&[&format!(
+        "{waits} startup taint dedicated:NoSchedule. Look whether the agent that removes it runs on the node"
+    )]);
+}
+
+#[test]
 fn what_keeps_nodes_of_a_pool_from_consolidation_is_said_once_for_all() {
     let mut cluster = Cluster::new();
     cluster.budgets = vec![budget("web", 0)];
