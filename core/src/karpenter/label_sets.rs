@@ -38,6 +38,14 @@ pub enum LabelKind {
 }
 
 impl LabelKind {
+    /// The label that was probably intended, if this one is unknown.
+    pub(crate) fn likely(&self) -> Option<&str> {
+        match self {
+            Self::Unknown { likely } => likely.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether it is certain that instance types carry the label.
     pub(crate) const fn is_well_known(&self) -> bool {
         matches!(self, Self::WellKnown(_))
@@ -67,6 +75,11 @@ impl LabelSets {
             well_known: well_known.into_iter().collect(),
             restricted_domains: restricted_domains.into_iter().collect(),
         }
+    }
+
+    /// Whether the organisation adds a label to those of its provider.
+    pub(crate) fn adds(&self, key: &str) -> bool {
+        self.well_known.contains_key(key)
     }
 
     /// What a label is to a pool whose node class has this API group.

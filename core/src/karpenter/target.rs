@@ -168,12 +168,14 @@ impl TargetKarpenter {
 
     /// The definition, if it is used for verdicts, and a path as it has it.
     fn in_use<'p>(&self, path: &'p str, version: ApiVersion) -> Option<(&Schema, &'p str)> {
+        Some((self.schema(version)?, path.strip_prefix("spec.")?))
+    }
+
+    /// The definition, if it is used for verdicts.
+    pub(crate) fn schema(&self, version: ApiVersion) -> Option<&Schema> {
         match self.source {
             ReleaseSource::User => None,
-            ReleaseSource::Newest | ReleaseSource::Definition => {
-                let schema = self.installed.as_ref()?.version(version)?;
-                Some((schema, path.strip_prefix("spec.")?))
-            }
+            ReleaseSource::Newest | ReleaseSource::Definition => self.installed.as_ref()?.version(version),
         }
     }
 }

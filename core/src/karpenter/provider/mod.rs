@@ -2,6 +2,7 @@
 //! what their users can set. `core/providers` has it as data, each fact with its source; a provider that is not there
 //! is not judged.
 
+mod definition;
 mod kind;
 mod label;
 mod names;
@@ -12,6 +13,8 @@ mod zone_form;
 #[rustfmt::skip]
 mod tables;
 
+pub use definition::{ClosedDomain, Definition};
+pub(crate) use definition::{Ruling, domain_ends_in};
 pub use kind::NodeClassKind;
 pub use label::{ClosedSet, Label, LabelValues, Unit};
 pub(crate) use names::{Cut, Named, Naming, Part};
@@ -50,6 +53,13 @@ pub struct Provider {
     pub settings: ProviderSettings,
     /// The names of its instance types, sorted; empty if no list is known.
     pub instance_types: &'static [&'static str],
+    /// The rules about labels in its definition of NodePools.
+    pub definition: Definition,
+    /// Its newest release that was read; `None` if its releases are not known.
+    pub newest: Option<ProviderVersion>,
+    /// From which release on it contains which release of Karpenter, oldest first. Of those that are older than all known
+    /// ones, the first of each line stands for the line.
+    pub core: &'static [((u16, u16, u16), (u16, u16, u16))],
     /// The day on which the newest list of its instance types was made, such as `2026-08-24`.
     pub instance_types_date: &'static str,
 }
@@ -114,6 +124,12 @@ impl Provider {
         // Where the domain is closed, a release that does not know the label rejects it.
         let is_as_old = everywhere == label.releases && self.is_closed && self.owns(domain_of(key));
         everywhere.has(release).unwrap_or(is_as_old)
+    }
+
+    /// Whether the definition of some release lists a label of the provider's domain that no release registers: the API server
+    /// takes it, and Karpenter then rejects it.
+    pub(crate) fn lists_unregistered(&self, key: &str) -> bool {
+        self.is_closed && self.owns(domain_of(key)) && self.definition.lists(key) && self.label(key).is_none()
     }
 
     /// A label that the newest release accepts. Where the domain is open, those of older ones are accepted, too.

@@ -65,6 +65,16 @@ impl Releases {
         until: None,
     };
 
+    pub(super) const fn since(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.since = Some(ProviderVersion::new(major, minor, patch));
+        self
+    }
+
+    pub(super) const fn until(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.until = Some(ProviderVersion::new(major, minor, patch));
+        self
+    }
+
     /// Whether it is true in this release; `None` if the release is not known and the releases do not agree.
     pub fn has(self, release: Option<ProviderVersion>) -> Option<bool> {
         match release {

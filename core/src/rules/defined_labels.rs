@@ -1,0 +1,215 @@
+//! Labels that the definition of NodePools does not take: the installed one, or what the pool's provider publishes. Those that
+//! Karpenter itself reserves are in [`super::reserved_labels`].
+
+use super::context::Context;
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Origin, Suggestion};
+use crate::karpenter::{
+    ApiVersion, LabelKind, LabelRules, LabelSets, Provider, ProviderVersion, Ruling, Template,
+};
+use crate::rules::rule::Rule;
+
+/// Where a NodePool names labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The labels of its template.
+    TemplateLabels,
+    /// The keys of its requirements.
+    RequirementKeys,
+}
+
+/// What the definition says of labels in one place of a NodePool.
+#[derive(Debug, Clone, Copy)]
+pub struct DefinedLabels<'a> {
+    rules: LabelRules<'a>,
+    /// The pool's provider, if there is data on it.
+    provider: Option<&'static Provider>,
+    /// The labels that the policy adds to those of the provider.
+    labels: &'a LabelSets,
+}
+
+/// What is known of a label by the definition.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    Unknown,
+    /// It is taken by name.
+    Taken,
+    /// It is not taken.
+    Rejected(Rejection),
+}
+
+/// Why a label is not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Whether that is certain: no release is known that takes it, or the declared one does not.
+    pub is_certain: bool,
+    origin: Origin,
+    title: String,
+    consequence: Option<String>,
+    /// What to do, if not what helps with most labels.
+    help: Option<String>,
+}
+
+impl<'a> DefinedLabels<'a> {
+    /// The definition that a template is checked by.
+    pub fn new(template: &Template<'_>, place: Place, context: &Context<'a>) -> Self {
+        let cluster = &context.policy.cluster;
+        let declared = || Some(cluster.provider?.group);
+        let group = template.node_class_group().or_else(declared);
+        let provider = group.and_then(Provider::of_group);
+        let rules = match (context.karpenter.schema(template.version), provider) {
+            (Some(schema), _) => LabelRules::Installed(match place {
+                Place::TemplateLabels => &schema.template_labels,
+                Place::RequirementKeys => &schema.requirement_keys,
+            }),
+            (None, Some(provider)) if template.version == ApiVersion::V1 => {
+                LabelRules::Published(provider, cluster.version_of(provider))
+            }
+            (None, _) => LabelRules::Unknown,
+        };
+        Self {
+            rules,
+            provider,
+            labels: &context.policy.labels,
+        }
+    }
+
+    /// Whether the API server certainly rejects a label.
+    pub fn rejects(&self, key: &str) -> bool {
+        let rejects = matches!(
+            self.rules.rule_on(key),
+            Ruling::Unlisted { .. } | Ruling::Forbidden
+        );
+        rejects && self.newer().is_none() && !self.is_added(key)
+    }
+
+    /// What is known of a label of this kind.
+    pub fn verdict(&self, key: &str, kind: &LabelKind) -> Verdict {
+        match self.rules.rule_on(key) {
+            // What a provider lists, but does not register, is rejected in any release.
+            Ruling::None | Ruling::Listed if self.is_unregistered(key, kind) => {
+                Verdict::Rejected(self.unregistered())
+            }
+            Ruling::None => Verdict::Unknown,
+            Ruling::Listed => Verdict::Taken,
+            _ if self.is_added(key) => Verdict::Unknown,
+            Ruling::Forbidden => Verdict::Rejected(self.rejection("forbids this label".to_owned(), None)),
+            Ruling::Since(release) => {
+                let title = format!("{} rejects this label from release {release} on", self.whose());
+                Verdict::Rejected(Rejection {
+                    is_certain: false,
+                    origin: Origin::Schema,
+                    title,
+                    consequence: Some("older ones take it".to_owned()),
+                    help: None,
+                })
+            }
+            Ruling::Unlisted { domain, listed } => {
+                let listed = listed.filter(|_| !self.is_unregistered(key, kind));
+                let later = |first: &ProviderVersion| self.release().is_some_and(|release| release < *first);
+                match (
+                    listed.and_then(|listed| listed.since).filter(later),
+                    self.release(),
+                ) {
+                    (Some(first), Some(release)) => {
+                        let consequence = format!("that of {release} does not, so the API server rejects it");
+                        let what = format!("lists this label from release {first} on");
+                        let rejection = self.rejection(what, Some(consequence));
+                        Verdict::Rejected(Rejection {
+                            help: Some(format!("remove it, or update Karpenter's provider to {first}")),
+                            ..rejection
+                        })
+                    }
+                    _ => {
+                        let consequence =
+                            format!("in domains that end in {domain} it takes only listed labels");
+                        let what = "does not list this label".to_owned();
+                        Verdict::Rejected(self.rejection(what, Some(consequence)))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the policy adds a label to those of the provider whose definition is guessed from what it published.
+    fn is_added(&self, key: &str) -> bool {
+        !matches!(self.rules, LabelRules::Installed(_)) && self.labels.adds(key)
+    }
+
+    fn is_unregistered(&self, key: &str, kind: &LabelKind) -> bool {
+        let provider = self.provider;
+        matches!(kind, LabelKind::Unknown { .. })
+            && provider.is_some_and(|provider| provider.lists_unregistered(key))
+    }
+
+    fn unregistered(&self) -> Rejection {
+        Rejection {
+            is_certain: true,
+            origin: Origin::Runtime,
+            title: format!("{} lists this label, but Karpenter rejects it", self.whose()),
+            consequence: Some("the pool is not ready and launches nothing".to_owned()),
+            help: None,
+        }
+    }
+
+    fn rejection(&self, what: String, consequence: Option<String>) -> Rejection {
+        let whose = self.whose();
+        let title = match self.newer() {
+            Some((newest, _)) => format!("{whose} of release {newest} {what}"),
+            None => format!("{whose} {what}"),
+        };
+        Rejection {
+            is_certain: self.newer().is_none(),
+            origin: Origin::Schema,
+            title,
+            help: None,
+            consequence: match self.newer() {
+                Some((_, declared)) => Some(format!(
+                    "unless that of {declared} takes it, the API server rejects the pool"
+                )),
+                None => consequence,
+            },
+        }
+    }
+
+    /// Whose definition it is: the subject of a sentence.
+    fn whose(&self) -> String {
+        match (&self.rules, self.provider) {
+            (LabelRules::Installed(_), _) | (_, None) => "the installed NodePool definition".to_owned(),
+            (_, Some(provider)) => format!("{}'s NodePool definition", provider.name),
+        }
+    }
+
+    /// The release of the provider that the policy declares.
+    const fn release(&self) -> Option<ProviderVersion> {
+        match self.rules {
+            LabelRules::Published(_, release) => release,
+            LabelRules::Installed(_) | LabelRules::Unknown => None,
+        }
+    }
+
+    /// The newest release that is known and the declared one, if that is newer.
+    fn newer(&self) -> Option<(ProviderVersion, ProviderVersion)> {
+        let newest = self.provider?.newest?;
+        let declared = self.release().filter(|declared| *declared > newest)?;
+        Some((newest, declared))
+    }
+}
+
+impl Rejection {
+    /// Reports it by the first rule if it is certain, else by the second.
+    pub fn report(
+        self,
+        [certain, doubtful]: [&'static Rule; 2],
+        path: FieldPath,
+        key: &str,
+        help: Suggestion,
+        findings: &mut Findings<'_>,
+    ) {
+        let rule = if self.is_certain { certain } else { doubtful };
+        let finding = findings.report(rule, path, key, self.title).origin(self.origin);
+        finding.consequence = self.consequence.map(Into::into);
+        finding.suggest(self.help.map_or(help, Into::into));
+    }
+}
