@@ -11,6 +11,7 @@ mod oracle {
     mod budgets;
     mod case;
     mod compare;
+    mod definitions;
     mod effort;
     mod explained;
     mod judgement;
