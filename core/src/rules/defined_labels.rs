@@ -191,9 +191,8 @@ impl<'a> DefinedLabels<'a> {
 
     /// The newest release that is known and the declared one, if that is newer.
     fn newer(&self) -> Option<(ProviderVersion, ProviderVersion)> {
-        let newest = self.provider?.newest?;
-        let declared = self.release().filter(|declared| *declared > newest)?;
-        Some((newest, declared))
+        let declared = self.release()?;
+        Some((self.provider?.newest_before(declared)?, declared))
     }
 }
 

@@ -24,6 +24,7 @@ pub use tables::PROVIDER_IDS;
 pub(crate) use tables::{NODE_CLASSES, PROVIDERS};
 pub use zone_form::ZoneForm;
 
+use super::KarpenterVersion;
 use crate::value::label::{domain_of, is_within};
 
 /// A provider of machines.
@@ -95,6 +96,21 @@ impl Provider {
         alias.map(|(_, label)| *label)
     }
 
+    /// Its newest release that was read, if this one is newer.
+    pub(crate) fn newest_before(&self, release: ProviderVersion) -> Option<ProviderVersion> {
+        self.newest.filter(|newest| *newest < release)
+    }
+
+    /// The release of Karpenter that this release contains; `None` if it is of a newer line than those that were read.
+    pub(crate) fn core_of(&self, release: ProviderVersion) -> Option<KarpenterVersion> {
+        if self.newest?.line() < release.line() {
+            return None;
+        }
+        let since = |(first, _): &&(_, _)| ProviderVersion::from(*first) <= release;
+        let (_, (major, minor, patch)) = self.core.iter().rev().find(since)?;
+        Some(KarpenterVersion::new(*major, *minor, *patch))
+    }
+
     /// Whether a label's domain is the provider's, or a subdomain of it.
     pub fn owns(&self, domain: &str) -> bool {
         is_within(domain, self.group)
@@ -158,6 +174,31 @@ pub fn names_in<'a>(domain: &'a str, labels: impl Iterator<Item = &'a str>) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_release_contains_the_karpenter_that_its_module_requires() {
+        let contained = |id: &str, release: &str| {
+            let provider = Provider::of_id(id).expect("has data");
+            let core = provider.core_of(release.parse().expect("a release"))?;
+            Some(core.to_string())
+        };
+        for (id, release, core) in [
+            ("gcp", "0.5.0", Some("1.13.0")),
+            ("gcp", "0.5.1", Some("1.13.0")),
+            ("gcp", "0.6.0", None),
+            ("aws", "1.8.5", Some("1.8.2")),
+            ("aws", "1.5.0", Some("1.5.0")),
+            ("aws", "1.15.9", Some("1.15.1")),
+            ("aws", "1.16.0", None),
+            ("aws", "0.36.5", Some("0.36.0")),
+            ("aws", "0.31.0", None),
+            ("azure", "1.12.1", Some("1.12.0")),
+            ("kwok", "1.14.0", None),
+            ("hetzner", "2.0.0", None),
+        ] {
+            assert_eq!(contained(id, release).as_deref(), core, "{id} {release}");
+        }
+    }
 
     #[test]
     fn a_label_is_certain_on_every_type_only_if_all_releases_that_accept_it_agree() {

@@ -16,6 +16,17 @@ impl ProviderVersion {
     pub const fn new(major: u16, minor: u16, patch: u16) -> Self {
         Self { major, minor, patch }
     }
+
+    /// Its line: the first two numbers.
+    pub(super) const fn line(self) -> (u16, u16) {
+        (self.major, self.minor)
+    }
+}
+
+impl From<(u16, u16, u16)> for ProviderVersion {
+    fn from((major, minor, patch): (u16, u16, u16)) -> Self {
+        Self::new(major, minor, patch)
+    }
 }
 
 /// A text that is not a release.
