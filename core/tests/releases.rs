@@ -463,6 +463,32 @@ fn the_installed_definition_decides_about_labels_in_both_directions() {
 }
 
 #[test]
+fn the_installed_definition_says_how_many_budgets_a_pool_may_have() {
+    let budgets = vec![json!({"nodes": "1"}); 55];
+    let pool = json!({"spec": {"disruption": {"budgets": budgets}}});
+    let is_denied = |most: Value| {
+        let mut definition = definition_of(KarpenterVersion::NEWEST);
+        let place = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/disruption/properties/budgets/maxItems";
+        *definition.pointer_mut(place).expect("a bound") = most;
+        let installed = Installed::parse(&definition).expect("a definition");
+        let karpenter = TargetKarpenter::default().with_definition(Arc::new(installed));
+        let request = Request {
+            subject: Subject::NodePool(ApiVersion::V1),
+            object: &Json::from(&pool),
+            old: None,
+            claims: None,
+            at: jiff::Timestamp::default(),
+        };
+        let mut findings = review(&request, &Policy::default(), &karpenter)
+            .report
+            .into_iter();
+        findings.any(|finding| finding.rule.as_str() == "budgets-count")
+    };
+    assert!(is_denied(json!(50)));
+    assert!(!is_denied(json!(60)));
+}
+
+#[test]
 fn a_word_of_a_later_release_says_which() {
     let karpenter =
         TargetKarpenter::default().with_definition(Arc::new(installed(KarpenterVersion::new(1, 8, 0))));
