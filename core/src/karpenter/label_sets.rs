@@ -106,7 +106,7 @@ impl LabelSets {
             });
             return LabelKind::Unknown { likely };
         }
-        if let Some(kind) = kind_by_provider(key, group, own) {
+        if let Some(kind) = kind_by_provider((domain, key), group, own) {
             return kind;
         }
         // A provider may register labels of any domain.
@@ -125,8 +125,11 @@ impl LabelSets {
     }
 }
 
-fn kind_by_provider(key: &str, group: Option<&str>, own: Option<&'static Provider>) -> Option<LabelKind> {
-    let domain = domain_of(key);
+fn kind_by_provider(
+    (domain, key): (&str, &str),
+    group: Option<&str>,
+    own: Option<&'static Provider>,
+) -> Option<LabelKind> {
     let mut providers = PROVIDERS.iter();
     let Some(owner) = providers.clone().find(|provider| provider.is_owner(key, domain)) else {
         let namer = providers.find(|provider| provider.aliased(key).is_some())?;

@@ -87,6 +87,13 @@ impl<'a> DefinedLabels<'a> {
     /// What is known of a label of this kind.
     pub fn verdict(&self, key: &str, kind: &LabelKind) -> Verdict {
         match self.rules.rule_on(key) {
+            Ruling::None if !matches!(kind, LabelKind::Unknown { .. }) => Verdict::Unknown,
+            ruling => self.weigh(ruling, key, kind),
+        }
+    }
+
+    fn weigh(&self, ruling: Ruling<'_>, key: &str, kind: &LabelKind) -> Verdict {
+        match ruling {
             // What a provider lists, but does not register, is rejected in any release.
             Ruling::None | Ruling::Listed if self.is_unregistered(key, kind) => {
                 Verdict::Rejected(self.unregistered())

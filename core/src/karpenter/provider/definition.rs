@@ -1,6 +1,7 @@
 //! What a provider adds to Karpenter's definition of NodePools: rules about labels, in `karpenter.sh/v1`.
 
 use super::{ProviderVersion, Releases};
+use crate::value::label::split_key;
 
 /// What a definition says of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +130,6 @@ fn since(rejecting: Releases) -> Ruling<'static> {
 /// Whether what stands before the slash ends in a domain; a key without a slash counts as a domain. That is how these rules
 /// compare, so that `mykarpenter.sh` ends in `karpenter.sh`.
 pub fn domain_ends_in(key: &str, end: &str) -> bool {
-    let domain = key.split_once('/').map_or(key, |(domain, _)| domain);
+    let domain = split_key(key).map_or(key, |(domain, _)| domain);
     domain.ends_with(end)
 }
