@@ -93,91 +93,71 @@ impl<'a> DefinedLabels<'a> {
     }
 
     fn weigh(&self, ruling: Ruling<'_>, key: &str, kind: &LabelKind) -> Verdict {
-        match ruling {
-            // What a provider lists, but does not register, is rejected in any release.
-            Ruling::None | Ruling::Listed if self.is_unregistered(key, kind) => {
-                Verdict::Rejected(self.unregistered())
-            }
-            Ruling::None => Verdict::Unknown,
-            Ruling::Listed => Verdict::Taken,
+        let lister = self
+            .provider
+            .filter(|provider| matches!(kind, LabelKind::Unknown { .. }) && provider.lists_unregistered(key));
+        match (ruling, lister) {
+            (Ruling::None | Ruling::Listed, Some(provider)) => Verdict::Rejected(unregistered(provider)),
+            (Ruling::None, None) => Verdict::Unknown,
+            (Ruling::Listed, None) => Verdict::Taken,
             _ if self.is_added(key) => Verdict::Unknown,
-            Ruling::Forbidden => Verdict::Rejected(self.rejection("forbids this label".to_owned(), None)),
-            Ruling::Since(release) => {
-                let title = format!("{} rejects this label from release {release} on", self.whose());
-                Verdict::Rejected(Rejection {
-                    is_certain: false,
-                    origin: Origin::Schema,
-                    title,
-                    consequence: Some("older ones take it".to_owned()),
-                    help: None,
-                })
+            (Ruling::Forbidden, _) => Verdict::Rejected(self.rejection("forbids this label", None)),
+            (Ruling::Since(first), _) => Verdict::Rejected(Rejection {
+                is_certain: false,
+                title: format!("{} rejects this label from release {first} on", self.whose()),
+                consequence: Some("older ones take it".to_owned()),
+                ..Rejection::default()
+            }),
+            (Ruling::Unlisted { domain, listed }, lister) => {
+                let first = listed
+                    .filter(|_| lister.is_none())
+                    .and_then(|listed| listed.since);
+                Verdict::Rejected(self.unlisted(domain, first))
             }
-            Ruling::Unlisted { domain, listed } => {
-                let listed = listed.filter(|_| !self.is_unregistered(key, kind));
-                let later = |first: &ProviderVersion| self.release().is_some_and(|release| release < *first);
-                match (
-                    listed.and_then(|listed| listed.since).filter(later),
-                    self.release(),
-                ) {
-                    (Some(first), Some(release)) => {
-                        let consequence = format!("that of {release} does not, so the API server rejects it");
-                        let what = format!("lists this label from release {first} on");
-                        let rejection = self.rejection(what, Some(consequence));
-                        Verdict::Rejected(Rejection {
-                            help: Some(format!("remove it, or update Karpenter's provider to {first}")),
-                            ..rejection
-                        })
-                    }
-                    _ => {
-                        let consequence =
-                            format!("in domains that end in {domain} it takes only listed labels");
-                        let what = "does not list this label".to_owned();
-                        Verdict::Rejected(self.rejection(what, Some(consequence)))
-                    }
+        }
+    }
+
+    /// Why a label is not taken that is not on the list of its domain, or from this release on.
+    fn unlisted(&self, domain: &str, first: Option<ProviderVersion>) -> Rejection {
+        match first.zip(self.release()) {
+            Some((first, release)) if release < first => {
+                let consequence = format!("that of {release} does not, so the API server rejects it");
+                let what = format!("lists this label from release {first} on");
+                Rejection {
+                    help: Some(format!("remove it, or update Karpenter's provider to {first}")),
+                    ..self.rejection(&what, Some(consequence))
                 }
             }
+            _ => {
+                let consequence = format!("in domains that end in {domain} it takes only listed labels");
+                self.rejection("does not list this label", Some(consequence))
+            }
         }
     }
 
-    /// Whether the policy adds a label to those of the provider whose definition is guessed from what it published.
-    fn is_added(&self, key: &str) -> bool {
-        !matches!(self.rules, LabelRules::Installed(_)) && self.labels.adds(key)
-    }
-
-    fn is_unregistered(&self, key: &str, kind: &LabelKind) -> bool {
-        let provider = self.provider;
-        matches!(kind, LabelKind::Unknown { .. })
-            && provider.is_some_and(|provider| provider.lists_unregistered(key))
-    }
-
-    fn unregistered(&self) -> Rejection {
-        Rejection {
-            is_certain: true,
-            origin: Origin::Runtime,
-            title: format!("{} lists this label, but Karpenter rejects it", self.whose()),
-            consequence: Some("the pool is not ready and launches nothing".to_owned()),
-            help: None,
-        }
-    }
-
-    fn rejection(&self, what: String, consequence: Option<String>) -> Rejection {
+    /// Why a label is not taken; if a release is declared that is newer than all known ones, why it may not be.
+    fn rejection(&self, what: &str, consequence: Option<String>) -> Rejection {
         let whose = self.whose();
-        let title = match self.newer() {
-            Some((newest, _)) => format!("{whose} of release {newest} {what}"),
-            None => format!("{whose} {what}"),
-        };
-        Rejection {
-            is_certain: self.newer().is_none(),
-            origin: Origin::Schema,
-            title,
-            help: None,
-            consequence: match self.newer() {
-                Some((_, declared)) => Some(format!(
+        match self.newer() {
+            None => Rejection {
+                title: format!("{whose} {what}"),
+                consequence,
+                ..Rejection::default()
+            },
+            Some((newest, declared)) => Rejection {
+                is_certain: false,
+                title: format!("{whose} of release {newest} {what}"),
+                consequence: Some(format!(
                     "unless that of {declared} takes it, the API server rejects the pool"
                 )),
-                None => consequence,
+                ..Rejection::default()
             },
         }
+    }
+
+    /// Whether the policy adds a label to those of the provider. What is installed decides nevertheless.
+    fn is_added(&self, key: &str) -> bool {
+        !matches!(self.rules, LabelRules::Installed(_)) && self.labels.adds(key)
     }
 
     /// Whose definition it is: the subject of a sentence.
@@ -203,6 +183,30 @@ impl<'a> DefinedLabels<'a> {
     }
 }
 
+/// Why a label that the provider's definition lists is not taken, in any release.
+fn unregistered(provider: &Provider) -> Rejection {
+    let whose = provider.name;
+    Rejection {
+        origin: Origin::Runtime,
+        title: format!("{whose}'s NodePool definition lists this label, but Karpenter rejects it"),
+        consequence: Some("the pool is not ready and launches nothing".to_owned()),
+        ..Rejection::default()
+    }
+}
+
+impl Default for Rejection {
+    /// By the API server, for certain.
+    fn default() -> Self {
+        Self {
+            is_certain: true,
+            origin: Origin::Schema,
+            title: String::new(),
+            consequence: None,
+            help: None,
+        }
+    }
+}
+
 impl Rejection {
     /// Reports it by the first rule if it is certain, else by the second.
     pub fn report(
@@ -215,7 +219,7 @@ impl Rejection {
     ) {
         let rule = if self.is_certain { certain } else { doubtful };
         let finding = findings.report(rule, path, key, self.title).origin(self.origin);
-        finding.consequence = self.consequence.map(Into::into);
+        finding.consequence = self.consequence;
         finding.suggest(self.help.map_or(help, Into::into));
     }
 }

@@ -106,7 +106,7 @@ fn write_core(core: &[(Release, Release)], table: &mut String) {
         if *contained < oldest && !lines_before.insert((contained.0, contained.1)) {
             continue;
         }
-        let row = format!(" ({first:?}, {contained:?}),");
+        let row = format!(" contains({first:?}, {contained:?}),");
         if line.len() + row.len() > 110 {
             let _ = writeln!(table, "{line}");
             line.truncate(7);

@@ -21,6 +21,7 @@ use super::LabelValues::{Any, Boolean, Number, Text};
 use super::Unit::{GB, MHz, Mbps, MiB};
 use super::kind::{shared, sole};
 use super::label::label;
+use super::release::contains;
 use super::{
     ClosedDomain, Definition, NodeClassKind, Provider, ProviderSettings, ProviderVersion, Releases, ZoneForm,
 };

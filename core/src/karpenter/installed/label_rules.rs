@@ -129,26 +129,26 @@ mod tests {
 
     use super::*;
 
-    fn closed(domain: &str, labels: &[&str]) -> Option<Rule> {
-        Some(Rule::Closed {
+    fn closed(domain: &str, labels: &[&str]) -> Rule {
+        Rule::Closed {
             domain: domain.to_owned(),
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
-        })
+        }
     }
 
     #[test]
     fn rules_of_the_two_forms_are_read_as_providers_write_them() {
         assert_eq!(
             read(r#"self in ["a.b/c", "a.b/d"] || !self.find("^([^/]+)").endsWith("a.b")"#),
-            closed("a.b", &["a.b/c", "a.b/d"])
+            Some(closed("a.b", &["a.b/c", "a.b/d"]))
         );
         assert_eq!(
             read(r#"self.all(x, x in [ "a.b/c", ] || !x.find("^([^/]+)").endsWith("a.b"))"#),
-            closed("a.b", &["a.b/c"])
+            Some(closed("a.b", &["a.b/c"]))
         );
         assert_eq!(
             read(r#"self in [] || !self.find("^([^/]+)").endsWith("a.b")"#),
-            closed("a.b", &[])
+            Some(closed("a.b", &[]))
         );
         assert_eq!(read("self != 'a'"), Some(Rule::Forbidden("a".to_owned())));
         assert_eq!(

@@ -60,7 +60,7 @@ pub struct Provider {
     pub newest: Option<ProviderVersion>,
     /// From which release on it contains which release of Karpenter, oldest first. Of those that are older than all known
     /// ones, the first of each line stands for the line.
-    pub core: &'static [((u16, u16, u16), (u16, u16, u16))],
+    pub core: &'static [(ProviderVersion, KarpenterVersion)],
     /// The day on which the newest list of its instance types was made, such as `2026-08-24`.
     pub instance_types_date: &'static str,
 }
@@ -106,9 +106,8 @@ impl Provider {
         if self.newest?.line() < release.line() {
             return None;
         }
-        let since = |(first, _): &&(_, _)| ProviderVersion::from(*first) <= release;
-        let (_, (major, minor, patch)) = self.core.iter().rev().find(since)?;
-        Some(KarpenterVersion::new(*major, *minor, *patch))
+        let (_, core) = self.core.iter().rev().find(|(first, _)| *first <= release)?;
+        Some(*core)
     }
 
     /// Whether a label's domain is the provider's, or a subdomain of it.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::karpenter::KarpenterVersion;
+
 /// A release of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProviderVersion {
@@ -23,10 +25,15 @@ impl ProviderVersion {
     }
 }
 
-impl From<(u16, u16, u16)> for ProviderVersion {
-    fn from((major, minor, patch): (u16, u16, u16)) -> Self {
-        Self::new(major, minor, patch)
-    }
+/// A row of the table: from this release of a provider on, it contains this one of Karpenter.
+pub(super) const fn contains(
+    (major, minor, patch): (u16, u16, u16),
+    core: (u16, u16, u16),
+) -> (ProviderVersion, KarpenterVersion) {
+    (
+        ProviderVersion::new(major, minor, patch),
+        KarpenterVersion::new(core.0, core.1, core.2),
+    )
 }
 
 /// A text that is not a release.
