@@ -181,6 +181,12 @@ mod tests {
             assert_eq!(read(rule), None, "{rule}");
         }
         assert_eq!(read("self != 'é'"), Some(Rule::Forbidden("é".to_owned())));
+        let whole = r#"self.all(x, x in ["a.b/c", 'é'] || !x.find("^([^/]+)").endsWith("a.b"))"#;
+        for (end, _) in whole.char_indices() {
+            let (begun, rest) = whole.split_at(end);
+            assert_eq!(read(begun), None, "{begun}");
+            assert!(end == 0 || read(rest).is_none(), "{rest}");
+        }
     }
 
     #[test]

@@ -33,14 +33,10 @@ var (
 	commit = regexp.MustCompile(`^v(\d+)\.(\d+)\.(\d+)-0\.\d{14}-([0-9a-f]{12})$`)
 )
 
-// readCore is the release of Karpenter that a release of the provider contains.
-func (m module) readCore(release string) (string, error) {
-	texts, err := m.texts(release)
-	if err != nil {
-		return "", err
-	}
-	named := required.FindSubmatch(texts["go.mod"])
-	if other := replaced.FindSubmatch(texts["go.mod"]); other != nil {
+// readCore is the release of Karpenter that a release of the provider contains, by its go.mod.
+func (m module) readCore(release string, text []byte) (string, error) {
+	named := required.FindSubmatch(text)
+	if other := replaced.FindSubmatch(text); other != nil {
 		named = other
 	}
 	if named == nil {

@@ -31,11 +31,13 @@ type definitionRecord struct {
 
 var (
 	closedDomain = regexp.MustCompile(`^x in \[([^\]]*)\] \|\| !x\.find\("\^\(\[\^/\]\+\)"\)\.endsWith\("([^"]+)"\)$`)
-	forbidden    = regexp.MustCompile(`^x != ["']([^"']+)["']$`)
-	quoted       = regexp.MustCompile(`["']([^"']+)["']`)
-	ofAll        = regexp.MustCompile(`^self\.all\(x, (.*)\)$`)
-	itself       = regexp.MustCompile(`\bself\b`)
-	blanks       = regexp.MustCompile(`\s+`)
+	// ofCore are rules of Karpenter's own definitions, some of other forms.
+	ofCore    = regexp.MustCompile(`"(karpenter\.sh|kubernetes\.io|k8s\.io)["/]`)
+	forbidden = regexp.MustCompile(`^x != ["']([^"']+)["']$`)
+	quoted    = regexp.MustCompile(`["']([^"']+)["']`)
+	ofAll     = regexp.MustCompile(`^self\.all\(x, (.*)\)$`)
+	itself    = regexp.MustCompile(`\bself\b`)
+	blanks    = regexp.MustCompile(`\s+`)
 )
 
 // readRules reads the rules of the two forms that providers add; those of Karpenter itself are left out.
@@ -50,22 +52,23 @@ func readRules(schema map[string]any) labelRules {
 		} else {
 			rule = itself.ReplaceAllString(rule, "x")
 		}
-		if domain := closedDomain.FindStringSubmatch(rule); domain != nil && domain[2] != "karpenter.sh" {
+		if ofCore.MatchString(rule) {
+			continue
+		}
+		if domain := closedDomain.FindStringSubmatch(rule); domain != nil {
 			listed := map[string]bool{}
 			for _, label := range quoted.FindAllStringSubmatch(domain[1], -1) {
 				listed[label[1]] = true
 			}
 			found.Domains[domain[2]] = sorted(listed)
-		} else if label := forbidden.FindStringSubmatch(rule); label != nil && !isCores(label[1]) {
+		} else if label := forbidden.FindStringSubmatch(rule); label != nil {
 			found.Forbidden = append(found.Forbidden, label[1])
+		} else {
+			check(fmt.Errorf("a rule of another form: %s", rule))
 		}
 	}
 	sort.Strings(found.Forbidden)
 	return found
-}
-
-func isCores(label string) bool {
-	return label == "karpenter.sh/nodepool" || label == "kubernetes.io/hostname"
 }
 
 // field is the schema of a field below another one; empty if it has none.
@@ -78,13 +81,9 @@ func field(schema map[string]any, path ...string) map[string]any {
 
 // readDefinition reads the rules of one release, which must be the same for template labels as for the keys of requirements; nil if
 // its definition does not have the version.
-func (m module) readDefinition(release string) (*labelRules, error) {
-	texts, err := m.texts(release)
-	if err != nil {
-		return nil, err
-	}
+func (m module) readDefinition(release string, text []byte) (*labelRules, error) {
 	var definition map[string]any
-	if err := yaml.Unmarshal(texts[m.definition], &definition); err != nil {
+	if err := yaml.Unmarshal(text, &definition); err != nil {
 		return nil, err
 	}
 	versions, _ := field(definition, "spec")["versions"].([]any)

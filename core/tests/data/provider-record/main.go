@@ -152,12 +152,12 @@ func (m module) read(release string) (*record, error) {
 	}
 	record := &record{Module: m.path, Releases: []string{strings.TrimPrefix(release, "v")}, facts: *found}
 	if m.path != karpenter {
-		if record.core, err = m.readCore(release); err != nil {
+		if record.core, err = m.readCore(release, texts["go.mod"]); err != nil {
 			return nil, err
 		}
 	}
 	if m.definition != "" {
-		record.definition, err = m.readDefinition(release)
+		record.definition, err = m.readDefinition(release, texts[m.definition])
 	}
 	return record, err
 }
