@@ -6,6 +6,8 @@
 
 #[path = "support/assets.rs"]
 mod assets;
+#[path = "support/definitions.rs"]
+mod definitions;
 
 mod oracle {
     mod budgets;

@@ -119,7 +119,7 @@ fn definition_behind() -> NamedTempFile {
 }
 
 /// A definition that was published.
-pub(crate) fn published(file: &str) -> PathBuf {
+fn published(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/crds")
         .join(file)
