@@ -47,6 +47,7 @@ mod live {
         mod authority;
         mod certificates;
         mod client_certificates;
+        mod definitions;
         mod gate;
         mod harness;
         mod installed;

@@ -6,11 +6,14 @@
 
 #[path = "support/assets.rs"]
 mod assets;
+#[path = "support/definitions.rs"]
+mod definitions;
 
 mod oracle {
     mod budgets;
     mod case;
     mod compare;
+    mod definitions;
     mod effort;
     mod explained;
     mod judgement;

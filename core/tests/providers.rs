@@ -4,6 +4,8 @@
 #![cfg(test)]
 
 mod providers {
+    mod definition;
     mod record;
+    mod recorded;
     mod table;
 }

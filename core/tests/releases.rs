@@ -6,11 +6,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use poolgate_core::diagnostic::{Origin, Severity};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
     ApiVersion, Availability, Installed, KarpenterVersion, ReleaseSource, TargetKarpenter,
     UnreadableDefinition, schema_defaults,
 };
+use poolgate_core::manifest::{Limits, parse};
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Subject, review};
 use serde_json::{Value, json};
+
+/// The newest definition of AWS.
+const AWS: &str = include_str!("../../tests/data/crds/aws-1.15.1-nodepools.yaml");
 
 const POLICY: &str = "spec.disruption.consolidationPolicy";
 const OPERATOR: &str = "spec.template.spec.requirements[].operator";
@@ -347,6 +355,137 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
         Some(false),
         "pruning is not a matter of opinion"
     );
+}
+
+/// A definition that a provider published.
+fn of_provider(text: &str) -> Value {
+    let document = parse(text, &Limits::default()).next();
+    document.expect("a definition is a document").into_value()
+}
+
+#[test]
+fn the_definitions_of_providers_are_recognised_as_those_of_the_karpenter_that_they_contain() {
+    for (text, line) in [
+        (AWS, (1, 15)),
+        (
+            include_str!("../../tests/data/crds/azure-1.14.2-nodepools.yaml"),
+            (1, 14),
+        ),
+        (
+            include_str!("../../tests/data/crds/aliyun-0.2.4-nodepools.yaml"),
+            (1, 8),
+        ),
+    ] {
+        let installed = Installed::parse(&of_provider(text)).expect("a definition");
+        assert_eq!(installed.release().line(), line);
+    }
+}
+
+/// The findings about labels in a pool on AWS.
+fn labels_found(karpenter: &TargetKarpenter, label: &str) -> Vec<(&'static str, Severity, Origin)> {
+    let pool = json!({"spec": {"template": {
+        "metadata": {"labels": {label: "a"}},
+        "spec": {
+            "requirements": [{"key": label, "operator": "In", "values": ["a"]}],
+            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+        },
+    }}});
+    let request = Request {
+        subject: Subject::NodePool(ApiVersion::V1),
+        object: &Json::from(&pool),
+        old: None,
+        claims: None,
+        at: jiff::Timestamp::default(),
+    };
+    let report = review(&request, &Policy::default(), karpenter).report.into_iter();
+    report
+        .filter(|finding| {
+            finding.path.to_string().contains("labels") || finding.path.to_string().ends_with("key")
+        })
+        .map(|finding| (finding.rule.as_str(), finding.severity, finding.origin))
+        .collect()
+}
+
+#[test]
+fn the_installed_definition_decides_about_labels_in_both_directions() {
+    let ours = "karpenter.k8s.aws/team";
+    let taken = AWS.replace("[\"karpenter.k8s.aws/instance-tenancy\"", &format!("[\"{ours}\""));
+    assert_ne!(AWS, taken);
+    let read = |text: &str| {
+        let installed = Installed::parse(&of_provider(text)).expect("a definition");
+        TargetKarpenter::default().with_definition(Arc::new(installed))
+    };
+    let denied = |origin| {
+        let rules = ["requirement-key-restricted", "label-restricted"];
+        let mut found = rules.map(|rule| (rule, Severity::Error, origin)).to_vec();
+        found.sort();
+        found
+    };
+    let found = |karpenter: &TargetKarpenter, label: &str| {
+        let mut found = labels_found(karpenter, label);
+        found.sort();
+        found
+    };
+    let (published, extended) = (read(AWS), read(&taken));
+    let core = TargetKarpenter::default().with_definition(Arc::new(installed(KarpenterVersion::NEWEST)));
+    let by_table = TargetKarpenter::default();
+    let by_user = TargetKarpenter::from(KarpenterVersion::NEWEST).with_definition(Arc::new(
+        Installed::parse(&of_provider(&taken)).expect("a definition"),
+    ));
+
+    assert_eq!(found(&by_table, ours), denied(Origin::Schema));
+    assert_eq!(found(&published, ours), denied(Origin::Schema));
+    assert_eq!(found(&extended, ours), [], "it is listed");
+    assert_eq!(
+        found(&by_user, ours),
+        denied(Origin::Schema),
+        "the user names the release"
+    );
+    let tenancy = "karpenter.k8s.aws/instance-tenancy";
+    assert_eq!(found(&published, tenancy), []);
+    assert_eq!(
+        found(&extended, tenancy),
+        denied(Origin::Schema),
+        "it is listed no more"
+    );
+    // Whoever installs Karpenter's own definition still has the provider's Karpenter.
+    let warned = found(&core, ours)
+        .into_iter()
+        .all(|(_, severity, origin)| (severity, origin) == (Severity::Warning, Origin::Runtime));
+    assert!(warned);
+    assert_eq!(found(&core, "mykarpenter.k8s.aws/x"), []);
+    for karpenter in [&published, &core, &by_table] {
+        assert_eq!(
+            found(karpenter, "karpenter.k8s.aws/ec2nodeclass"),
+            denied(Origin::Runtime)
+        );
+    }
+}
+
+#[test]
+fn the_installed_definition_says_how_many_budgets_a_pool_may_have() {
+    let budgets = vec![json!({"nodes": "1"}); 55];
+    let pool = json!({"spec": {"disruption": {"budgets": budgets}}});
+    let is_denied = |most: Value| {
+        let mut definition = definition_of(KarpenterVersion::NEWEST);
+        let place = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/disruption/properties/budgets/maxItems";
+        *definition.pointer_mut(place).expect("a bound") = most;
+        let installed = Installed::parse(&definition).expect("a definition");
+        let karpenter = TargetKarpenter::default().with_definition(Arc::new(installed));
+        let request = Request {
+            subject: Subject::NodePool(ApiVersion::V1),
+            object: &Json::from(&pool),
+            old: None,
+            claims: None,
+            at: jiff::Timestamp::default(),
+        };
+        let mut findings = review(&request, &Policy::default(), &karpenter)
+            .report
+            .into_iter();
+        findings.any(|finding| finding.rule.as_str() == "budgets-count")
+    };
+    assert!(is_denied(json!(50)));
+    assert!(!is_denied(json!(60)));
 }
 
 #[test]

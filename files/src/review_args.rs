@@ -25,7 +25,7 @@ pub struct ReviewArgs {
     policy: Option<PathBuf>,
 
     /// The Karpenter release that the cluster runs, such as 1.14.1
-    /// [default: what the policy declares (cluster.karpenter), else the newest known]
+    /// [default: what the policy declares (cluster.providerVersion or cluster.karpenter), else the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
 }
@@ -57,8 +57,8 @@ impl ReviewArgs {
 
     /// The same for a command that has read this policy.
     pub fn karpenter_for(&self, policy: &Policy) -> TargetKarpenter {
-        let version = self.karpenter_version.or(policy.cluster.karpenter);
-        version.map_or_else(TargetKarpenter::default, TargetKarpenter::from)
+        let named = self.karpenter_version.map(TargetKarpenter::from);
+        named.or_else(|| policy.cluster.target()).unwrap_or_default()
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct FoundPolicy {
 impl FoundPolicy {
     fn new(policy: Policy, file: Option<String>) -> Self {
         Self {
-            declared: policy.cluster.karpenter.map(TargetKarpenter::from),
+            declared: policy.cluster.target(),
             policy,
             file,
         }

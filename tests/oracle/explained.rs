@@ -223,18 +223,20 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         name: "other-providers-label",
         why: "The oracle is Karpenter with the kwok provider. Every provider has Karpenter's runtime validation reject \
               the labels of its domain that it does not know, and so does poolgate where one is misspelt; of other \
-              providers' domains the oracle knows nothing.",
+              providers' domains the oracle knows nothing. Their definitions reject labels, too: `definitions.rs` compares \
+              those.",
         covers: |case, mismatch| {
             let is_label = ["requirement-key-restricted", "label-restricted"].contains(&mismatch.rule());
-            let is_runtime = |finding: &Diagnostic| finding.origin == Origin::Runtime;
+            let is_runtime = |finding: &Diagnostic| is_label && finding.origin == Origin::Runtime;
             let key = mismatch
                 .ours
                 .as_ref()
                 .and_then(|finding| label_at(case, &finding.path));
+            let is_elsewhere = |key: &str| {
+                mismatch.ours.as_ref().is_some_and(is_runtime) && !is_within(domain_of(key), LINKED_PROVIDER)
+            };
             mismatch.kind == Kind::Invented
-                && is_label
-                && mismatch.ours.as_ref().is_some_and(is_runtime)
-                && key.is_some_and(|key| !is_within(domain_of(key), LINKED_PROVIDER))
+                && key.is_some_and(|key| is_elsewhere(key) || is_closed_elsewhere(key))
         },
         example: || {
             let requirement =
@@ -344,6 +346,13 @@ pub(crate) const EXPLAINED: &[Explained] = &[
 
 /// The provider that the oracle has.
 const LINKED_PROVIDER: &str = "karpenter.kwok.sh";
+
+/// Whether a label is in a domain of which the definition of another provider takes only listed labels, in every release.
+fn is_closed_elsewhere(key: &str) -> bool {
+    let domain = key.split('/').next().unwrap_or(key);
+    let mut closed = ["karpenter.k8s.aws", "karpenter.azure.com"].into_iter();
+    closed.any(|end| domain.ends_with(end))
+}
 
 /// Whether the API server rejects an update because of something of this kind that poolgate tolerates.
 fn is_stricter(mismatch: &Mismatch, is_meant: impl FnOnce(&str) -> bool) -> bool {

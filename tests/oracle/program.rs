@@ -2,6 +2,7 @@
 //! crashes it. The protocol is at the top of `tests/programs/oracle/main.go`.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -35,12 +36,22 @@ pub(crate) enum Answer {
     Harmed(String),
 }
 
+/// The definition that an oracle serves.
+#[derive(Clone, Copy)]
+pub(crate) enum Definition {
+    /// That of the linked Karpenter.
+    Linked,
+    /// That of Karpenter 1.14, which requires `consolidateAfter` and has no default for it.
+    Behind,
+    /// That of a provider: a file in `tests/data/crds`.
+    Provider(&'static str),
+}
+
 /// A running oracle.
 pub(crate) struct Oracle {
     /// Its name.
     name: &'static str,
-    /// Whether it has the definition of Karpenter 1.14.
-    is_behind: bool,
+    definition: Definition,
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -61,8 +72,8 @@ impl Oracles {
         let is_wanted = is_full() || is_set("POOLGATE_ORACLE_V1BETA1");
         Self {
             newest: Oracle::start(),
-            behind: Oracle::run("oracle-1.15.0", true),
-            before: is_wanted.then(|| Oracle::run("oracle-1.0.8", false)),
+            behind: Oracle::run("oracle-1.15.0", Definition::Behind),
+            before: is_wanted.then(|| Oracle::run("oracle-1.0.8", Definition::Linked)),
         }
     }
 
@@ -85,7 +96,7 @@ pub(crate) fn question(kind: &str, object: &Value, old: Option<&Value>) -> Value
     question
 }
 
-/// The definition of Karpenter 1.14, which requires `consolidateAfter` and has no default for it.
+/// The definition of Karpenter 1.14.
 fn definition_behind() -> NamedTempFile {
     let record = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -107,23 +118,37 @@ fn definition_behind() -> NamedTempFile {
     file
 }
 
+/// A definition that was published.
+fn published(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/crds")
+        .join(file)
+}
+
 impl Oracle {
     /// Starts the one that links the newest Karpenter.
     pub(crate) fn start() -> Self {
-        Self::run("oracle-1.15.0", false)
+        Self::with(Definition::Linked)
     }
 
-    fn run(name: &'static str, is_behind: bool) -> Self {
+    /// The same with another definition.
+    pub(crate) fn with(definition: Definition) -> Self {
+        Self::run("oracle-1.15.0", definition)
+    }
+
+    fn run(name: &'static str, definition: Definition) -> Self {
         let program = assets::program(name);
         // It is read before the greeting is written.
-        let instead = is_behind.then(definition_behind);
-        let older = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/data/crds/karpenter-1.0.8-nodepools.yaml"
-        );
+        let behind = matches!(definition, Definition::Behind).then(definition_behind);
+        let instead = match definition {
+            Definition::Linked => None,
+            Definition::Behind => behind.as_ref().map(|file| file.path().to_owned()),
+            Definition::Provider(file) => Some(published(file)),
+        };
+        let older = published("karpenter-1.0.8-nodepools.yaml");
         let instead = instead
             .as_ref()
-            .map(|file| ["-instead".as_ref(), file.path().as_os_str()]);
+            .map(|file| ["-instead".as_ref(), file.as_os_str()]);
         let mut child = Command::new(&program)
             .args(instead.into_iter().flatten())
             .arg(older)
@@ -146,7 +171,7 @@ impl Oracle {
         assert_eq!(greeting["protocol"], PROTOCOL, "{greeting}");
         Self {
             name,
-            is_behind,
+            definition,
             stdin: child.stdin.take(),
             child,
             lines,
@@ -190,7 +215,7 @@ impl Oracle {
         });
         if let Some(why) = harmed {
             answers.push(Answer::Harmed(why));
-            *self = Self::run(self.name, self.is_behind);
+            *self = Self::run(self.name, self.definition);
         } else {
             self.stdin = writer.join().ok();
         }

@@ -12,6 +12,7 @@ pub(crate) mod chart;
 pub(crate) mod client;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
+pub(crate) mod definitions;
 pub(crate) mod etcd;
 pub(crate) mod faults;
 pub(crate) mod files;

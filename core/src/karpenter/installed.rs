@@ -4,12 +4,14 @@
 //! recognised by the definition's constraints. The definition's own constraints have priority over the table of
 //! releases, so that values of a Karpenter newer than poolgate are not denied.
 
+mod label_rules;
 mod recognise;
 mod schema;
 
 use serde_json::Value;
 
 use super::{ApiVersion, KarpenterVersion};
+pub use label_rules::LabelRules;
 pub use recognise::ReleaseRange;
 pub use schema::Schema;
 

@@ -38,6 +38,14 @@ pub enum LabelKind {
 }
 
 impl LabelKind {
+    /// The label that was probably intended, if this one is unknown.
+    pub(crate) fn likely(&self) -> Option<&str> {
+        match self {
+            Self::Unknown { likely } => likely.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether it is certain that instance types carry the label.
     pub(crate) const fn is_well_known(&self) -> bool {
         matches!(self, Self::WellKnown(_))
@@ -69,6 +77,11 @@ impl LabelSets {
         }
     }
 
+    /// Whether the organisation adds a label to those of its provider.
+    pub(crate) fn adds(&self, key: &str) -> bool {
+        self.well_known.contains_key(key)
+    }
+
     /// What a label is to a pool whose node class has this API group.
     pub(crate) fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind {
         let own = group.and_then(Provider::of_group);
@@ -93,7 +106,7 @@ impl LabelSets {
             });
             return LabelKind::Unknown { likely };
         }
-        if let Some(kind) = kind_by_provider(key, group, own) {
+        if let Some(kind) = kind_by_provider((domain, key), group, own) {
             return kind;
         }
         // A provider may register labels of any domain.
@@ -112,8 +125,11 @@ impl LabelSets {
     }
 }
 
-fn kind_by_provider(key: &str, group: Option<&str>, own: Option<&'static Provider>) -> Option<LabelKind> {
-    let domain = domain_of(key);
+fn kind_by_provider(
+    (domain, key): (&str, &str),
+    group: Option<&str>,
+    own: Option<&'static Provider>,
+) -> Option<LabelKind> {
     let mut providers = PROVIDERS.iter();
     let Some(owner) = providers.clone().find(|provider| provider.is_owner(key, domain)) else {
         let namer = providers.find(|provider| provider.aliased(key).is_some())?;

@@ -6,6 +6,7 @@
 mod disruption;
 mod field;
 mod installed;
+mod label_rules;
 mod label_sets;
 mod labels;
 mod node_class;
@@ -26,6 +27,7 @@ pub use disruption::Disruption;
 pub use field::Field;
 pub(crate) use field::whole_number;
 pub use installed::{Installed, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
+pub(crate) use label_rules::LabelRules;
 pub(crate) use label_sets::likely_label;
 pub use label_sets::{LabelKind, LabelSets};
 pub(crate) use labels::{
@@ -38,10 +40,10 @@ pub(crate) use node_class::node_class_label;
 pub use nodepool::NodePool;
 pub use operator::Operator;
 pub use provider::{
-    ClosedSet, Label, LabelValues, NoRelease, NodeClassKind, PROVIDER_IDS, Provider, ProviderSettings,
-    ProviderVersion, Releases, Unit, ZoneForm,
+    ClosedDomain, ClosedSet, Definition, Label, LabelValues, NoRelease, NodeClassKind, PROVIDER_IDS,
+    Provider, ProviderSettings, ProviderVersion, Releases, Unit, ZoneForm,
 };
-pub(crate) use provider::{Cut, Named, Naming, Part};
+pub(crate) use provider::{Cut, Named, Naming, Part, Ruling};
 pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::installed::Schema;
 use super::shape::{Constraints, nodepool};
-use super::{ApiVersion, Availability, Installed, KarpenterVersion};
+use super::{ApiVersion, Availability, Installed, KarpenterVersion, Provider, ProviderVersion};
 
 /// The source of the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,8 @@ pub struct TargetKarpenter {
     source: ReleaseSource,
     /// The release that the user names, if it is older or newer than all that are known.
     unknown: Option<KarpenterVersion>,
+    /// The release that the user names in vain, and what contains another one.
+    contradicted: Option<(KarpenterVersion, String)>,
     installed: Option<Arc<Installed>>,
 }
 
@@ -56,6 +58,7 @@ impl Default for TargetKarpenter {
             release: KarpenterVersion::NEWEST,
             source: ReleaseSource::Newest,
             unknown: None,
+            contradicted: None,
             installed: None,
         }
     }
@@ -69,12 +72,28 @@ impl From<KarpenterVersion> for TargetKarpenter {
             release,
             source: ReleaseSource::User,
             unknown: (release.line() != named.line()).then_some(named),
+            contradicted: None,
             installed: None,
         }
     }
 }
 
 impl TargetKarpenter {
+    /// The Karpenter that a release of a provider contains, whatever release the user names beside it; `None` if it is not known
+    /// which one that is.
+    pub fn contained(
+        (provider, release): (&Provider, ProviderVersion),
+        named: Option<KarpenterVersion>,
+    ) -> Option<Self> {
+        let contained = provider.core_of(release)?;
+        // Many write the patch of the provider.
+        let other = named.filter(|named| named.line() != contained.line());
+        Some(Self {
+            contradicted: other.map(|named| (named, format!("{} {release}", provider.name))),
+            ..Self::from(contained)
+        })
+    }
+
     /// The same Karpenter, on a cluster with this definition.
     #[must_use]
     pub fn with_definition(&self, installed: Arc<Installed>) -> Self {
@@ -88,6 +107,7 @@ impl TargetKarpenter {
             release,
             source,
             unknown: self.unknown,
+            contradicted: self.contradicted.clone(),
             installed: Some(installed),
         }
     }
@@ -98,9 +118,14 @@ impl TargetKarpenter {
     }
 
     /// What to say of the release that the user names, or whose definition is installed, if it is older or newer than all
-    /// that are known: a sentence without a full stop.
+    /// that are known, or not that of the provider: a sentence without a full stop.
     pub fn caution(&self) -> Option<String> {
         let Self { release, unknown, .. } = self;
+        if let Some((named, container)) = &self.contradicted {
+            return Some(format!(
+                "{container} contains Karpenter {release}, not {named}: NodePools are checked as for {release}"
+            ));
+        }
         let (which, age) = match (unknown, self.installed()) {
             (Some(named), _) if named < release => (format!("Karpenter {named}"), "older"),
             (Some(named), _) => (format!("Karpenter {named}"), "newer"),
@@ -168,12 +193,14 @@ impl TargetKarpenter {
 
     /// The definition, if it is used for verdicts, and a path as it has it.
     fn in_use<'p>(&self, path: &'p str, version: ApiVersion) -> Option<(&Schema, &'p str)> {
+        Some((self.schema(version)?, path.strip_prefix("spec.")?))
+    }
+
+    /// The definition, if it is used for verdicts.
+    pub(crate) fn schema(&self, version: ApiVersion) -> Option<&Schema> {
         match self.source {
             ReleaseSource::User => None,
-            ReleaseSource::Newest | ReleaseSource::Definition => {
-                let schema = self.installed.as_ref()?.version(version)?;
-                Some((schema, path.strip_prefix("spec.")?))
-            }
+            ReleaseSource::Newest | ReleaseSource::Definition => self.installed.as_ref()?.version(version),
         }
     }
 }
@@ -205,6 +232,27 @@ impl Words<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_release_in_a_provider_is_used_and_another_one_beside_it_is_named_once() {
+        let gcp = Provider::of_id("gcp").expect("has data");
+        let of = |release: &str, named: Option<&str>| {
+            let named = named.map(|named| named.parse().expect("a release"));
+            TargetKarpenter::contained((gcp, release.parse().expect("a release")), named)
+        };
+        for (named, is_contradicted) in [
+            (None, false),
+            (Some("1.13.2"), false),
+            (Some("1.15.0"), true),
+            (Some("0.5.0"), true),
+        ] {
+            let target = of("0.5.0", named).expect("a known release");
+            assert_eq!(target.release(), KarpenterVersion::new(1, 13, 0), "{named:?}");
+            assert_eq!(target.source(), ReleaseSource::User);
+            assert_eq!(target.caution().is_some(), is_contradicted, "{named:?}");
+        }
+        assert_eq!(of("0.6.0", Some("1.14.0")), None);
+    }
 
     #[test]
     fn a_release_that_is_not_known_is_checked_as_the_nearest_one_which_is_said() {

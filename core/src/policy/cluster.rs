@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::kinds::{MapOf, Switch, Text, word, wrong};
 use super::record::{did_you_mean, record};
 use super::texts::{PROVIDER_RELEASE, RELEASE};
-use crate::karpenter::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion};
+use crate::karpenter::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion, TargetKarpenter};
 use crate::value::words;
 
 record! {
@@ -13,11 +13,11 @@ record! {
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct DeclaredCluster {
         karpenter: Option<KarpenterVersion> = optional "karpenter", RELEASE,
-            "The Karpenter release that it runs: lint and default check for it unless --karpenter-version names another.";
+            "The Karpenter release that it runs: lint and default check for it unless --karpenter-version names another, or providerVersion contains another.";
         provider: Option<&'static Provider> = optional "provider", word(PROVIDER_IDS, Provider::of_id),
             "The provider of the machines.";
         provider_version: Option<ProviderVersion> = optional "providerVersion", PROVIDER_RELEASE,
-            "The release of the provider's controller, such as 1.14.0; it needs provider.";
+            "The release of the provider's controller, such as 1.14.0; it needs provider, and is checked for as the Karpenter release that it contains.";
         feature_gates: BTreeMap<FeatureGate, bool> = or_default "featureGates", MapOf(FEATURE_GATE, Switch),
             "Karpenter's feature gates: true if on, false if off.";
         webhook: Option<WebhookUse> = optional "webhook", word(WebhookUse::VALUES, WebhookUse::parse),
@@ -80,6 +80,14 @@ pub enum GateState {
 }
 
 impl DeclaredCluster {
+    /// The Karpenter that it runs: the one that the release of its provider contains, if that is known, else the declared one.
+    pub fn target(&self) -> Option<TargetKarpenter> {
+        let release = self.provider.zip(self.provider_version);
+        release
+            .and_then(|release| TargetKarpenter::contained(release, self.karpenter))
+            .or_else(|| self.karpenter.map(TargetKarpenter::from))
+    }
+
     /// The release of this provider's controller; `None` if none is declared, or that of another provider.
     pub fn version_of(&self, provider: &Provider) -> Option<ProviderVersion> {
         self.provider_version

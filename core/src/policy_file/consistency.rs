@@ -30,10 +30,27 @@ pub fn contradictions(document: &Value, policy: &Policy) -> Found {
 /// Fields that do not take effect as written.
 pub fn notes(policy: &Policy) -> Found {
     let mut notes = Found::default();
-    let karpenter = policy.cluster.karpenter;
-    if let Some(caution) = karpenter.and_then(|release| TargetKarpenter::from(release).caution()) {
-        let path = FieldPath::of(&["cluster", "karpenter"]);
-        notes.push(&path, At::Value, &caution, None);
+    let cluster = &policy.cluster;
+    if let Some(caution) = cluster.target().and_then(|karpenter| karpenter.caution()) {
+        let field = match cluster.karpenter {
+            Some(_) => "karpenter",
+            None => "providerVersion",
+        };
+        notes.push(&FieldPath::of(&["cluster", field]), At::Value, &caution, None);
+    }
+    if let Some((provider, release)) = cluster.provider.zip(cluster.provider_version)
+        && let Some(newest) = provider.newest_before(release)
+    {
+        let wrong = format!(
+            "{} {release} is newer than this poolgate knows: labels are checked as for {newest}",
+            provider.name
+        );
+        notes.push(
+            &FieldPath::of(&["cluster", "providerVersion"]),
+            At::Value,
+            &wrong,
+            None,
+        );
     }
     for (id, level) in policy.levels.iter() {
         let kinds = find(id.as_str())

@@ -210,6 +210,32 @@ fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
 }
 
 #[test]
+fn a_provider_that_contains_another_karpenter_or_is_newer_than_all_known_is_noted() {
+    let paths = |cluster: &str| -> Vec<String> {
+        let reading = parse(&format!("{HEAD}cluster: {{{cluster}}}\n")).expect("a policy");
+        let notes = reading.notes.iter().map(ToString::to_string);
+        notes
+            .map(|note| note.split(": ").next().unwrap_or_default().to_owned())
+            .collect()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(
+        paths("karpenter: 1.13.1, provider: gcp, providerVersion: 0.5.0"),
+        none
+    );
+    assert_eq!(
+        paths("karpenter: 1.15.0, provider: gcp, providerVersion: 0.5.0"),
+        ["3:22"]
+    );
+    assert_eq!(
+        paths("karpenter: 1.15.0, provider: gcp, providerVersion: 0.6.0"),
+        ["3:62"]
+    );
+    assert_eq!(paths("provider: aws, providerVersion: 1.99.0"), ["3:43"]);
+    assert_eq!(paths("provider: aws, providerVersion: 0.34.0"), ["3:43"]);
+}
+
+#[test]
 fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
     for word in AtLimit::VALUES {
         let policy = policy(&format!("atLimit: {word}\nrepairGracePeriod: 1h30m\n"));

@@ -1,7 +1,6 @@
 //! What is reported about a field that is missing, or whose value has the right type and is illegal. The constraints
 //! are data of [`crate::karpenter::shape`]; rule and words are here, by the path of the field.
 
-use super::budgets::list::BUDGETS_COUNT;
 use super::findings::Findings;
 use super::kubelet::KUBELET;
 use super::labels::LABELS_COUNT;
@@ -132,12 +131,6 @@ static TEXTS: &[Text] = &[
         suggestion: instead_of_weight,
     },
     Text {
-        fields: &["spec.disruption.budgets"],
-        rule: &BUDGETS_COUNT,
-        title: "must have at most 50 items",
-        suggestion: |_| Some("combine windows of the same kind into one schedule, such as 0 9 * * mon-fri"),
-    },
-    Text {
         fields: &["spec.template.metadata.labels"],
         rule: &LABELS_COUNT,
         title: "must have at most 100 labels",
@@ -204,6 +197,7 @@ mod tests {
     /// Fields on which a rule of its own reports the constraints, because it knows more than the table: what the cluster
     /// has installed, what poolgate writes, or what a name stands for.
     const OWN_RULES: &[&str] = &[
+        "spec.disruption.budgets",
         "spec.disruption.budgets[].reasons",
         "spec.disruption.budgets[].reasons[]",
         "spec.disruption.consolidateAfter",

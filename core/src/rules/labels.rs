@@ -1,5 +1,6 @@
 //! The labels that a template gives its nodes.
 
+use super::defined_labels::{DefinedLabels, Place, Verdict};
 use super::findings::Findings;
 use super::requirements::{At, corrected, report_syntax};
 use super::reserved_labels::{Reserved, present_name};
@@ -18,24 +19,28 @@ pub static LABEL_UNKNOWN: Rule = rule!("label-unknown", Warning, Runtime);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let labels = template.labels.present().into_iter().flatten();
+    let defined = DefinedLabels::new(template, Place::TemplateLabels, &findings.context);
     // The API server drops null values.
     for (key, value) in labels.filter(|(_, value)| !value.is_null()) {
-        check_key(template, key, findings);
+        check_key(template, key, &defined, findings);
         check_value(key, value, findings);
     }
 }
 
-fn check_key(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
+fn check_key(template: &Template<'_>, key: &str, defined: &DefinedLabels<'_>, findings: &mut Findings<'_>) {
     let release = findings.context.release;
     let path = || At::Label(key).path();
     match qualified_name(key) {
         Err(error) => {
             // Not in the table: the definition has CEL rules about keys.
-            let origin = match Reserved::lookup(key, template.version, release) {
-                Some(_) => Origin::Schema,
-                None => Origin::Runtime,
+            let is_reserved = Reserved::lookup(key, template.version, release).is_some();
+            let origin = if is_reserved || defined.rejects(key) {
+                Origin::Schema
+            } else {
+                Origin::Runtime
             };
-            let fixed = corrected_key(key).filter(|key| !is_restricted(template, key, release));
+            let is_legal = |key: &String| !is_restricted(template, key, release) && !defined.rejects(key);
+            let fixed = corrected_key(key).filter(is_legal);
             report_syntax(findings, &LABEL_KEY, path(), key, &error)
                 .origin(origin)
                 .suggest_if_known(fixed.map(|key| format!("write {key}")));
@@ -49,7 +54,7 @@ fn check_key(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
                 .consequence("no node ever launches")
                 .suggest("shorten it by a character");
         }
-        Ok(()) => check_domain(template, key, findings),
+        Ok(()) => check_domain(template, key, defined, findings),
     }
 }
 
@@ -60,7 +65,12 @@ fn is_restricted(template: &Template<'_>, key: &str, release: KarpenterVersion) 
 }
 
 /// Checks whether Karpenter or the cloud provider reserves the domain of a label.
-fn check_domain(template: &Template<'_>, key: &str, findings: &mut Findings<'_>) {
+fn check_domain(
+    template: &Template<'_>,
+    key: &str,
+    defined: &DefinedLabels<'_>,
+    findings: &mut Findings<'_>,
+) {
     const OWN_DOMAIN: &str = "use a domain of your own";
     let path = || At::Label(key).path();
     let (version, context) = (template.version, findings.context);
@@ -79,20 +89,31 @@ fn check_domain(template: &Template<'_>, key: &str, findings: &mut Findings<'_>)
             .origin(Origin::Runtime)
             .consequence("v1beta1 requires it in every release")
             .suggest(format!("write {present}"));
-    } else if let LabelKind::Unknown { likely } = context.labels.kind_of(key, template.node_class_group()) {
-        if let Some(likely) = likely {
-            let title = "the provider reserves this domain, and has no such label in it";
-            findings
-                .report(&LABEL_RESTRICTED, path(), key, title)
-                .origin(Origin::Runtime)
-                .consequence("the pool is not ready and launches nothing")
-                .suggest(Suggestion::did_you_mean(likely));
-        } else {
-            let title = "poolgate knows no such label in the provider's domain";
-            findings
-                .report(&LABEL_UNKNOWN, path(), key, title)
-                .consequence("unless the provider has it, the pool is not ready and launches nothing")
-                .suggest(OWN_DOMAIN);
+    } else {
+        let kind = context.labels.kind_of(key, template.node_class_group());
+        match (defined.verdict(key, &kind), kind) {
+            (Verdict::Rejected(rejection), kind) => {
+                let help = kind
+                    .likely()
+                    .map_or_else(|| OWN_DOMAIN.into(), Suggestion::did_you_mean);
+                rejection.report([&LABEL_RESTRICTED, &LABEL_UNKNOWN], path(), key, help, findings);
+            }
+            (Verdict::Unknown, LabelKind::Unknown { likely: Some(likely) }) => {
+                let title = "the provider reserves this domain, and has no such label in it";
+                findings
+                    .report(&LABEL_RESTRICTED, path(), key, title)
+                    .origin(Origin::Runtime)
+                    .consequence("the pool is not ready and launches nothing")
+                    .suggest(Suggestion::did_you_mean(likely));
+            }
+            (Verdict::Unknown, LabelKind::Unknown { likely: None }) => {
+                let title = "poolgate knows no such label in the provider's domain";
+                findings
+                    .report(&LABEL_UNKNOWN, path(), key, title)
+                    .consequence("unless the provider has it, the pool is not ready and launches nothing")
+                    .suggest(OWN_DOMAIN);
+            }
+            _ => {}
         }
     }
 }

@@ -10,6 +10,7 @@ mod budgets;
 mod consolidation;
 mod constraints;
 mod context;
+mod defined_labels;
 mod fields;
 mod findings;
 mod kubelet;

@@ -1,76 +1,12 @@
 //! Each row of the data against what the releases of the provider's Go module register.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use regex::Regex;
 use serde_json::Value;
 
+use super::recorded::{Recorded, Release, recorded, release, releases_with};
 use super::table::{instance_types, is_common, providers, rows, text};
-
-type Release = (u16, u16, u16);
-
-fn release(written: &str) -> Release {
-    let parts: Vec<u16> = written
-        .split('.')
-        .map(|part| part.parse().expect("a number"))
-        .collect();
-    (parts[0], parts[1], parts[2])
-}
-
-/// What was recorded of a module: its releases, oldest first, each with what it registers.
-struct Recorded {
-    module: String,
-    releases: Vec<(Release, Value)>,
-    types: Option<Value>,
-}
-
-fn recorded() -> Vec<Recorded> {
-    let lines = include_str!("../data/providers.jsonl").lines();
-    let mut modules: BTreeMap<String, Recorded> = BTreeMap::new();
-    for line in lines {
-        let record: Value = serde_json::from_str(line).expect("JSON");
-        let module = text(&record["module"]).to_owned();
-        let known = modules.entry(module.clone()).or_insert_with(|| Recorded {
-            module,
-            releases: Vec::new(),
-            types: None,
-        });
-        if record.get("instanceTypes").is_some() {
-            known.types = Some(record);
-        } else {
-            for written in rows(&record, "releases") {
-                known.releases.push((release(text(written)), record.clone()));
-            }
-        }
-    }
-    let mut modules: Vec<_> = modules.into_values().collect();
-    for module in &mut modules {
-        module.releases.sort_by_key(|(release, _)| *release);
-    }
-    modules
-}
-
-/// The releases in which something is true, as the data has them: the first one from which it stays true (`None`: it is in
-/// the oldest), and the first one in which it no longer is. `None` if it is never true.
-fn releases_with(
-    recorded: &Recorded,
-    is_true: impl Fn(&Value) -> bool,
-) -> Option<(Option<Release>, Option<Release>)> {
-    let found: Vec<_> = recorded
-        .releases
-        .iter()
-        .map(|(at, says)| (*at, is_true(says)))
-        .collect();
-    let last = found.iter().rposition(|(_, yes)| *yes)?;
-    let first = found[..last]
-        .iter()
-        .rposition(|(_, yes)| !yes)
-        .map(|before| before + 1);
-    Some((
-        first.map(|first| found[first].0),
-        found.get(last + 1).map(|(at, _)| *at),
-    ))
-}
 
 fn lists(says: &Value, list: &str, wanted: &str) -> bool {
     rows(says, list).iter().any(|known| known == wanted)
@@ -103,7 +39,7 @@ fn every_label_is_in_the_releases_that_the_data_says_and_none_is_missing() {
         for row in rows(&provider, "labels") {
             let key = text(&row["key"]);
             assert!(known.insert(key), "{key} has two rows");
-            let releases = releases_with(&record, |says| lists(says, "labels", key));
+            let releases = releases_with(&record.releases, |says| lists(says, "labels", key));
             let said = (written(row, "since"), written(row, "until"));
             if releases.is_none() && !is_common(key) {
                 assert!(
@@ -138,7 +74,7 @@ fn a_label_of_every_type_gets_a_value_unconditionally_or_from_the_types_name() {
                 Value::Bool(true) => None,
                 since => Some(release(text(since))),
             };
-            let expected = releases_with(&record, is_everywhere);
+            let expected = releases_with(&record.releases, is_everywhere);
             assert_eq!(Some((said, None)), expected, "{key}");
         }
     }
@@ -155,7 +91,7 @@ fn closed_sets_normalised_labels_and_domains_are_as_recorded() {
         {
             let (key, set) = (text(&row["key"]), &row["closed"]);
             closed.insert(key);
-            let releases = releases_with(&record, |says| says["closed"][key] == set["values"]);
+            let releases = releases_with(&record.releases, |says| says["closed"][key] == set["values"]);
             assert_eq!(Some((written(set, "since"), None)), releases, "{key}");
         }
         let all = newest["closed"].as_object().into_iter().flatten();
@@ -165,14 +101,14 @@ fn closed_sets_normalised_labels_and_domains_are_as_recorded() {
         for row in rows(&provider, "normalized") {
             let key = text(&row["key"]);
             normalized.insert(key);
-            let releases = releases_with(&record, |says| says["normalized"][key] == row["label"]);
+            let releases = releases_with(&record.releases, |says| says["normalized"][key] == row["label"]);
             assert_eq!(Some((written(row, "since"), None)), releases, "{key}");
         }
         let all = newest["normalized"].as_object().into_iter().flatten();
         assert_eq!(normalized, all.map(|(key, _)| key.as_str()).collect());
 
         let group = text(&provider["group"]);
-        let restricted = releases_with(&record, |says| lists(says, "domains", group));
+        let restricted = releases_with(&record.releases, |says| lists(says, "domains", group));
         let is_closed = restricted == Some((None, None));
         assert_eq!(provider["closed"], is_closed, "{group}");
     }

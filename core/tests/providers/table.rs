@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::definition;
+use super::recorded::{Recorded, recorded};
+
 const TABLE: &str = "src/karpenter/provider/tables.rs";
 
 const HEADER: &str = "\
@@ -18,7 +21,10 @@ use super::LabelValues::{Any, Boolean, Number, Text};
 use super::Unit::{GB, MHz, Mbps, MiB};
 use super::kind::{shared, sole};
 use super::label::label;
-use super::{NodeClassKind, Provider, ProviderSettings, ZoneForm};
+use super::release::contains;
+use super::{
+    ClosedDomain, Definition, NodeClassKind, Provider, ProviderSettings, ProviderVersion, Releases, ZoneForm,
+};
 ";
 
 /// The providers with data, in the order in which a label's owner is looked for; `others.json` has the kinds of the rest.
@@ -176,7 +182,7 @@ fn own_domains(provider: &Value) -> BTreeSet<&str> {
     domains.filter(|domain| *domain != group).collect()
 }
 
-fn write_provider(provider: &Value, table: &mut String) {
+fn write_provider(provider: &Value, recorded: &[Recorded], table: &mut String) {
     let _ = write!(
         table,
         "    Provider {{\n    id: {},\n    name: {},\n    group: {},\n    is_closed: {},\n    has_namesake: {},\n    \
@@ -215,14 +221,19 @@ fn write_provider(provider: &Value, table: &mut String) {
     table.push_str("    instance_types: &[\n");
     write_texts(&instance_types(provider), table);
     let date = provider["instanceTypes"]["date"].as_str().unwrap_or_default();
-    let _ = writeln!(table, "    ],\n    instance_types_date: {date:?},\n    }},");
+    let _ = writeln!(table, "    ],\n    instance_types_date: {date:?},");
+    let module = provider["source"]["module"].as_str();
+    let recorded = recorded.iter().find(|record| Some(&*record.module) == module);
+    definition::write(recorded, !provider["namesake"].is_null(), table);
+    table.push_str("    },\n");
 }
 
 fn table() -> String {
     let mut table = HEADER.to_owned();
     table.push_str("\n/// Every provider with data.\npub(crate) static PROVIDERS: &[Provider] = &[\n");
+    let recorded = recorded();
     for provider in providers() {
-        write_provider(&provider, &mut table);
+        write_provider(&provider, &recorded, &mut table);
     }
     let _ = writeln!(
         table,

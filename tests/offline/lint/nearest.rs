@@ -214,6 +214,38 @@ fn an_exemption_that_mistypes_a_pool_with_its_findings_is_pointed_out_and_no_oth
 }
 
 #[test]
+fn the_release_is_that_of_the_flag_else_the_providers_else_the_declared_one() {
+    let policy =
+        |cluster: &str| format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {{{cluster}}}\n");
+    let both = policy("karpenter: 1.15.0, provider: gcp, providerVersion: 0.5.0");
+    let unknown = policy("karpenter: 1.14.0, provider: gcp, providerVersion: 0.6.0");
+    let directory = directory(&[
+        ("both.yaml", &both),
+        ("unknown.yaml", &unknown),
+        ("a.yaml", SOUND),
+        ("b.yaml", SOUND),
+    ]);
+    let line =
+        "Google Cloud 0.5.0 contains Karpenter 1.13.0, not 1.15.0: NodePools are checked as for 1.13.0\n";
+    for (arguments, release, lines) in [
+        (&["--policy", "both.yaml", "a.yaml", "b.yaml"][..], "1.13.0", 1),
+        (
+            &["--policy", "both.yaml", "--karpenter-version", "1.9", "a.yaml"],
+            "1.9.0",
+            0,
+        ),
+        (&["--policy", "unknown.yaml", "a.yaml"], "1.14.0", 0),
+    ] {
+        let stderr = lint_in(directory.path(), arguments, "").stderr;
+        assert!(
+            stderr.contains(&format!("checked for Karpenter {release}")),
+            "{stderr}"
+        );
+        assert_eq!(stderr.matches(line).count(), lines, "{stderr}");
+    }
+}
+
+#[test]
 fn a_release_that_is_newer_or_older_than_the_known_ones_is_pointed_out_once() {
     let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {karpenter: \"2.0\"}\n";
     let directory = directory(&[("policy.yaml", policy), ("a.yaml", SOUND), ("b.yaml", SOUND)]);

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use super::label_rules::LabelRules;
 use crate::karpenter::ApiVersion;
 
 /// The schema of `spec` in one version of a definition.
@@ -13,6 +14,10 @@ pub struct Schema {
     pub(super) served: bool,
     pub(super) stored: bool,
     spec: Map<String, Value>,
+    /// The rules about labels of the template.
+    pub(crate) template_labels: LabelRules,
+    /// The rules about keys of requirements.
+    pub(crate) requirement_keys: LabelRules,
 }
 
 impl Schema {
@@ -24,12 +29,16 @@ impl Schema {
             .pointer("/schema/openAPIV3Schema/properties/spec")?
             .as_object()?;
         let is = |field| element.get(field).and_then(Value::as_bool).unwrap_or(false);
-        let schema = Self {
+        let mut schema = Self {
             version,
             served: is("served"),
             stored: is("storage"),
             spec: spec.clone(),
+            template_labels: LabelRules::default(),
+            requirement_keys: LabelRules::default(),
         };
+        schema.template_labels = LabelRules::parse(schema.at("template.metadata.labels"));
+        schema.requirement_keys = LabelRules::parse(schema.at("template.spec.requirements[].key"));
         schema.has("disruption").then_some(schema)
     }
 

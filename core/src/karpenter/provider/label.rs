@@ -89,12 +89,12 @@ pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
 /// The columns of the table.
 impl Label {
     pub(super) const fn since(mut self, major: u16, minor: u16, patch: u16) -> Self {
-        self.releases.since = Some(ProviderVersion::new(major, minor, patch));
+        self.releases = self.releases.since(major, minor, patch);
         self
     }
 
     pub(super) const fn until(mut self, major: u16, minor: u16, patch: u16) -> Self {
-        self.releases.until = Some(ProviderVersion::new(major, minor, patch));
+        self.releases = self.releases.until(major, minor, patch);
         self
     }
 
@@ -104,10 +104,7 @@ impl Label {
     }
 
     pub(super) const fn everywhere_since(mut self, major: u16, minor: u16, patch: u16) -> Self {
-        self.everywhere = Some(Releases {
-            since: Some(ProviderVersion::new(major, minor, patch)),
-            until: None,
-        });
+        self.everywhere = Some(Releases::ALL.since(major, minor, patch));
         self
     }
 

@@ -2,6 +2,7 @@
 //! what their users can set. `core/providers` has it as data, each fact with its source; a provider that is not there
 //! is not judged.
 
+mod definition;
 mod kind;
 mod label;
 mod names;
@@ -12,6 +13,8 @@ mod zone_form;
 #[rustfmt::skip]
 mod tables;
 
+pub use definition::{ClosedDomain, Definition};
+pub(crate) use definition::{Ruling, domain_ends_in};
 pub use kind::NodeClassKind;
 pub use label::{ClosedSet, Label, LabelValues, Unit};
 pub(crate) use names::{Cut, Named, Naming, Part};
@@ -21,6 +24,7 @@ pub use tables::PROVIDER_IDS;
 pub(crate) use tables::{NODE_CLASSES, PROVIDERS};
 pub use zone_form::ZoneForm;
 
+use super::KarpenterVersion;
 use crate::value::label::{domain_of, is_within};
 
 /// A provider of machines.
@@ -50,6 +54,13 @@ pub struct Provider {
     pub settings: ProviderSettings,
     /// The names of its instance types, sorted; empty if no list is known.
     pub instance_types: &'static [&'static str],
+    /// The rules about labels in its definition of NodePools.
+    pub definition: Definition,
+    /// Its newest release that was read; `None` if its releases are not known.
+    pub newest: Option<ProviderVersion>,
+    /// From which release on it contains which release of Karpenter, oldest first. Of those that are older than all known
+    /// ones, the first of each line stands for the line.
+    pub core: &'static [(ProviderVersion, KarpenterVersion)],
     /// The day on which the newest list of its instance types was made, such as `2026-08-24`.
     pub instance_types_date: &'static str,
 }
@@ -85,6 +96,20 @@ impl Provider {
         alias.map(|(_, label)| *label)
     }
 
+    /// Its newest release that was read, if this one is newer.
+    pub(crate) fn newest_before(&self, release: ProviderVersion) -> Option<ProviderVersion> {
+        self.newest.filter(|newest| *newest < release)
+    }
+
+    /// The release of Karpenter that this release contains; `None` if it is of a newer line than those that were read.
+    pub(crate) fn core_of(&self, release: ProviderVersion) -> Option<KarpenterVersion> {
+        if self.newest?.line() < release.line() {
+            return None;
+        }
+        let (_, core) = self.core.iter().rev().find(|(first, _)| *first <= release)?;
+        Some(*core)
+    }
+
     /// Whether a label's domain is the provider's, or a subdomain of it.
     pub fn owns(&self, domain: &str) -> bool {
         is_within(domain, self.group)
@@ -116,6 +141,12 @@ impl Provider {
         everywhere.has(release).unwrap_or(is_as_old)
     }
 
+    /// Whether the definition of some release lists a label of the provider's domain that no release registers: the API server
+    /// takes it, and Karpenter then rejects it.
+    pub(crate) fn lists_unregistered(&self, key: &str) -> bool {
+        self.is_closed && self.owns(domain_of(key)) && self.definition.lists(key) && self.label(key).is_none()
+    }
+
     /// A label that the newest release accepts. Where the domain is open, those of older ones are accepted, too.
     pub(crate) fn accepted_label(&self, key: &str) -> Option<&'static Label> {
         let label = self.label(key)?;
@@ -142,6 +173,31 @@ pub fn names_in<'a>(domain: &'a str, labels: impl Iterator<Item = &'a str>) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_release_contains_the_karpenter_that_its_module_requires() {
+        let contained = |id: &str, release: &str| {
+            let provider = Provider::of_id(id).expect("has data");
+            let core = provider.core_of(release.parse().expect("a release"))?;
+            Some(core.to_string())
+        };
+        for (id, release, core) in [
+            ("gcp", "0.5.0", Some("1.13.0")),
+            ("gcp", "0.5.1", Some("1.13.0")),
+            ("gcp", "0.6.0", None),
+            ("aws", "1.8.5", Some("1.8.2")),
+            ("aws", "1.5.0", Some("1.5.0")),
+            ("aws", "1.15.9", Some("1.15.1")),
+            ("aws", "1.16.0", None),
+            ("aws", "0.36.5", Some("0.36.0")),
+            ("aws", "0.31.0", None),
+            ("azure", "1.12.1", Some("1.12.0")),
+            ("kwok", "1.14.0", None),
+            ("hetzner", "2.0.0", None),
+        ] {
+            assert_eq!(contained(id, release).as_deref(), core, "{id} {release}");
+        }
+    }
 
     #[test]
     fn a_label_is_certain_on_every_type_only_if_all_releases_that_accept_it_agree() {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::karpenter::KarpenterVersion;
+
 /// A release of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProviderVersion {
@@ -16,6 +18,22 @@ impl ProviderVersion {
     pub const fn new(major: u16, minor: u16, patch: u16) -> Self {
         Self { major, minor, patch }
     }
+
+    /// Its line: the first two numbers.
+    pub(super) const fn line(self) -> (u16, u16) {
+        (self.major, self.minor)
+    }
+}
+
+/// A row of the table: from this release of a provider on, it contains this one of Karpenter.
+pub(super) const fn contains(
+    (major, minor, patch): (u16, u16, u16),
+    core: (u16, u16, u16),
+) -> (ProviderVersion, KarpenterVersion) {
+    (
+        ProviderVersion::new(major, minor, patch),
+        KarpenterVersion::new(core.0, core.1, core.2),
+    )
 }
 
 /// A text that is not a release.
@@ -64,6 +82,16 @@ impl Releases {
         since: None,
         until: None,
     };
+
+    pub(super) const fn since(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.since = Some(ProviderVersion::new(major, minor, patch));
+        self
+    }
+
+    pub(super) const fn until(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.until = Some(ProviderVersion::new(major, minor, patch));
+        self
+    }
 
     /// Whether it is true in this release; `None` if the release is not known and the releases do not agree.
     pub fn has(self, release: Option<ProviderVersion>) -> Option<bool> {

@@ -7,7 +7,10 @@ use super::LabelValues::{Any, Boolean, Number, Text};
 use super::Unit::{GB, MHz, Mbps, MiB};
 use super::kind::{shared, sole};
 use super::label::label;
-use super::{NodeClassKind, Provider, ProviderSettings, ZoneForm};
+use super::release::contains;
+use super::{
+    ClosedDomain, Definition, NodeClassKind, Provider, ProviderSettings, ProviderVersion, Releases, ZoneForm,
+};
 
 /// Every provider with data.
 pub(crate) static PROVIDERS: &[Provider] = &[
@@ -297,6 +300,71 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         "z1d.large", "z1d.metal", "z1d.xlarge",
     ],
     instance_types_date: "2026-08-24",
+    definition: Definition {
+        closed: &[
+            ClosedDomain { domain: "karpenter.k8s.aws", releases: Releases::ALL, labels: &[
+                ("karpenter.k8s.aws/capacity-reservation-id", Releases::ALL.since(1, 3, 0)),
+                ("karpenter.k8s.aws/capacity-reservation-interruptible", Releases::ALL.since(1, 10, 0)),
+                ("karpenter.k8s.aws/capacity-reservation-type", Releases::ALL.since(1, 6, 0)),
+                ("karpenter.k8s.aws/ec2nodeclass", Releases::ALL.since(1, 1, 0)),
+                ("karpenter.k8s.aws/instance-accelerator-count", Releases::ALL),
+                ("karpenter.k8s.aws/instance-accelerator-manufacturer", Releases::ALL),
+                ("karpenter.k8s.aws/instance-accelerator-name", Releases::ALL),
+                ("karpenter.k8s.aws/instance-capability-flex", Releases::ALL.since(1, 7, 0)),
+                ("karpenter.k8s.aws/instance-category", Releases::ALL),
+                ("karpenter.k8s.aws/instance-cpu", Releases::ALL),
+                ("karpenter.k8s.aws/instance-cpu-manufacturer", Releases::ALL),
+                ("karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz", Releases::ALL.since(1, 1, 0)),
+                ("karpenter.k8s.aws/instance-ebs-bandwidth", Releases::ALL),
+                ("karpenter.k8s.aws/instance-encryption-in-transit-supported", Releases::ALL),
+                ("karpenter.k8s.aws/instance-family", Releases::ALL),
+                ("karpenter.k8s.aws/instance-generation", Releases::ALL),
+                ("karpenter.k8s.aws/instance-gpu-count", Releases::ALL),
+                ("karpenter.k8s.aws/instance-gpu-manufacturer", Releases::ALL),
+                ("karpenter.k8s.aws/instance-gpu-memory", Releases::ALL),
+                ("karpenter.k8s.aws/instance-gpu-name", Releases::ALL),
+                ("karpenter.k8s.aws/instance-hypervisor", Releases::ALL),
+                ("karpenter.k8s.aws/instance-local-nvme", Releases::ALL),
+                ("karpenter.k8s.aws/instance-memory", Releases::ALL),
+                ("karpenter.k8s.aws/instance-network-bandwidth", Releases::ALL),
+                ("karpenter.k8s.aws/instance-size", Releases::ALL),
+                ("karpenter.k8s.aws/instance-tenancy", Releases::ALL.since(1, 9, 0)),
+                ("karpenter.k8s.aws/placement-group-id", Releases::ALL.since(1, 11, 0)),
+                ("karpenter.k8s.aws/placement-group-partition", Releases::ALL.since(1, 11, 0)),
+            ] },
+        ],
+        forbidden: &[
+        ],
+    },
+    newest: Some(ProviderVersion::new(1, 15, 1)),
+    core: &[
+        contains((0, 32, 0), (0, 32, 0)), contains((0, 33, 0), (0, 33, 0)), contains((0, 34, 0), (0, 34, 0)),
+        contains((0, 35, 0), (0, 35, 0)), contains((0, 36, 0), (0, 36, 0)), contains((0, 37, 0), (0, 37, 0)),
+        contains((0, 37, 1), (0, 37, 1)), contains((0, 37, 2), (0, 37, 2)), contains((0, 37, 3), (0, 37, 3)),
+        contains((0, 37, 4), (0, 37, 4)), contains((0, 37, 5), (0, 37, 5)), contains((0, 37, 6), (0, 37, 6)),
+        contains((0, 37, 7), (0, 37, 7)), contains((1, 0, 0), (1, 0, 0)), contains((1, 0, 2), (1, 0, 1)),
+        contains((1, 0, 4), (1, 0, 2)), contains((1, 0, 5), (1, 0, 3)), contains((1, 0, 6), (1, 0, 4)),
+        contains((1, 0, 7), (1, 0, 5)), contains((1, 0, 9), (1, 0, 6)), contains((1, 0, 10), (1, 0, 7)),
+        contains((1, 0, 11), (1, 0, 8)), contains((1, 0, 14), (1, 0, 9)), contains((1, 1, 0), (1, 1, 0)),
+        contains((1, 1, 1), (1, 1, 1)), contains((1, 1, 4), (1, 1, 2)), contains((1, 1, 6), (1, 1, 3)),
+        contains((1, 1, 7), (1, 1, 4)), contains((1, 1, 10), (1, 1, 5)), contains((1, 2, 0), (1, 2, 0)),
+        contains((1, 2, 2), (1, 2, 2)), contains((1, 2, 4), (1, 2, 3)), contains((1, 2, 5), (1, 2, 4)),
+        contains((1, 2, 8), (1, 2, 5)), contains((1, 3, 0), (1, 3, 0)), contains((1, 3, 1), (1, 3, 1)),
+        contains((1, 3, 3), (1, 3, 2)), contains((1, 3, 4), (1, 3, 3)), contains((1, 3, 5), (1, 3, 4)),
+        contains((1, 3, 8), (1, 3, 5)), contains((1, 4, 0), (1, 4, 0)), contains((1, 4, 1), (1, 4, 1)),
+        contains((1, 4, 4), (1, 4, 2)), contains((1, 5, 0), (1, 5, 0)), contains((1, 5, 1), (1, 5, 1)),
+        contains((1, 5, 2), (1, 5, 2)), contains((1, 5, 3), (1, 5, 3)), contains((1, 5, 4), (1, 5, 4)),
+        contains((1, 5, 8), (1, 5, 5)), contains((1, 6, 0), (1, 6, 0)), contains((1, 6, 1), (1, 6, 1)),
+        contains((1, 6, 3), (1, 6, 2)), contains((1, 6, 4), (1, 6, 3)), contains((1, 6, 8), (1, 6, 4)),
+        contains((1, 7, 0), (1, 7, 0)), contains((1, 7, 1), (1, 7, 1)), contains((1, 7, 6), (1, 7, 2)),
+        contains((1, 8, 0), (1, 8, 0)), contains((1, 8, 4), (1, 8, 1)), contains((1, 8, 5), (1, 8, 2)),
+        contains((1, 8, 8), (1, 8, 3)), contains((1, 9, 0), (1, 9, 0)), contains((1, 9, 2), (1, 9, 1)),
+        contains((1, 10, 0), (1, 10, 0)), contains((1, 10, 2), (1, 10, 1)), contains((1, 11, 0), (1, 11, 0)),
+        contains((1, 11, 1), (1, 11, 1)), contains((1, 11, 2), (1, 11, 0)), contains((1, 11, 3), (1, 11, 2)),
+        contains((1, 12, 0), (1, 12, 0)), contains((1, 12, 2), (1, 12, 1)), contains((1, 13, 0), (1, 13, 0)),
+        contains((1, 14, 0), (1, 14, 0)), contains((1, 14, 1), (1, 14, 1)), contains((1, 14, 3), (1, 14, 3)),
+        contains((1, 15, 0), (1, 15, 0)), contains((1, 15, 1), (1, 15, 1)),
+    ],
     },
     Provider {
     id: "eks-auto",
@@ -351,6 +419,9 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types: &[
     ],
     instance_types_date: "",
+    definition: Definition::NONE,
+    newest: None,
+    core: &[],
     },
     Provider {
     id: "azure",
@@ -398,6 +469,57 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types: &[
     ],
     instance_types_date: "",
+    definition: Definition {
+        closed: &[
+            ClosedDomain { domain: "karpenter.azure.com", releases: Releases::ALL, labels: &[
+                ("karpenter.azure.com/aksnodeclass", Releases::ALL.since(1, 4, 0)),
+                ("karpenter.azure.com/placement-scope", Releases::ALL.since(1, 12, 0)),
+                ("karpenter.azure.com/sku-accelerator", Releases::ALL.until(1, 4, 0)),
+                ("karpenter.azure.com/sku-cpu", Releases::ALL),
+                ("karpenter.azure.com/sku-encryptionathost-capable", Releases::ALL.until(1, 4, 0)),
+                ("karpenter.azure.com/sku-family", Releases::ALL),
+                ("karpenter.azure.com/sku-gpu-count", Releases::ALL),
+                ("karpenter.azure.com/sku-gpu-manufacturer", Releases::ALL),
+                ("karpenter.azure.com/sku-gpu-name", Releases::ALL),
+                ("karpenter.azure.com/sku-memory", Releases::ALL),
+                ("karpenter.azure.com/sku-name", Releases::ALL),
+                ("karpenter.azure.com/sku-networking-accelerated", Releases::ALL),
+                ("karpenter.azure.com/sku-series", Releases::ALL.since(1, 6, 6)),
+                ("karpenter.azure.com/sku-storage-ephemeralos-maxsize", Releases::ALL),
+                ("karpenter.azure.com/sku-storage-premium-capable", Releases::ALL),
+                ("karpenter.azure.com/sku-storage-ultra-ssd", Releases::ALL.since(1, 14, 0)),
+                ("karpenter.azure.com/sku-version", Releases::ALL),
+            ] },
+            ClosedDomain { domain: "kubernetes.azure.com", releases: Releases::ALL.since(1, 13, 0), labels: &[
+                ("kubernetes.azure.com/cluster", Releases::ALL.since(1, 13, 0)),
+                ("kubernetes.azure.com/ebpf-dataplane", Releases::ALL.since(1, 13, 0)),
+                ("kubernetes.azure.com/ebpf-host-routing", Releases::ALL.since(1, 13, 1)),
+                ("kubernetes.azure.com/fips_enabled", Releases::ALL.since(1, 13, 0)),
+                ("kubernetes.azure.com/hostedvm", Releases::ALL.since(1, 13, 1)),
+                ("kubernetes.azure.com/mode", Releases::ALL.since(1, 13, 0)),
+                ("kubernetes.azure.com/network-policy", Releases::ALL.since(1, 13, 1)),
+                ("kubernetes.azure.com/os-sku", Releases::ALL.since(1, 13, 0)),
+                ("kubernetes.azure.com/priority", Releases::ALL.since(1, 13, 0)),
+                ("kubernetes.azure.com/scalesetpriority", Releases::ALL.since(1, 13, 0)),
+                ("kubernetes.azure.com/sku-cpu", Releases::ALL.since(1, 13, 0)),
+                ("kubernetes.azure.com/sku-memory", Releases::ALL.since(1, 13, 0)),
+            ] },
+        ],
+        forbidden: &[
+            ("accelerator", Releases::ALL.since(1, 13, 0)),
+            ("agentpool", Releases::ALL.since(1, 13, 0)),
+            ("storageprofile", Releases::ALL.since(1, 13, 0)),
+            ("storagetier", Releases::ALL.since(1, 13, 0)),
+        ],
+    },
+    newest: Some(ProviderVersion::new(1, 14, 2)),
+    core: &[
+        contains((0, 2, 0), (0, 32, 1)), contains((0, 3, 0), (0, 33, 2)), contains((0, 4, 0), (0, 36, 0)),
+        contains((0, 7, 0), (1, 0, 4)), contains((0, 7, 1), (1, 0, 5)), contains((0, 7, 5), (1, 0, 6)),
+        contains((1, 4, 0), (1, 4, 0)), contains((1, 5, 0), (1, 5, 0)), contains((1, 6, 1), (1, 6, 1)),
+        contains((1, 6, 2), (1, 6, 2)), contains((1, 7, 0), (1, 7, 1)), contains((1, 10, 0), (1, 10, 0)),
+        contains((1, 12, 0), (1, 12, 0)), contains((1, 13, 0), (1, 13, 0)), contains((1, 14, 0), (1, 14, 0)),
+    ],
     },
     Provider {
     id: "kwok",
@@ -418,6 +540,10 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types: &[
     ],
     instance_types_date: "",
+    definition: Definition::NONE,
+    newest: Some(ProviderVersion::new(1, 15, 0)),
+    core: &[
+    ],
     },
     Provider {
     id: "gcp",
@@ -465,6 +591,12 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types: &[
     ],
     instance_types_date: "",
+    definition: Definition::NONE,
+    newest: Some(ProviderVersion::new(0, 5, 0)),
+    core: &[
+        contains((0, 1, 0), (1, 7, 0)), contains((0, 3, 0), (1, 12, 0)), contains((0, 4, 0), (1, 12, 1)),
+        contains((0, 5, 0), (1, 13, 0)),
+    ],
     },
     Provider {
     id: "alibabacloud",
@@ -495,6 +627,11 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types: &[
     ],
     instance_types_date: "",
+    definition: Definition::NONE,
+    newest: Some(ProviderVersion::new(0, 2, 2)),
+    core: &[
+        contains((0, 1, 0), (1, 0, 4)), contains((0, 2, 0), (1, 2, 0)),
+    ],
     },
     Provider {
     id: "hetzner",
@@ -513,6 +650,10 @@ pub(crate) static PROVIDERS: &[Provider] = &[
     instance_types: &[
     ],
     instance_types_date: "",
+    definition: Definition::NONE,
+    newest: Some(ProviderVersion::new(2, 1, 0)),
+    core: &[
+    ],
     },
 ];
 

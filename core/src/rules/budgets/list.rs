@@ -3,7 +3,7 @@
 use crate::budget::{Budget, Budgets, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath, Severity};
 use crate::json::Json;
-use crate::karpenter::shape::{BUDGETS, nodepool};
+use crate::karpenter::shape::BUDGETS;
 use crate::karpenter::{ApiVersion, Disruption, KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
@@ -13,7 +13,7 @@ pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, Schema);
 pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, Silent);
 pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, Silent);
 
-/// Returns whether the list has a legal length.
+/// Reports a list that is empty or too long, and returns whether its length is legal.
 pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<'_>) -> bool {
     if budgets.is_empty() {
         findings
@@ -26,8 +26,20 @@ pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<
             .consequence("all nodes may be disrupted at the same time")
             .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
     }
-    let most = nodepool(version).at(BUDGETS).most(findings.context.release);
-    most.is_none_or(|most| budgets.len() <= most)
+    let actual = budgets.len();
+    let most = findings.context.karpenter.most(BUDGETS, version);
+    let Some(most) = most.filter(|most| actual > *most) else {
+        return true;
+    };
+    findings
+        .report(
+            &BUDGETS_COUNT,
+            path(),
+            ErrorType::TooMany { actual },
+            format!("must have at most {most} items"),
+        )
+        .suggest("combine windows of the same kind into one schedule, such as 0 9 * * mon-fri");
+    false
 }
 
 /// Reports the first budget that always blocks drift, or several that do so together. It is more than a note if nothing

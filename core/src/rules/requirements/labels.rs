@@ -4,6 +4,7 @@ use super::demand::At;
 use super::scope::Scope;
 use crate::diagnostic::{Origin, Suggestion};
 use crate::karpenter::{LabelKind, likely_label};
+use crate::rules::defined_labels::Verdict;
 use crate::rules::findings::Findings;
 use crate::rules::node_class::AutoMode;
 use crate::rules::reserved_labels::Reserved;
@@ -16,8 +17,7 @@ pub static REQUIREMENT_LABEL_UNKNOWN: Rule = rule!("requirement-label-unknown", 
 pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> Option<LabelKind> {
     let path = || at.field("key");
     if let Some(reserved) = reserved(key, scope) {
-        let likely =
-            likely_label(key, scope.provider).filter(|likely| self::reserved(likely, scope).is_none());
+        let likely = likely_label(key, scope.provider).filter(|likely| !is_rejected(likely, scope));
         let help = likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean);
         let finding = findings.report(&REQUIREMENT_KEY_RESTRICTED, path(), key, reserved.title());
         finding.consequence = reserved.exception().map(Into::into);
@@ -25,10 +25,22 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
         return None;
     }
     let kind = scope.context.labels.kind_of(key, scope.group);
-    match &kind {
-        LabelKind::Unknown {
-            likely: Some(likely), ..
-        } => {
+    match (scope.defined.verdict(key, &kind), &kind) {
+        (Verdict::Rejected(rejection), kind) => {
+            let is_certain = rejection.is_certain;
+            let elsewhere =
+                || likely_label(key, scope.provider).filter(|_| matches!(kind, LabelKind::Foreign(_)));
+            let likely = kind.likely().map(str::to_owned).or_else(elsewhere);
+            let likely = likely.map(Suggestion::did_you_mean);
+            let help =
+                likely.unwrap_or_else(|| "remove it; a label of your own needs a domain of your own".into());
+            let rules = [&REQUIREMENT_KEY_RESTRICTED, &REQUIREMENT_LABEL_UNKNOWN];
+            rejection.report(rules, path(), key, help, findings);
+            if is_certain {
+                return None;
+            }
+        }
+        (Verdict::Unknown, LabelKind::Unknown { likely: Some(likely) }) => {
             findings
                 .report(
                     &REQUIREMENT_KEY_RESTRICTED,
@@ -41,7 +53,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                 .suggest(Suggestion::did_you_mean(likely));
             return None;
         }
-        LabelKind::Unknown { likely: None } => {
+        (Verdict::Unknown, LabelKind::Unknown { likely: None }) => {
             findings
                 .report(
                     &REQUIREMENT_LABEL_UNKNOWN,
@@ -53,7 +65,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                 .consequence("unless the provider has it, the pool is not ready and launches nothing")
                 .suggest("if there is one, name it under labels.wellKnown in the policy");
         }
-        LabelKind::Foreign(owner) => {
+        (_, LabelKind::Foreign(owner)) => {
             let title = format!("it is a label of {}, and not of this pool's provider", owner.name);
             let likely = likely_label(key, scope.provider);
             let help = match AutoMode::of(owner, scope.group, scope.context.policy) {
@@ -73,7 +85,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                 .consequence("it selects nothing")
                 .suggest(help.unwrap_or_else(|| "remove it".into()));
         }
-        LabelKind::Custom => {
+        (_, LabelKind::Custom) => {
             if let Some(likely) = likely_label(key, None) {
                 findings
                     .report(
@@ -86,12 +98,17 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                     .suggest(Suggestion::did_you_mean(likely));
             }
         }
-        LabelKind::WellKnown(_) | LabelKind::Unlisted => {}
+        (_, LabelKind::WellKnown(_) | LabelKind::Unlisted | LabelKind::Unknown { .. }) => {}
     }
     Some(kind)
 }
 
-/// Why a label may not be required; `None` if it may.
-pub fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
+/// Whether the definition rejects requirements on a label.
+pub fn is_rejected(key: &str, scope: &Scope<'_>) -> bool {
+    reserved(key, scope).is_some() || scope.defined.rejects(key)
+}
+
+/// Why Karpenter lets no requirement use a label; `None` if it does.
+fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
     Reserved::lookup(key, scope.template.version, scope.context.release)
 }

@@ -4,6 +4,7 @@ use crate::diagnostic::quoted;
 use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::karpenter::{Naming, Provider, Template, Words};
 use crate::rules::context::Context;
+use crate::rules::defined_labels::{DefinedLabels, Place};
 
 const OPERATOR: &str = "spec.template.spec.requirements[].operator";
 
@@ -23,6 +24,8 @@ pub struct Scope<'a> {
     pub naming: Option<&'static Naming>,
     /// The operators that a requirement may have.
     pub operators: Words<'a>,
+    /// What the definition says of keys.
+    pub defined: DefinedLabels<'a>,
     /// What the verdict depends on besides the object.
     pub context: Context<'a>,
 }
@@ -38,6 +41,7 @@ impl<'a> Scope<'a> {
             provider,
             naming: provider.and_then(Naming::of),
             operators: context.karpenter.words(OPERATOR, template.version),
+            defined: DefinedLabels::new(template, Place::RequirementKeys, &context),
             context,
         }
     }

@@ -89,8 +89,7 @@ fn key<'a>(
     let finding = match qualified_name(key) {
         Err(error) => {
             // CEL rules reject the reserved ones, and they are not in the table.
-            let is_rejected =
-                findings.context.crd_rejects(&path(), key) || labels::reserved(key, scope).is_some();
+            let is_rejected = findings.context.crd_rejects(&path(), key) || labels::is_rejected(key, scope);
             let finding = report_syntax(findings, &REQUIREMENT_KEY, path(), key, &error);
             if !is_rejected {
                 finding.origin(Origin::Runtime);
@@ -104,7 +103,7 @@ fn key<'a>(
         }
         Ok(()) => return Some(key),
     };
-    let fixed = corrected_key(key).filter(|fixed| labels::reserved(fixed, scope).is_none());
+    let fixed = corrected_key(key).filter(|fixed| !labels::is_rejected(fixed, scope));
     finding.suggest_if_known(fixed.map(|fixed| format!("write {fixed}")));
     None
 }

@@ -10,11 +10,13 @@ import (
 	"slices"
 )
 
-// known is what the file says of one module: the facts by release, and the names of types.
+// known is what the file says of one module: the facts by release, the newest rules and core, and the names of types.
 type known struct {
-	newest string
-	facts  map[string]facts
-	types  typeRecord
+	newest     string
+	facts      map[string]facts
+	definition *labelRules
+	core       string
+	types      typeRecord
 }
 
 // compare reads the newest release that the file has, which must still say the same, and the newest of all, whose
@@ -26,8 +28,10 @@ func compare(name string) bool {
 	for _, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
 		var both struct {
 			record
-			Date          string   `json:"date"`
-			InstanceTypes []string `json:"instanceTypes"`
+			Date          string      `json:"date"`
+			InstanceTypes []string    `json:"instanceTypes"`
+			Definition    *labelRules `json:"definition"`
+			Core          [][2]string `json:"core"`
 		}
 		check(json.Unmarshal(line, &both))
 		of := modulesInFile[both.Module]
@@ -37,6 +41,14 @@ func compare(name string) bool {
 		}
 		if both.InstanceTypes != nil {
 			of.types = typeRecord{both.Module, both.Releases, both.Date, both.InstanceTypes}
+			continue
+		}
+		if both.Core != nil {
+			of.core = both.Core[len(both.Core)-1][1]
+			continue
+		}
+		if both.Definition != nil {
+			of.definition = both.Definition
 			continue
 		}
 		for _, release := range both.Releases {
@@ -67,12 +79,13 @@ func (m module) confirm(of *known) bool {
 		log.Printf("%s %s is not compared: %v", m.path, of.newest, err)
 		return true
 	}
-	if reflect.DeepEqual(normal(read.facts), normal(of.facts[of.newest])) {
+	if reflect.DeepEqual(normal(read.facts), normal(of.facts[of.newest])) &&
+		reflect.DeepEqual(read.definition, of.definition) && read.core == of.core {
 		fmt.Printf("%s %s: as recorded\n", m.path, of.newest)
 		return true
 	}
 	fmt.Printf("%s %s no longer says what is recorded:\n", m.path, of.newest)
-	printDifferences(of.facts[of.newest], read.facts)
+	printDifferences(of, read)
 	return false
 }
 
@@ -93,7 +106,7 @@ func (m module) printNews(of *known) {
 		return
 	}
 	fmt.Printf("%s %s is newer than the recorded %s:\n", m.path, newest, of.newest)
-	printDifferences(of.facts[of.newest], read.facts)
+	printDifferences(of, read)
 	if !m.hasTypes {
 		return
 	}
@@ -114,12 +127,20 @@ func normal(of facts) facts {
 	return read
 }
 
-func printDifferences(before, after facts) {
+func printDifferences(of *known, read *record) {
+	before, after := of.facts[of.newest], read.facts
 	printSets("label", before.Labels, after.Labels)
 	printSets("domain", before.Domains, after.Domains)
 	printTables("normalised label", before.Normalized, after.Normalized)
 	printTables("closed set", before.Closed, after.Closed)
 	printTables("label on types", before.Carried, after.Carried)
+	if old, new := of.definition, read.definition; old != nil && new != nil {
+		printTables("labels of the definition", old.Domains, new.Domains)
+		printSets("label that the definition forbids", old.Forbidden, new.Forbidden)
+	}
+	if of.core != read.core {
+		fmt.Printf("  contains Karpenter %s, was %s\n", read.core, of.core)
+	}
 }
 
 func printSets(what string, before, after []string) {

@@ -12,6 +12,7 @@ import (
 	"log"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -25,19 +26,24 @@ type module struct {
 	function    string
 	// hasTypes says that generated files list all types by name.
 	hasTypes bool
+	// definition is its definition of NodePools, if that has rules of its own about labels.
+	definition string
 }
 
+// published is where providers have the definition.
+const published = "pkg/apis/crds/karpenter.sh_nodepools.yaml"
+
 var modules = []module{
-	{"github.com/aws/karpenter-provider-aws", "0.32.0", []string{"pkg/apis/", "pkg/operator/", "pkg/providers/instancetype/", "pkg/providers/pricing/", "pkg/fake/"}, "computeRequirements", true},
-	{"github.com/Azure/karpenter-provider-azure", "0.2.0", []string{"pkg/apis/", "pkg/operator/", "pkg/utils/zones/", "pkg/providers/instancetype/", "pkg/cloudprovider/"}, "computeRequirements", false},
-	{"github.com/cloudpilot-ai/karpenter-provider-gcp", "0.1.0", []string{"pkg/apis/", "pkg/operator/", "pkg/providers/instancetype/", "pkg/providers/disktype/"}, "computeRequirements", false},
-	{"github.com/cloudpilot-ai/karpenter-provider-alibabacloud", "0.1.0", []string{"pkg/apis/", "pkg/operator/", "pkg/providers/instancetype/"}, "computeRequirements", false},
-	{"github.com/paperclipinc/karpenter-provider-hetzner", "0.1.0", []string{"pkg/apis/", "pkg/providers/instancetype/"}, "toInstanceType", false},
-	{"sigs.k8s.io/karpenter", "0.32.0", []string{"kwok/apis/", "kwok/cloudprovider/"}, "newInstanceType", false},
+	{"github.com/aws/karpenter-provider-aws", "0.32.0", []string{"pkg/apis/", "pkg/operator/", "pkg/providers/instancetype/", "pkg/providers/pricing/", "pkg/fake/"}, "computeRequirements", true, published},
+	{"github.com/Azure/karpenter-provider-azure", "0.2.0", []string{"pkg/apis/", "pkg/operator/", "pkg/utils/zones/", "pkg/providers/instancetype/", "pkg/cloudprovider/"}, "computeRequirements", false, published},
+	{"github.com/cloudpilot-ai/karpenter-provider-gcp", "0.1.0", []string{"pkg/apis/", "pkg/operator/", "pkg/providers/instancetype/", "pkg/providers/disktype/"}, "computeRequirements", false, ""},
+	{"github.com/cloudpilot-ai/karpenter-provider-alibabacloud", "0.1.0", []string{"pkg/apis/", "pkg/operator/", "pkg/providers/instancetype/"}, "computeRequirements", false, ""},
+	{"github.com/paperclipinc/karpenter-provider-hetzner", "0.1.0", []string{"pkg/apis/", "pkg/providers/instancetype/"}, "toInstanceType", false, ""},
+	{karpenter, "1.0.8", []string{"kwok/apis/", "kwok/cloudprovider/"}, "newInstanceType", false, ""},
 }
 
 func (m module) wants(name string) bool {
-	if name == "go.mod" {
+	if name == "go.mod" || name == m.definition {
 		return true
 	}
 	if strings.HasSuffix(name, "_test.go") || !strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "-configmap.yaml") {
@@ -56,6 +62,8 @@ type record struct {
 	Module   string   `json:"module"`
 	Releases []string `json:"releases"`
 	facts
+	definition *labelRules
+	core       string
 }
 
 func main() {
@@ -83,11 +91,24 @@ func write() {
 		releases, err := module.releases()
 		check(err)
 		var last *record
+		var definitions []*definitionRecord
+		core := coreRecord{Module: module.path}
 		for _, release := range releases {
 			read, err := module.read(release)
 			if err != nil {
 				log.Printf("%s %s is left out: %v", module.path, release, err)
 				continue
+			}
+			if read.core != "" {
+				core.add(read.Releases[0], read.core)
+			}
+			if read.definition != nil {
+				count := len(definitions)
+				if count > 0 && reflect.DeepEqual(definitions[count-1].Definition, read.definition) {
+					definitions[count-1].Releases = append(definitions[count-1].Releases, read.Releases...)
+				} else {
+					definitions = append(definitions, &definitionRecord{module.path, slices.Clone(read.Releases), read.definition})
+				}
 			}
 			if last != nil && reflect.DeepEqual(last.facts, read.facts) {
 				last.Releases = append(last.Releases, read.Releases...)
@@ -100,6 +121,12 @@ func write() {
 		}
 		if last != nil {
 			check(lines.Encode(last))
+		}
+		for _, defined := range definitions {
+			check(lines.Encode(defined))
+		}
+		if core.Core != nil {
+			check(lines.Encode(core))
 		}
 		if module.hasTypes {
 			types, err := module.readTypes(releases)
@@ -123,7 +150,16 @@ func (m module) read(release string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &record{m.path, []string{strings.TrimPrefix(release, "v")}, *found}, nil
+	record := &record{Module: m.path, Releases: []string{strings.TrimPrefix(release, "v")}, facts: *found}
+	if m.path != karpenter {
+		if record.core, err = m.readCore(release, texts["go.mod"]); err != nil {
+			return nil, err
+		}
+	}
+	if m.definition != "" {
+		record.definition, err = m.readDefinition(release, texts[m.definition])
+	}
+	return record, err
 }
 
 func check(err error) {
