@@ -291,6 +291,7 @@ fn without_weight(report: Report) -> Vec<Diagnostic> {
     let findings = report.into_iter().map(|mut finding| {
         if finding.rule.as_str() == "hard-limit-drain" {
             finding.severity = Severity::Info;
+            finding.own_severity = Severity::Info;
         }
         finding
     });
