@@ -75,7 +75,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::LIMIT_UNKNOWN,
     &limits::nodes::LIMIT_NODES_RELEASE,
     &limits::nodes::LIMIT_BELOW_NODES,
-    &limits::amount::LIMIT_TOO_SMALL,
+    &limits::room::LIMIT_TOO_SMALL,
     &constraints::WEIGHT,
     &replicas::REPLICAS,
     &replicas::REPLICAS_GATE,

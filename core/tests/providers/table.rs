@@ -1,6 +1,6 @@
 //! The table, generated from `core/providers`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,10 @@ use std::time::Duration;
 
 use super::LabelValues::{Any, Boolean, Number, Text};
 use super::Unit::{GB, MHz, Mbps, MiB};
+use super::instance_types::machine;
 use super::kind::{shared, sole};
 use super::label::label;
-use super::{NodeClassKind, Provider, ProviderSettings, ZoneForm};
+use super::{InstanceTypes, NodeClassKind, Provider, ProviderSettings, ZoneForm};
 ";
 
 /// The providers with data, in the order in which a label's owner is looked for; `others.json` has the kinds of the rest.
@@ -106,7 +107,10 @@ fn write_label(row: &Value, table: &mut String) {
             ("everywhere", Value::Bool(true)) => write!(table, ".everywhere()"),
             ("everywhere", release) => write!(table, ".everywhere_since({})", numbers(release)),
             ("mayBeEmpty", Value::Bool(true)) => write!(table, ".may_be_empty()"),
-            ("emptyIs", same) => write!(table, ".empty_is({})", same["value"]),
+            ("emptyIs", same) => {
+                let [since, read_since] = ["since", "readSince"].map(|name| numbers(&same[name]));
+                write!(table, ".empty_is({}, ({since}), ({read_since}))", same["value"])
+            }
             ("shared", Value::Bool(true)) => write!(table, ".shared()"),
             ("unit", unit) => write!(table, ".unit({})", text(unit)),
             ("smallest", smallest) => write!(table, ".smallest({})", smallest["value"]),
@@ -150,17 +154,30 @@ fn write_settings(settings: &Value, table: &mut String) {
     );
 }
 
+/// A number with its digits in groups of three.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push('_');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// Writes texts in lines of at most 110 bytes.
-fn write_texts(texts: &[String], table: &mut String) {
+fn write_texts(texts: impl Iterator<Item = String>, table: &mut String) {
     let mut line = String::from("       ");
     for text in texts {
-        if line.len() + text.len() + 4 > 110 {
+        if line.len() + text.len() + 2 > 110 {
             let _ = writeln!(table, "{line}");
             line.truncate(7);
         }
-        let _ = write!(line, " {text:?},");
+        let _ = write!(line, " {text},");
     }
-    if !texts.is_empty() {
+    if line.len() > 7 {
         let _ = writeln!(table, "{line}");
     }
 }
@@ -212,10 +229,84 @@ fn write_provider(provider: &Value, table: &mut String) {
     }
     .expect("a text takes everything");
     write_settings(&provider["settings"], table);
-    table.push_str("    instance_types: &[\n");
-    write_texts(&instance_types(provider), table);
-    let date = provider["instanceTypes"]["date"].as_str().unwrap_or_default();
-    let _ = writeln!(table, "    ],\n    instance_types_date: {date:?},\n    }},");
+    let types = &provider["instanceTypes"];
+    let _ = match types["of"]
+        .as_str()
+        .or(types["names"].is_object().then(|| text(&provider["id"])))
+    {
+        Some(id) => writeln!(
+            table,
+            "    instance_types: Some(&{}_TYPES),\n    }},",
+            id.to_uppercase()
+        ),
+        None => writeln!(table, "    instance_types: None,\n    }},"),
+    };
+}
+
+/// The CPUs and MiB of each instance type of which they are known, and the architecture of each family.
+fn machines(provider: &Value) -> (BTreeMap<String, (u64, u64)>, BTreeMap<&str, &str>) {
+    let (mut machines, mut architectures) = (BTreeMap::new(), BTreeMap::new());
+    let machine = |text: &str| -> Option<(u64, u64)> {
+        let (cpus, mib) = text.split_once(' ')?;
+        Some((cpus.parse().ok()?, mib.parse().ok()?))
+    };
+    for arch in ["amd64", "arm64"] {
+        for (family, sizes) in provider["machines"][arch].as_object().into_iter().flatten() {
+            architectures.insert(family.as_str(), arch);
+            for size in text(sizes).split(", ") {
+                let (size, numbers) = size.split_once(' ').expect("a size and its numbers");
+                let numbers = machine(numbers).unwrap_or_else(|| panic!("{family}.{size}: {numbers}"));
+                machines.insert(format!("{family}.{size}"), numbers);
+            }
+        }
+    }
+    for (family, row) in provider["machines"]["otherFamilies"]
+        .as_object()
+        .into_iter()
+        .flatten()
+    {
+        architectures.insert(family, text(&row["arch"]));
+    }
+    (machines, architectures)
+}
+
+fn write_types(provider: &Value, table: &mut String) {
+    let names = instance_types(provider);
+    if names.is_empty() {
+        return;
+    }
+    let (machines, architectures) = machines(provider);
+    let known: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    let mut sizes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (name, (cpus, mib)) in &machines {
+        assert!(known.contains(name.as_str()), "{name} is no instance type");
+        let (_, size) = name.split_once('.').expect("a size");
+        let least = sizes.entry(size).or_insert((*cpus, *mib));
+        *least = (least.0.min(*cpus), least.1.min(*mib));
+    }
+    let row = |name: &str, numbers: Option<&(u64, u64)>| {
+        let (cpus, mib) = numbers.copied().unwrap_or_default();
+        format!("machine({name:?}, {cpus}, {})", grouped(mib))
+    };
+    let _ = writeln!(
+        table,
+        "\npub(super) static {}_TYPES: InstanceTypes = InstanceTypes {{\n    of: {},\n    date: {},\n    types: &[",
+        text(&provider["id"]).to_uppercase(),
+        provider["name"],
+        provider["instanceTypes"]["date"],
+    );
+    write_texts(names.iter().map(|name| row(name, machines.get(name))), table);
+    for arch in ["amd64", "arm64"] {
+        let _ = writeln!(table, "    ],\n    {arch}: &[");
+        let families = architectures.iter().filter(|(_, of)| **of == arch);
+        write_texts(families.map(|(family, _)| format!("{family:?}")), table);
+    }
+    table.push_str("    ],\n    sizes: &[\n");
+    write_texts(
+        sizes.iter().map(|(size, numbers)| row(size, Some(numbers))),
+        table,
+    );
+    table.push_str("    ],\n};\n");
 }
 
 fn table() -> String {
@@ -242,6 +333,9 @@ fn table() -> String {
         }
     }
     table.push_str("];\n");
+    for provider in providers() {
+        write_types(&provider, &mut table);
+    }
     table
 }
 

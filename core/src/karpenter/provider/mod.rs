@@ -2,6 +2,7 @@
 //! what their users can set. `core/providers` has it as data, each fact with its source; a provider that is not there
 //! is not judged.
 
+mod instance_types;
 mod kind;
 mod label;
 mod names;
@@ -12,9 +13,10 @@ mod zone_form;
 #[rustfmt::skip]
 mod tables;
 
+pub(crate) use instance_types::{InstanceTypes, Machine};
 pub use kind::NodeClassKind;
 pub use label::{ClosedSet, Label, LabelValues, Unit};
-pub(crate) use names::{Cut, Named, Naming, Part};
+pub(crate) use names::{Cut, Known, Named, Naming, Part};
 pub use release::{NoRelease, ProviderVersion, Releases};
 pub use settings::ProviderSettings;
 pub use tables::PROVIDER_IDS;
@@ -48,10 +50,8 @@ pub struct Provider {
     pub zones: Option<ZoneForm>,
     /// What its users can set, and its own defaults.
     pub settings: ProviderSettings,
-    /// The names of its instance types, sorted; empty if no list is known.
-    pub instance_types: &'static [&'static str],
-    /// The day on which the newest list of its instance types was made, such as `2026-08-24`.
-    pub instance_types_date: &'static str,
+    /// Its instance types; `None` if no list is known.
+    pub instance_types: Option<&'static InstanceTypes>,
 }
 
 impl Provider {

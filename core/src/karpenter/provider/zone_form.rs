@@ -37,6 +37,22 @@ impl ZoneForm {
         (is_zone && self.is_region(region)).then_some(region)
     }
 
+    /// The label that tells machines in a zone from those without one, and its value for the machines of a zone: on Azure
+    /// (`PlacementScopeForZone` of `pkg/utils/zones/zones.go`, from 1.12.0 on).
+    pub(crate) fn placement(self) -> Option<(&'static str, fn(&str) -> &'static str)> {
+        let of_azure = |zone: &str| {
+            if ["", "0"].contains(&zone) {
+                "regional"
+            } else {
+                "zonal"
+            }
+        };
+        match self {
+            Self::Azure => Some(("karpenter.azure.com/placement-scope", of_azure)),
+            Self::Aws | Self::Google => None,
+        }
+    }
+
     /// Whether a text is written as a region.
     pub(crate) fn is_region(self, text: &str) -> bool {
         let is_word = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase());

@@ -9,6 +9,7 @@ pub mod count;
 mod demand;
 mod labels;
 mod min_values;
+mod misplaced;
 mod same_label;
 mod scope;
 mod slips;
@@ -55,6 +56,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
     across_labels::check_zones(&demands, &scope, findings);
     same_label::check(&demands, &scope, findings);
+    misplaced::check(&demands, &scope, findings);
     across_labels::check_types(&demands, &scope, findings);
 }
 

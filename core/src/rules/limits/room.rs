@@ -1,0 +1,200 @@
+//! Whether a limit has room for the smallest machine that the requirements allow.
+
+use super::{Limit, Limits, path};
+use crate::json::Json;
+use crate::karpenter::{
+    InstanceTypes, Machine, Naming, NodePool, Operator, Part, Provider, Requirement, Selection, Template,
+    canonical_label,
+};
+use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
+use crate::value::quantity::Quantity;
+
+pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
+
+/// A resource of which one knows how much machines have.
+struct Size {
+    resource: &'static str,
+    /// The labels with which instance types give their amount of it.
+    keys: &'static [&'static str],
+    /// The same amount of a listed machine.
+    amount: fn(Machine) -> i64,
+    /// The divisor of the amount that gives what the node certainly has.
+    share: i64,
+    /// How many units of the resource one unit of the amount is.
+    unit: i64,
+    unit_name: &'static str,
+}
+
+const SIZES: [Size; 2] = [
+    Size {
+        resource: "cpu",
+        keys: &[
+            "karpenter.k8s.aws/instance-cpu",
+            "eks.amazonaws.com/instance-cpu",
+            "karpenter.azure.com/sku-cpu",
+        ],
+        amount: |machine| i64::from(machine.cpus.get()),
+        share: 1,
+        unit: 1,
+        unit_name: "cores",
+    },
+    Size {
+        resource: "memory",
+        keys: &[
+            "karpenter.k8s.aws/instance-memory",
+            "eks.amazonaws.com/instance-memory",
+            "karpenter.azure.com/sku-memory",
+        ],
+        amount: |machine| i64::from(machine.mib),
+        share: 2,
+        unit: 1 << 20,
+        unit_name: "MiB",
+    },
+];
+
+impl Size {
+    /// Whether a limit has room for a node with this amount.
+    fn fits(&self, amount: i64, limit: &Quantity) -> bool {
+        let needed = (amount / self.share).checked_mul(self.unit);
+        needed.is_none_or(|needed| *limit >= Quantity::from(needed))
+    }
+}
+
+/// What the smallest machine has that a requirement allows.
+struct Smallest {
+    amount: i64,
+    /// The index of the requirement.
+    index: usize,
+}
+
+/// Reports limits that leave no room for the smallest machine that the requirements allow.
+pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+    for size in &SIZES {
+        let written = limits.get(size.resource);
+        if let Some((written, limit)) = written.and_then(|written| Some((written, written.quantity()?))) {
+            check_size(pool, size, (written, limit), findings);
+        }
+    }
+}
+
+fn check_size(
+    pool: &NodePool<'_>,
+    size: &Size,
+    (written, limit): (&Limit<'_>, &Quantity),
+    findings: &mut Findings<'_>,
+) {
+    // A limit of 0 switches the pool off, and another rule reports it.
+    if limit.is_zero() || limit.is_negative() {
+        return;
+    }
+    let too_large = |smallest: &Smallest| !size.fits(smallest.amount, limit);
+    let by_label = by_label(&pool.template, size).filter(too_large);
+    let smallest = by_label.or_else(|| {
+        let declared = || findings.context.policy.cluster.provider;
+        let group = pool.template.node_class_group();
+        let provider = group.map_or_else(declared, Provider::of_group)?;
+        Listed::of(&pool.template, provider)?.smallest(size, limit)
+    });
+    let Some(Smallest { amount, index }) = smallest else {
+        return;
+    };
+    let (resource, unit) = (size.resource, size.unit_name);
+    let title = format!("the smallest machine that the requirements allow has {amount} {unit}");
+    findings
+        .report(&LIMIT_TOO_SMALL, path(resource), written.value, title)
+        .consequence("no node fits into this limit, so the pool never launches one")
+        .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
+        .related(Template::requirements_path().index(index));
+}
+
+/// The smallest by the labels for the size.
+fn by_label(template: &Template<'_>, size: &Size) -> Option<Smallest> {
+    size.keys.iter().find_map(|key| {
+        let requirements = template.requirements().iter();
+        let mut own = requirements
+            .filter(|requirement| requirement.key.present() == Some(*key))
+            .peekable();
+        let index = own.peek()?.index;
+        let selections = own.map(Requirement::selection).collect::<Option<Vec<_>>>()?;
+        let amount = Selection::all(selections).least()?;
+        Some(Smallest { amount, index })
+    })
+}
+
+/// The lists of instance types, families and sizes that a template requires, each if there is one.
+struct Listed<'t> {
+    known: &'static InstanceTypes,
+    names: Option<&'t Requirement<'t>>,
+    families: Option<&'t Requirement<'t>>,
+    sizes: Option<&'t Requirement<'t>>,
+}
+
+impl<'t> Listed<'t> {
+    fn of(template: &'t Template<'t>, provider: &'static Provider) -> Option<Self> {
+        let known = provider.instance_types?;
+        let naming = Naming::of(provider)?;
+        let list = |part| {
+            let mut requirements = template.requirements().iter();
+            requirements.find(|requirement| {
+                let key = requirement.key.present();
+                requirement.operator.present() == Some(Operator::In.as_str())
+                    && key.is_some_and(|key| {
+                        naming.part(canonical_label(key, Some(provider)), provider) == Some(part)
+                    })
+            })
+        };
+        Some(Self {
+            known,
+            names: list(Part::Name),
+            families: list(Part::Family),
+            sizes: list(Part::Size),
+        })
+    }
+
+    /// The smallest of them; `None` if one has room, or may have, because its size is not known.
+    fn smallest(&self, size: &Size, limit: &Quantity) -> Option<Smallest> {
+        let first = self.names.or(self.families).or(self.sizes)?;
+        let mut least: Option<i64> = None;
+        let mut compare = |machine: Option<Machine>| {
+            let amount = (size.amount)(machine?);
+            least = Some(least.map_or(amount, |least| least.min(amount)));
+            (!size.fits(amount, limit)).then_some(())
+        };
+        for value in values(first) {
+            let value = value?;
+            if self.names.is_some() {
+                let (family, of) = value.split_once('.')?;
+                if allows(self.families, family) && allows(self.sizes, of) {
+                    compare(self.known.machine(value))?;
+                }
+            } else if self.families.is_some() {
+                let types = self.known.of_family(value);
+                types.first()?;
+                for one in types {
+                    let (_, of) = one.name.split_once('.')?;
+                    if allows(self.sizes, of) {
+                        compare(one.machine)?;
+                    }
+                }
+            } else {
+                compare(self.known.smallest_of_size(value))?;
+            }
+        }
+        Some(Smallest {
+            amount: least?,
+            index: first.index,
+        })
+    }
+}
+
+/// The values of a list; `None` for one that is no string.
+fn values<'t>(list: &Requirement<'t>) -> impl Iterator<Item = Option<&'t str>> {
+    let values = list.values.present().unwrap_or_default();
+    values.iter().map(Json::as_str)
+}
+
+/// Whether a list has a word, if there is a list.
+fn allows(list: Option<&Requirement<'_>>, word: &str) -> bool {
+    list.is_none_or(|list| values(list).any(|value| value == Some(word)))
+}

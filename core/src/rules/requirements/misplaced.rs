@@ -1,0 +1,132 @@
+//! Requirements on a label in the wrong domain, or in none: to Karpenter it is a custom label, which selects no machine.
+
+use super::demand::{At, Demand};
+use super::labels::REQUIREMENT_LABEL_UNKNOWN;
+use super::scope::Scope;
+use super::slips::AWS_ZONE_ID;
+use crate::diagnostic::Suggestion;
+use crate::karpenter::{
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, Named, Operator, Part, ZONE_LABEL,
+    integer, likely_label,
+};
+use crate::rules::findings::Findings;
+use crate::value::label::is_within;
+
+/// Labels of Karpenter and Kubernetes whose values are known.
+const COMMON: [&str; 4] = [CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ARCH_LABEL, ZONE_LABEL];
+
+/// Warns of lists of values that all belong to a label of the same name in another domain, unless that one is restricted
+/// to them, too.
+pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    for demand in demands {
+        let At::Requirement(_) = demand.at else { continue };
+        if demand.operator != Operator::In || demand.kind != LabelKind::Custom {
+            continue;
+        }
+        let Some(meant) = meant(demand.key, scope) else {
+            continue;
+        };
+        let are_of_it = || demand.values.iter().all(|value| is_value(meant, value, scope));
+        let has_fixed_value = || {
+            let mut others = demands.iter();
+            others.any(|other| other.is_label() && other.key == demand.key)
+        };
+        // A name that is almost right is reported already.
+        if likely_label(demand.key, None).is_some()
+            || !are_of_it()
+            || has_fixed_value()
+            || is_restricted(meant, &demand.values, demands, scope)
+        {
+            continue;
+        }
+        let consequence = if demand.values.len() == 1 {
+            "it selects nothing: every node gets this value, whatever machine it is"
+        } else {
+            "it selects nothing: a node gets one of the values by chance, whatever machine it is"
+        };
+        findings
+            .report(
+                &REQUIREMENT_LABEL_UNKNOWN,
+                demand.at.field("key"),
+                demand.key,
+                "no instance type has this label",
+            )
+            .consequence(consequence)
+            .suggest(Suggestion::did_you_mean(meant));
+    }
+}
+
+/// The label of Karpenter or the pool's provider that has the name of this custom one, if that is in a domain in which one
+/// would look for it, or in none.
+pub fn meant(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
+    let provider = scope.provider?;
+    let (domain, name) = key.split_once('/').unwrap_or(("", key));
+    let is_likely = domain.is_empty()
+        || domain.contains("karpenter")
+        || ["kubernetes.io", "k8s.io"]
+            .iter()
+            .any(|parent| is_within(domain, parent));
+    if !is_likely {
+        return None;
+    }
+    let mut labels = COMMON
+        .into_iter()
+        .chain(provider.labels.iter().map(|label| label.key));
+    labels.find(|label| label.split_once('/').is_some_and(|(_, known)| known == name))
+}
+
+/// Whether machines of the provider certainly have this value of one of its labels.
+fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
+    let Some(provider) = scope.provider else {
+        return false;
+    };
+    match label {
+        CAPACITY_TYPE_LABEL => return scope.capacity_types().contains(&value),
+        ARCH_LABEL => return ["amd64", "arm64"].contains(&value),
+        ZONE_LABEL => return provider.zones.is_some_and(|form| form.region_of(value).is_some()),
+        AWS_ZONE_ID => return provider.zones.is_some_and(|form| form.is_zone_id(value)),
+        _ => {}
+    }
+    let (Some(naming), Some(types)) = (scope.naming, provider.instance_types) else {
+        return false;
+    };
+    match naming.part(label, provider) {
+        Some(Part::Generation) => {
+            let mut cuts = naming.cuts().iter();
+            cuts.any(|cut| {
+                let mut types = types.types.iter();
+                types.any(|one| cut(Named::Type(one.name), Part::Generation).as_deref() == Some(value))
+            })
+        }
+        Some(part) => naming
+            .known(part, provider)
+            .is_some_and(|known| known.contains(value)),
+        None if label.ends_with("/instance-cpu") => {
+            integer(value).is_some_and(|number| types.has_cpus(number))
+        }
+        None => false,
+    }
+}
+
+/// Whether demands leave only machines whose label has one of these values.
+fn is_restricted(label: &str, values: &[&str], demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
+    let part = scope
+        .naming
+        .zip(scope.provider)
+        .and_then(|(naming, provider)| naming.part(label, provider));
+    let newest = scope.naming.and_then(|naming| naming.cuts().first());
+    let fits = |named: Named<'_>| {
+        let value = newest.zip(part).and_then(|(cut, part)| cut(named, part));
+        value.is_some_and(|value| values.contains(&value.as_ref()))
+    };
+    let mut lists = demands.iter().filter(|demand| demand.operator == Operator::In);
+    lists.any(|list| {
+        let mut listed = list.values.iter();
+        match list.part {
+            _ if list.key == label => listed.all(|value| values.contains(value)),
+            Some(Part::Name) => listed.all(|value| fits(Named::Type(value))),
+            Some(Part::Family) => listed.all(|value| fits(Named::Family(value))),
+            _ => false,
+        }
+    })
+}
