@@ -100,6 +100,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::REQUIREMENT_ZONE_REGION,
     &requirements::REQUIREMENT_TYPE_CONTRADICTION,
     &requirements::REQUIREMENT_RANDOM_LABEL,
+    &requirements::REQUIREMENT_GENERATION,
     &labels::LABELS_COUNT,
     &labels::LABEL_KEY,
     &labels::LABEL_VALUE,

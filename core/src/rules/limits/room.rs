@@ -4,7 +4,6 @@ use super::{Limit, Limits, path};
 use crate::json::Json;
 use crate::karpenter::{
     InstanceTypes, Machine, Naming, NodePool, Operator, Part, Provider, Requirement, Selection, Template,
-    canonical_label,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -70,42 +69,38 @@ struct Smallest {
 
 /// Reports limits that leave no room for the smallest machine that the requirements allow.
 pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+    let template = &pool.template;
+    let mut listed: Option<Option<Listed<'_>>> = None;
     for size in &SIZES {
-        let written = limits.get(size.resource);
-        if let Some((written, limit)) = written.and_then(|written| Some((written, written.quantity()?))) {
-            check_size(pool, size, (written, limit), findings);
+        let Some(written) = limits.get(size.resource) else {
+            continue;
+        };
+        // A limit of 0 switches the pool off, and another rule reports it.
+        let quantity = written.quantity();
+        let Some(limit) = quantity.filter(|limit| !limit.is_zero() && !limit.is_negative()) else {
+            continue;
+        };
+        let too_large = |smallest: &Smallest| !size.fits(smallest.amount, limit);
+        let smallest = by_label(template, size).filter(too_large).or_else(|| {
+            let declared = findings.context.policy.cluster.provider;
+            let listed = listed.get_or_insert_with(|| Listed::of(template, declared));
+            listed.as_ref()?.smallest(size, limit)
+        });
+        if let Some(smallest) = smallest {
+            report(size, written, &smallest, findings);
         }
     }
 }
 
-fn check_size(
-    pool: &NodePool<'_>,
-    size: &Size,
-    (written, limit): (&Limit<'_>, &Quantity),
-    findings: &mut Findings<'_>,
-) {
-    // A limit of 0 switches the pool off, and another rule reports it.
-    if limit.is_zero() || limit.is_negative() {
-        return;
-    }
-    let too_large = |smallest: &Smallest| !size.fits(smallest.amount, limit);
-    let by_label = by_label(&pool.template, size).filter(too_large);
-    let smallest = by_label.or_else(|| {
-        let declared = || findings.context.policy.cluster.provider;
-        let group = pool.template.node_class_group();
-        let provider = group.map_or_else(declared, Provider::of_group)?;
-        Listed::of(&pool.template, provider)?.smallest(size, limit)
-    });
-    let Some(Smallest { amount, index }) = smallest else {
-        return;
-    };
+fn report(size: &Size, limit: &Limit<'_>, smallest: &Smallest, findings: &mut Findings<'_>) {
+    let Smallest { amount, index } = smallest;
     let (resource, unit) = (size.resource, size.unit_name);
     let title = format!("the smallest machine that the requirements allow has {amount} {unit}");
     findings
-        .report(&LIMIT_TOO_SMALL, path(resource), written.value, title)
+        .report(&LIMIT_TOO_SMALL, path(resource), limit.value, title)
         .consequence("no node fits into this limit, so the pool never launches one")
         .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
-        .related(Template::requirements_path().index(index));
+        .related(Template::requirements_path().index(*index));
 }
 
 /// The smallest by the labels for the size.
@@ -131,25 +126,33 @@ struct Listed<'t> {
 }
 
 impl<'t> Listed<'t> {
-    fn of(template: &'t Template<'t>, provider: &'static Provider) -> Option<Self> {
-        let known = provider.instance_types?;
+    /// Those of a template; `None` if the machines of its provider are not known. `declared` is the provider by the policy.
+    fn of(template: &'t Template<'t>, declared: Option<&'static Provider>) -> Option<Self> {
+        let group = template.node_class_group();
+        let provider = group.map_or(declared, Provider::of_group)?;
         let naming = Naming::of(provider)?;
-        let list = |part| {
-            let mut requirements = template.requirements().iter();
-            requirements.find(|requirement| {
-                let key = requirement.key.present();
-                requirement.operator.present() == Some(Operator::In.as_str())
-                    && key.is_some_and(|key| {
-                        naming.part(canonical_label(key, Some(provider)), provider) == Some(part)
-                    })
-            })
+        let mut listed = Self {
+            known: provider.instance_types?,
+            names: None,
+            families: None,
+            sizes: None,
         };
-        Some(Self {
-            known,
-            names: list(Part::Name),
-            families: list(Part::Family),
-            sizes: list(Part::Size),
-        })
+        for requirement in template.requirements() {
+            let part = requirement
+                .key
+                .present()
+                .and_then(|key| naming.part(key, provider));
+            let list = match part {
+                Some(Part::Name) => &mut listed.names,
+                Some(Part::Family) => &mut listed.families,
+                Some(Part::Size) => &mut listed.sizes,
+                _ => continue,
+            };
+            if requirement.operator.present() == Some(Operator::In.as_str()) {
+                *list = list.or(Some(requirement));
+            }
+        }
+        Some(listed)
     }
 
     /// The smallest of them; `None` if one has room, or may have, because its size is not known.

@@ -62,7 +62,7 @@ pub fn meant(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
     let provider = scope.provider?;
     let (domain, name) = key.split_once('/').unwrap_or(("", key));
     let is_likely = domain.is_empty()
-        || domain.contains("karpenter")
+        || domain.starts_with("karpenter")
         || ["kubernetes.io", "k8s.io"]
             .iter()
             .any(|parent| is_within(domain, parent));

@@ -147,9 +147,9 @@ fn of_family(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
 
 /// A name for the zone of machines without one that the release of the provider does not have.
 fn of_regional_zone(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
-    let provider = scope.provider?;
-    let empty = provider.label(key)?.empty_is?;
+    let provider = scope.provider.filter(|_| key == ZONE_LABEL)?;
     let release = scope.context.policy.cluster.version_of(provider)?;
+    let empty = provider.label(key)?.empty_is?;
     if value == empty.value && release < empty.since {
         let why = "in this release of the provider, machines without a zone have an empty value";
         Some(Slip::certain(why, None))

@@ -44,7 +44,8 @@ fn listed_values_are_silent_alone_and_with_all_others() {
         }
     }
     let quiet = |object: &Value| {
-        let found = [errors(object), warnings(object), infos(object)].concat();
+        let mut found = [errors(object), warnings(object), infos(object)].concat();
+        found.retain(|line| !line.contains("[requirement-generation]"));
         assert_eq!(found, [""; 0], "{object}");
     };
     for (key, values) in &lists {
