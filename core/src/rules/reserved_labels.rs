@@ -5,6 +5,7 @@ use crate::karpenter::{
     ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, KarpenterVersion, NODEPOOL_LABEL,
     canonical_label, is_well_known,
 };
+use crate::value::label::split_key;
 
 /// Why a label may not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Reserved {
     /// Why the label is reserved in this API version and release; `None` if it is not.
     pub fn lookup(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
         // The CRD compares the end of the domain, so `mykarpenter.sh` is reserved, too.
-        let domain = key.split('/').next().unwrap_or(key);
+        let domain = split_key(key).map_or(key, |(domain, _)| domain);
         match key {
             NODEPOOL_LABEL => Some(Self::NodePool),
             HOSTNAME_LABEL => Some(Self::Hostname),

@@ -69,24 +69,35 @@ struct Smallest {
 
 /// Reports limits that leave no room for the smallest machine that the requirements allow.
 pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
-    let template = &pool.template;
-    let mut listed: Option<Option<Listed<'_>>> = None;
-    for size in &SIZES {
-        let Some(written) = limits.get(size.resource) else {
-            continue;
-        };
+    let limit_of = |size: &Size| {
+        let written = limits.get(size.resource)?;
         // A limit of 0 switches the pool off, and another rule reports it.
-        let quantity = written.quantity();
-        let Some(limit) = quantity.filter(|limit| !limit.is_zero() && !limit.is_negative()) else {
+        let limit = written.quantity();
+        let limit = limit.filter(|limit| !limit.is_zero() && !limit.is_negative())?;
+        Some((written, limit))
+    };
+    if SIZES.iter().all(|size| limit_of(size).is_none()) {
+        return;
+    }
+    let has_room = |machine: Machine| {
+        SIZES.iter().all(|size| {
+            let limit = limit_of(size);
+            limit.is_none_or(|(_, limit)| size.fits((size.amount)(machine), limit))
+        })
+    };
+    let declared = findings.context.policy.cluster.provider;
+    let listed = Listed::of(&pool.template, declared).and_then(|listed| listed.smallest(has_room));
+    for size in &SIZES {
+        let Some((written, limit)) = limit_of(size) else {
             continue;
         };
         let too_large = |smallest: &Smallest| !size.fits(smallest.amount, limit);
-        let smallest = by_label(template, size).filter(too_large).or_else(|| {
-            let declared = findings.context.policy.cluster.provider;
-            let listed = listed.get_or_insert_with(|| Listed::of(template, declared));
-            listed.as_ref()?.smallest(size, limit)
+        let by_list = listed.map(|(machine, index)| Smallest {
+            amount: (size.amount)(machine),
+            index,
         });
-        if let Some(smallest) = smallest {
+        let by_label = by_label(&pool.template, size).filter(too_large);
+        if let Some(smallest) = by_label.or(by_list.filter(too_large)) {
             report(size, written, &smallest, findings);
         }
     }
@@ -155,14 +166,15 @@ impl<'t> Listed<'t> {
         Some(listed)
     }
 
-    /// The smallest of them; `None` if one has room, or may have, because its size is not known.
-    fn smallest(&self, size: &Size, limit: &Quantity) -> Option<Smallest> {
+    /// The least that any of them has of each resource, and the index of the requirement that lists them; `None` if one has
+    /// room, or may have, because its size is not known.
+    fn smallest(&self, has_room: impl Fn(Machine) -> bool) -> Option<(Machine, usize)> {
         let first = self.names.or(self.families).or(self.sizes)?;
-        let mut least: Option<i64> = None;
+        let mut least: Option<Machine> = None;
         let mut compare = |machine: Option<Machine>| {
-            let amount = (size.amount)(machine?);
-            least = Some(least.map_or(amount, |least| least.min(amount)));
-            (!size.fits(amount, limit)).then_some(())
+            let machine = machine.filter(|machine| !has_room(*machine))?;
+            least = Some(least.map_or(machine, |least| least.least(machine)));
+            Some(())
         };
         for value in values(first) {
             let value = value?;
@@ -172,10 +184,10 @@ impl<'t> Listed<'t> {
                     compare(self.known.machine(value))?;
                 }
             } else if self.families.is_some() {
-                let types = self.known.of_family(value);
-                types.first()?;
+                let mut types = self.known.of_family(value).peekable();
+                types.peek()?;
                 for one in types {
-                    let (_, of) = one.name.split_once('.')?;
+                    let of = one.name.get(value.len() + 1..)?;
                     if allows(self.sizes, of) {
                         compare(one.machine)?;
                     }
@@ -184,10 +196,7 @@ impl<'t> Listed<'t> {
                 compare(self.known.smallest_of_size(value))?;
             }
         }
-        Some(Smallest {
-            amount: least?,
-            index: first.index,
-        })
+        Some((least?, first.index))
     }
 }
 

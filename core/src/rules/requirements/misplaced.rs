@@ -10,7 +10,7 @@ use crate::karpenter::{
     integer, likely_label,
 };
 use crate::rules::findings::Findings;
-use crate::value::label::is_within;
+use crate::value::label::{is_within, split_key};
 
 /// Labels of Karpenter and Kubernetes whose values are known.
 const COMMON: [&str; 4] = [CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ARCH_LABEL, ZONE_LABEL];
@@ -20,7 +20,7 @@ const COMMON: [&str; 4] = [CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ARCH_LABEL,
 pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     for demand in demands {
         let At::Requirement(_) = demand.at else { continue };
-        if demand.operator != Operator::In || demand.kind != LabelKind::Custom {
+        if demand.operator != Operator::In || !matches!(demand.kind, LabelKind::Custom) {
             continue;
         }
         let Some(meant) = meant(demand.key, scope) else {
@@ -60,19 +60,24 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
 /// would look for it, or in none.
 pub fn meant(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
     let provider = scope.provider?;
-    let (domain, name) = key.split_once('/').unwrap_or(("", key));
-    let is_likely = domain.is_empty()
-        || domain.starts_with("karpenter")
-        || ["kubernetes.io", "k8s.io"]
-            .iter()
-            .any(|parent| is_within(domain, parent));
-    if !is_likely {
-        return None;
-    }
+    let name = likely_name(key)?;
     let mut labels = COMMON
         .into_iter()
         .chain(provider.labels.iter().map(|label| label.key));
     labels.find(|label| label.split_once('/').is_some_and(|(_, known)| known == name))
+}
+
+/// The name of a label in such a domain. It is asked of every custom label, and nearly all are in a domain of their user.
+fn likely_name(key: &str) -> Option<&str> {
+    let Some((domain, name)) = split_key(key) else {
+        return Some(key);
+    };
+    let is_of_kubernetes = || {
+        ["kubernetes.io", "k8s.io"]
+            .iter()
+            .any(|parent| is_within(domain, parent))
+    };
+    (domain.starts_with("karpenter") || domain.ends_with("s.io") && is_of_kubernetes()).then_some(name)
 }
 
 /// Whether machines of the provider certainly have this value of one of its labels.
