@@ -33,6 +33,8 @@ const PROVIDERS: &[&str] = &[
     "hetzner",
 ];
 
+const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
@@ -159,7 +161,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push('_');
         }
         out.push(digit);
@@ -243,31 +245,32 @@ fn write_provider(provider: &Value, table: &mut String) {
     };
 }
 
-/// The CPUs and MiB of each instance type of which they are known, and the architecture of each family.
-fn machines(provider: &Value) -> (BTreeMap<String, (u64, u64)>, BTreeMap<&str, &str>) {
-    let (mut machines, mut architectures) = (BTreeMap::new(), BTreeMap::new());
-    let machine = |text: &str| -> Option<(u64, u64)> {
-        let (cpus, mib) = text.split_once(' ')?;
-        Some((cpus.parse().ok()?, mib.parse().ok()?))
+/// The families of an architecture, each with its sizes; those that are not on the page have none.
+fn families<'a>(provider: &'a Value, arch: &str) -> BTreeMap<&'a str, &'a str> {
+    let data = &provider["machines"];
+    let on_page = data[arch].as_object().into_iter().flatten();
+    let others = data["otherFamilies"].as_object().into_iter().flatten();
+    let others = others.filter(|(_, row)| row["arch"] == arch);
+    on_page
+        .map(|(family, sizes)| (family.as_str(), text(sizes)))
+        .chain(others.map(|(family, _)| (family.as_str(), "")))
+        .collect()
+}
+
+/// The CPUs and MiB of each instance type of which they are known.
+fn machines(provider: &Value) -> BTreeMap<String, (u64, u64)> {
+    let machine = |family: &str, text: &str| {
+        let mut words = text.split(' ');
+        let mut next = || words.next().unwrap_or_else(|| panic!("{family}: {text}"));
+        let (size, cpus, mib) = (next(), next().parse(), next().parse());
+        let numbers = (cpus.expect("a number"), mib.expect("a number"));
+        (format!("{family}.{size}"), numbers)
     };
-    for arch in ["amd64", "arm64"] {
-        for (family, sizes) in provider["machines"][arch].as_object().into_iter().flatten() {
-            architectures.insert(family.as_str(), arch);
-            for size in text(sizes).split(", ") {
-                let (size, numbers) = size.split_once(' ').expect("a size and its numbers");
-                let numbers = machine(numbers).unwrap_or_else(|| panic!("{family}.{size}: {numbers}"));
-                machines.insert(format!("{family}.{size}"), numbers);
-            }
-        }
-    }
-    for (family, row) in provider["machines"]["otherFamilies"]
-        .as_object()
-        .into_iter()
-        .flatten()
-    {
-        architectures.insert(family, text(&row["arch"]));
-    }
-    (machines, architectures)
+    let families = ARCHITECTURES.iter().flat_map(|arch| families(provider, arch));
+    let sized = families.filter(|(_, sizes)| !sizes.is_empty());
+    sized
+        .flat_map(|(family, sizes)| sizes.split(", ").map(move |size| machine(family, size)))
+        .collect()
 }
 
 fn write_types(provider: &Value, table: &mut String) {
@@ -275,7 +278,7 @@ fn write_types(provider: &Value, table: &mut String) {
     if names.is_empty() {
         return;
     }
-    let (machines, architectures) = machines(provider);
+    let machines = machines(provider);
     let known: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let mut sizes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, (cpus, mib)) in &machines {
@@ -296,10 +299,10 @@ fn write_types(provider: &Value, table: &mut String) {
         provider["instanceTypes"]["date"],
     );
     write_texts(names.iter().map(|name| row(name, machines.get(name))), table);
-    for arch in ["amd64", "arm64"] {
+    for arch in ARCHITECTURES {
         let _ = writeln!(table, "    ],\n    {arch}: &[");
-        let families = architectures.iter().filter(|(_, of)| **of == arch);
-        write_texts(families.map(|(family, _)| format!("{family:?}")), table);
+        let families = families(provider, arch).into_keys();
+        write_texts(families.map(|family| format!("{family:?}")), table);
     }
     table.push_str("    ],\n    sizes: &[\n");
     write_texts(

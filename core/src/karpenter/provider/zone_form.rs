@@ -37,19 +37,20 @@ impl ZoneForm {
         (is_zone && self.is_region(region)).then_some(region)
     }
 
-    /// The label that tells machines in a zone from those without one, and its value for the machines of a zone: on Azure
-    /// (`PlacementScopeForZone` of `pkg/utils/zones/zones.go`, from 1.12.0 on).
-    pub(crate) fn placement(self) -> Option<(&'static str, fn(&str) -> &'static str)> {
-        let of_azure = |zone: &str| {
-            if ["", "0"].contains(&zone) {
-                "regional"
-            } else {
-                "zonal"
-            }
-        };
+    /// The label that tells machines in a zone from those without one, if the provider has such a label.
+    pub(crate) const fn placement_label(self) -> Option<&'static str> {
         match self {
-            Self::Azure => Some(("karpenter.azure.com/placement-scope", of_azure)),
+            Self::Azure => Some("karpenter.azure.com/placement-scope"),
             Self::Aws | Self::Google => None,
+        }
+    }
+
+    /// The value of that label for the machines of a zone (`PlacementScopeForZone` of `pkg/utils/zones/zones.go`).
+    pub(crate) fn placement_of(zone: &str) -> &'static str {
+        if ["", "0"].contains(&zone) {
+            "regional"
+        } else {
+            "zonal"
         }
     }
 

@@ -66,13 +66,17 @@ fn check_placement<'d, 'a: 'd>(
     demands: &'d [Demand<'a>],
     findings: &mut Findings<'_>,
 ) {
-    let Some((key, placement_of)) = form.placement() else {
+    let Some(key) = form.placement_label() else {
         return;
     };
     let Some(scope) = demands.iter().find(|demand| demand.key == key) else {
         return;
     };
-    let has_none = |list: &&Demand<'_>| list.values.iter().all(|zone| !scope.allows(placement_of(zone)));
+    let has_none = |list: &&Demand<'_>| {
+        list.values
+            .iter()
+            .all(|zone| !scope.allows(ZoneForm::placement_of(zone)))
+    };
     let Some(zones) = zones.find(has_none) else {
         return;
     };
@@ -166,7 +170,7 @@ struct OnName<'d, 'a> {
     demand: &'d Demand<'a>,
 }
 
-impl<'d, 'a> OnName<'d, 'a> {
+impl OnName<'_, '_> {
     /// How to read the values of a list of types or families.
     const fn named<'n>(&self) -> fn(&'n str) -> Named<'n> {
         match self.part {
@@ -202,9 +206,12 @@ fn check_variety(
                     && excluding(list.named()(value), *cut, others).is_none()
             });
             let values: Option<HashSet<Cow<'_, str>>> = fitting
-                .map(|value| match one.part == list.part {
-                    true => Some(Cow::Borrowed(*value)),
-                    false => cut(list.named()(value), one.part),
+                .map(|value| {
+                    if one.part == list.part {
+                        Some(Cow::Borrowed(*value))
+                    } else {
+                        cut(list.named()(value), one.part)
+                    }
                 })
                 .collect();
             values.map(|values| values.len())
