@@ -108,6 +108,7 @@ fn write_label(row: &Value, table: &mut String) {
             ("since" | "until", release) => write!(table, ".{name}({})", numbers(release)),
             ("everywhere", Value::Bool(true)) => write!(table, ".everywhere()"),
             ("everywhere", release) => write!(table, ".everywhere_since({})", numbers(release)),
+            ("neverCarried", Value::Bool(true)) => write!(table, ".never_carried()"),
             ("mayBeEmpty", Value::Bool(true)) => write!(table, ".may_be_empty()"),
             ("emptyIs", same) => {
                 let [since, read_since] = ["since", "readSince"].map(|name| numbers(&same[name]));

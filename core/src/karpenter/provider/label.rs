@@ -67,6 +67,8 @@ pub struct Label {
     pub releases: Releases,
     /// In which releases every instance type carries it; `None` if in none.
     pub everywhere: Option<Releases>,
+    /// Whether it is registered, and no instance type ever carries it.
+    pub is_never_carried: bool,
     /// Whether some instance types carry it with an empty value.
     pub may_be_empty: bool,
     /// The value that took the place of an empty one.
@@ -88,6 +90,7 @@ pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
         values,
         releases: Releases::ALL,
         everywhere: None,
+        is_never_carried: false,
         may_be_empty: false,
         empty_is: None,
         is_shared: false,
@@ -119,6 +122,11 @@ impl Label {
             since: Some(ProviderVersion::new(major, minor, patch)),
             until: None,
         });
+        self
+    }
+
+    pub(super) const fn never_carried(mut self) -> Self {
+        self.is_never_carried = true;
         self
     }
 

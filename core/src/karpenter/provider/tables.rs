@@ -195,7 +195,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("iam.gke.io/gke-metadata-server-enabled", Any).shared().since(0, 2, 0),
         label("karpenter.k8s.gcp/instance-category", Text),
         label("karpenter.k8s.gcp/instance-cpu", Number).everywhere(),
-        label("karpenter.k8s.gcp/instance-cpu-model", Text),
+        label("karpenter.k8s.gcp/instance-cpu-model", Text).never_carried(),
         label("karpenter.k8s.gcp/instance-family", Text),
         label("karpenter.k8s.gcp/instance-generation", Any),
         label("karpenter.k8s.gcp/instance-gpu-count", Number),
