@@ -11,6 +11,9 @@ use crate::value::quantity::Quantity;
 
 pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
 
+/// The most comparisons of the values of two lists, so that a review takes a bounded time.
+const MOST_COMPARED: usize = 100_000;
+
 /// A resource of which one knows how much machines have.
 struct Size {
     resource: &'static str,
@@ -170,6 +173,11 @@ impl<'t> Listed<'t> {
     /// room, or may have, because its size is not known.
     fn smallest(&self, has_room: impl Fn(Machine) -> bool) -> Option<(Machine, usize)> {
         let first = self.names.or(self.families).or(self.sizes)?;
+        let others = [self.families, self.sizes].into_iter().flatten();
+        let compared: usize = others.map(|list| values(list).count()).sum();
+        if values(first).count().saturating_mul(compared) > MOST_COMPARED {
+            return None;
+        }
         let mut least: Option<Machine> = None;
         let mut compare = |machine: Option<Machine>| {
             let machine = machine.filter(|machine| !has_room(*machine))?;
@@ -209,4 +217,34 @@ fn values<'t>(list: &Requirement<'t>) -> impl Iterator<Item = Option<&'t str>> {
 /// Whether a list has a word, if there is a list.
 fn allows(list: Option<&Requirement<'_>>, word: &str) -> bool {
     list.is_none_or(|list| values(list).any(|value| value == Some(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::requirements::testing::{requirements_of, warnings};
+
+    #[test]
+    fn lists_that_are_too_long_to_compare_are_not_judged() {
+        let too_small = |count: usize| {
+            let repeated = |value: &str| -> Value { vec![value; count].into() };
+            let mut pool = requirements_of(
+                "karpenter.k8s.aws",
+                &json!([
+                    {"key": "node.kubernetes.io/instance-type", "operator": "In",
+                     "values": repeated("u7i-12tb.224xlarge")},
+                    {"key": "karpenter.k8s.aws/instance-family", "operator": "In",
+                     "values": repeated("u7i-12tb")},
+                ]),
+            );
+            pool["spec"]["limits"] = json!({"cpu": "100"});
+            warnings(&pool)
+                .iter()
+                .any(|line| line.ends_with("[limit-too-small]"))
+        };
+        assert!(too_small(1));
+        assert!(too_small(300));
+        assert!(!too_small(50_000));
+    }
 }

@@ -72,12 +72,10 @@ fn check_placement<'d, 'a: 'd>(
     let Some(scope) = demands.iter().find(|demand| demand.key == key) else {
         return;
     };
-    let has_none = |list: &&Demand<'_>| {
-        list.values
-            .iter()
-            .all(|zone| !scope.allows(ZoneForm::placement_of(zone)))
-    };
-    let Some(zones) = zones.find(has_none) else {
+    // Each placement is looked for once: both lists may be long.
+    let excluded = ["regional", "zonal"].map(|placement| (placement, !scope.allows(placement)));
+    let is_excluded = |zone: &&str| excluded.contains(&(ZoneForm::placement_of(zone), true));
+    let Some(zones) = zones.find(|list| list.values.iter().all(is_excluded)) else {
         return;
     };
     let (at, other) = requirement_first(zones, scope);

@@ -15,12 +15,17 @@ use crate::value::label::{is_within, split_key};
 /// Labels of Karpenter and Kubernetes whose values are known.
 const COMMON: [&str; 4] = [CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ARCH_LABEL, ZONE_LABEL];
 
+/// The most values of a list that is judged, and the most comparisons of its values with those of other lists.
+const MOST_VALUES: usize = 200;
+const MOST_COMPARED: usize = 100_000;
+
 /// Warns of lists of values that all belong to a label of the same name in another domain, unless that one is restricted
 /// to them, too.
 pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     for demand in demands {
         let At::Requirement(_) = demand.at else { continue };
-        if demand.operator != Operator::In || !matches!(demand.kind, LabelKind::Custom) {
+        let is_list = demand.operator == Operator::In && demand.values.len() <= MOST_VALUES;
+        if !is_list || !matches!(demand.kind, LabelKind::Custom) {
             continue;
         }
         let Some(meant) = meant(demand.key, scope) else {
@@ -96,13 +101,7 @@ fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
         return false;
     };
     match naming.part(label, provider) {
-        Some(Part::Generation) => {
-            let mut cuts = naming.cuts().iter();
-            cuts.any(|cut| {
-                let mut types = types.types.iter();
-                types.any(|one| cut(Named::Type(one.name), Part::Generation).as_deref() == Some(value))
-            })
-        }
+        Some(Part::Generation) => matches!(value.as_bytes(), [b'1'..=b'9']),
         Some(part) => naming
             .known(part, provider)
             .is_some_and(|known| known.contains(value)),
@@ -113,7 +112,7 @@ fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
     }
 }
 
-/// Whether demands leave only machines whose label has one of these values.
+/// Whether demands leave only machines whose label has one of these values, or are too many to compare.
 fn is_restricted(label: &str, values: &[&str], demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
     let part = scope
         .naming
@@ -125,6 +124,10 @@ fn is_restricted(label: &str, values: &[&str], demands: &[Demand<'_>], scope: &S
         value.is_some_and(|value| values.contains(&value.as_ref()))
     };
     let mut lists = demands.iter().filter(|demand| demand.operator == Operator::In);
+    let compared: usize = lists.clone().map(|list| list.values.len()).sum();
+    if compared.saturating_mul(values.len()) > MOST_COMPARED {
+        return true;
+    }
     lists.any(|list| {
         let mut listed = list.values.iter();
         match list.part {
@@ -134,4 +137,29 @@ fn is_restricted(label: &str, values: &[&str], demands: &[Demand<'_>], scope: &S
             _ => false,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::requirements::testing::{requirements_of, warnings};
+
+    #[test]
+    fn lists_that_are_too_long_to_compare_are_not_judged() {
+        let is_reported = |count: usize, restricted: usize| {
+            let list = json!([
+                {"key": "node.kubernetes.io/capacity-type", "operator": "In", "values": vec!["spot"; count]},
+                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": vec!["on-demand"; restricted]},
+            ]);
+            let found = warnings(&requirements_of("karpenter.k8s.aws", &list));
+            found
+                .iter()
+                .any(|line| line.ends_with("[requirement-label-unknown]"))
+        };
+        assert!(is_reported(1, 1));
+        assert!(is_reported(200, 100));
+        assert!(!is_reported(201, 1));
+        assert!(!is_reported(200, 50_000));
+    }
 }
