@@ -69,7 +69,7 @@ pub(crate) fn selection_of<'a>(
         .filter(|_| operator == Operator::In)
         .and_then(|of| of.label(key));
     match label.and_then(|label| label.empty_is) {
-        Some(value) => selection.taking_for_one(["", value]),
+        Some(empty) => selection.taking_for_one(["", empty.value]),
         None => selection,
     }
 }

@@ -8,6 +8,7 @@ use super::taint::{Taint, TaintList};
 use super::{ApiVersion, Field, Operator};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
+use crate::value::label::split_key;
 
 /// `spec.template` of a NodePool.
 #[derive(Debug)]
@@ -126,7 +127,8 @@ impl<'a> Template<'a> {
         let reference = self.node_class_ref.present()?;
         let text = |field: &str| reference.get(field).and_then(Json::as_str);
         let group = text("group").or_else(|| text("apiVersion"))?;
-        group.split('/').next().filter(|group| !group.is_empty())
+        let group = split_key(group).map_or(group, |(group, _)| group);
+        Some(group).filter(|group| !group.is_empty())
     }
 
     pub(crate) fn view(version: ApiVersion, template: Option<&'a Object<'a>>) -> Self {

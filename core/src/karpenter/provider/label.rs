@@ -45,6 +45,17 @@ pub struct ClosedSet {
     pub since: Option<ProviderVersion>,
 }
 
+/// A value of a label that took the place of an empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InsteadOfEmpty {
+    /// The value.
+    pub value: &'static str,
+    /// The first release whose machines have it.
+    pub since: ProviderVersion,
+    /// The first release that reads an empty value of a requirement as this one (`NormalizedLabelValues`).
+    pub read_since: ProviderVersion,
+}
+
 /// A label of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label {
@@ -56,10 +67,12 @@ pub struct Label {
     pub releases: Releases,
     /// In which releases every instance type carries it; `None` if in none.
     pub everywhere: Option<Releases>,
+    /// Whether it is registered, and no instance type ever carries it.
+    pub is_never_carried: bool,
     /// Whether some instance types carry it with an empty value.
     pub may_be_empty: bool,
-    /// The value that some releases read instead of an empty one (`NormalizedLabelValues`).
-    pub empty_is: Option<&'static str>,
+    /// The value that took the place of an empty one.
+    pub empty_is: Option<InsteadOfEmpty>,
     /// Whether others use it, too, so that it may stand in any pool.
     pub is_shared: bool,
     /// What its numbers count; `None` if pieces, or not known.
@@ -77,6 +90,7 @@ pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
         values,
         releases: Releases::ALL,
         everywhere: None,
+        is_never_carried: false,
         may_be_empty: false,
         empty_is: None,
         is_shared: false,
@@ -108,13 +122,27 @@ impl Label {
         self
     }
 
+    pub(super) const fn never_carried(mut self) -> Self {
+        self.is_never_carried = true;
+        self
+    }
+
     pub(super) const fn may_be_empty(mut self) -> Self {
         self.may_be_empty = true;
         self
     }
 
-    pub(super) const fn empty_is(mut self, value: &'static str) -> Self {
-        self.empty_is = Some(value);
+    pub(super) const fn empty_is(
+        mut self,
+        value: &'static str,
+        (major, minor, patch): (u16, u16, u16),
+        read_since: (u16, u16, u16),
+    ) -> Self {
+        self.empty_is = Some(InsteadOfEmpty {
+            value,
+            since: ProviderVersion::new(major, minor, patch),
+            read_since: ProviderVersion::new(read_since.0, read_since.1, read_since.2),
+        });
         self
     }
 

@@ -3,6 +3,7 @@
 //! is not judged.
 
 mod definition;
+mod instance_types;
 mod kind;
 mod label;
 mod names;
@@ -15,9 +16,10 @@ mod tables;
 
 pub use definition::{ClosedDomain, Definition};
 pub(crate) use definition::{Ruling, domain_ends_in};
+pub(crate) use instance_types::{InstanceTypes, Machine};
 pub use kind::NodeClassKind;
 pub use label::{ClosedSet, Label, LabelValues, Unit};
-pub(crate) use names::{Cut, Named, Naming, Part};
+pub(crate) use names::{Cut, Known, Named, Naming, Part};
 pub use release::{NoRelease, ProviderVersion, Releases};
 pub use settings::ProviderSettings;
 pub use tables::PROVIDER_IDS;
@@ -52,8 +54,6 @@ pub struct Provider {
     pub zones: Option<ZoneForm>,
     /// What its users can set, and its own defaults.
     pub settings: ProviderSettings,
-    /// The names of its instance types, sorted; empty if no list is known.
-    pub instance_types: &'static [&'static str],
     /// The rules about labels in its definition of NodePools.
     pub definition: Definition,
     /// Its newest release that was read; `None` if its releases are not known.
@@ -61,8 +61,8 @@ pub struct Provider {
     /// From which release on it contains which release of Karpenter, oldest first. Of those that are older than all known
     /// ones, the first of each line stands for the line.
     pub core: &'static [(ProviderVersion, KarpenterVersion)],
-    /// The day on which the newest list of its instance types was made, such as `2026-08-24`.
-    pub instance_types_date: &'static str,
+    /// Its instance types; `None` if no list is known.
+    pub instance_types: Option<&'static InstanceTypes>,
 }
 
 impl Provider {

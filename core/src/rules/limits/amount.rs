@@ -1,9 +1,9 @@
-//! The amount of a limit: a valid quantity that makes sense for its resource and has room for a node.
+//! The amount of a limit: a valid quantity that makes sense for its resource.
 
-use super::{Limit, Limits, path};
+use super::{Limit, path};
 use crate::diagnostic::{Origin, Suggestion, counted};
 use crate::json::Json;
-use crate::karpenter::{NodePool, PLAIN_RESOURCES, Requirement, Selection, Template};
+use crate::karpenter::{NodePool, PLAIN_RESOURCES};
 use crate::rules::findings::{Findings, UNREADABLE};
 use crate::rules::rule::Rule;
 use crate::value::quantity::{Quantity, QuantityError};
@@ -11,7 +11,6 @@ use crate::value::quantity::{Quantity, QuantityError};
 pub static LIMIT_AMOUNT: Rule = rule!("limit-amount", Error, Silent);
 pub static LIMIT_ZERO: Rule = rule!("limit-zero", Warning, Silent);
 pub static LIMIT_UNIT: Rule = rule!("limit-unit", Warning, Silent);
-pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
 
 /// Less memory, in bytes, than any machine has: the smallest ones of the clouds have twice as much.
 const LEAST_MEMORY: i64 = 256 << 20;
@@ -19,42 +18,6 @@ const LEAST_MEMORY: i64 = 256 << 20;
 const LEAST_STORAGE: i64 = 1 << 20;
 /// More cores than any cluster has.
 const MOST_CORES: i64 = 1_000_000;
-
-/// The labels with which instance types give their amount of a resource.
-struct Size {
-    resource: &'static str,
-    keys: &'static [&'static str],
-    /// The divisor of the label's value that gives what the node certainly has.
-    share: i64,
-    /// How many units of the resource one unit of the label is.
-    unit: i64,
-    unit_name: &'static str,
-}
-
-const SIZES: [Size; 2] = [
-    Size {
-        resource: "cpu",
-        keys: &[
-            "karpenter.k8s.aws/instance-cpu",
-            "eks.amazonaws.com/instance-cpu",
-            "karpenter.azure.com/sku-cpu",
-        ],
-        share: 1,
-        unit: 1,
-        unit_name: "cores",
-    },
-    Size {
-        resource: "memory",
-        keys: &[
-            "karpenter.k8s.aws/instance-memory",
-            "eks.amazonaws.com/instance-memory",
-            "karpenter.azure.com/sku-memory",
-        ],
-        share: 2,
-        unit: 1 << 20,
-        unit_name: "MiB",
-    },
-];
 
 pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>) {
     let (resource, value) = (limit.resource, limit.value);
@@ -97,48 +60,6 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
             .report(&LIMIT_UNIT, path(resource), value, title)
             .consequence(consequence)
             .suggest(suggestion);
-    }
-}
-
-/// Reports limits that leave no room for the smallest machine that the requirements allow.
-pub fn check_room(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
-    for size in &SIZES {
-        if let Some(limit) = limits.get(size.resource) {
-            check_size(pool, size, limit, findings);
-        }
-    }
-}
-
-fn check_size(pool: &NodePool<'_>, size: &Size, written: &Limit<'_>, findings: &mut Findings<'_>) {
-    for key in size.keys {
-        let requirements = pool.template.requirements().iter();
-        let mut own = requirements
-            .filter(|requirement| requirement.key.present() == Some(*key))
-            .peekable();
-        let Some(first) = own.peek().map(|requirement| requirement.index) else {
-            continue;
-        };
-        let Some(selections) = own.map(Requirement::selection).collect::<Option<Vec<_>>>() else {
-            continue;
-        };
-        let Some(least) = Selection::all(selections).least() else {
-            continue;
-        };
-        let (Some(needed), Some(limit)) = ((least / size.share).checked_mul(size.unit), written.quantity())
-        else {
-            continue;
-        };
-        // A limit of 0 switches the pool off, and another rule reports it.
-        if limit.is_zero() || limit.is_negative() || *limit >= Quantity::from(needed) {
-            continue;
-        }
-        let (resource, unit) = (size.resource, size.unit_name);
-        let title = format!("the smallest machine that the requirements allow has {least} {unit}");
-        findings
-            .report(&LIMIT_TOO_SMALL, path(resource), written.value, title)
-            .consequence("no node fits into this limit, so the pool never launches one")
-            .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
-            .related(Template::requirements_path().index(first));
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod amount;
 pub mod nodes;
+pub mod room;
 
 use super::findings::Findings;
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode};
@@ -36,7 +37,7 @@ pub fn check(
         amount::check(pool, limit, findings);
     }
     nodes::check(pool, limits, old, findings);
-    amount::check_room(pool, limits, findings);
+    room::check(pool, limits, findings);
 }
 
 /// Whether a limit of 0 or less keeps a pool from launching any node.

@@ -2,12 +2,14 @@
 //! names of instance types.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::demand::Demand;
+use super::min_values::REQUIREMENT_MIN_VALUES;
 use super::same_label::requirement_first;
 use super::scope::{NEVER_LAUNCHES, Scope};
-use crate::diagnostic::ErrorType;
-use crate::karpenter::{Cut, Named, Operator, Part, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
+use crate::diagnostic::{ErrorType, counted};
+use crate::karpenter::{Cut, Named, Naming, Operator, Part, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -34,6 +36,7 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
             demands.find(|demand| demand.key == key && demand.operator == Operator::In)
         })
     };
+    check_placement(form, lists(ZONE_LABEL), demands, findings);
     let count = |key| lists(key).map(|list| list.values.len()).sum::<usize>();
     if count(ZONE_LABEL).saturating_mul(count(REGION_LABEL)) > MOST_ZONES_COMPARED {
         return;
@@ -54,6 +57,40 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
             .related(other.at.path())
             .suggest("list zones of that region, or leave the region out");
     }
+}
+
+/// Warns of a list of zones of which none has the demanded placement.
+fn check_placement<'d, 'a: 'd>(
+    form: ZoneForm,
+    mut zones: impl Iterator<Item = &'d Demand<'a>>,
+    demands: &'d [Demand<'a>],
+    findings: &mut Findings<'_>,
+) {
+    let Some(key) = form.placement_label() else {
+        return;
+    };
+    let Some(scope) = demands.iter().find(|demand| demand.key == key) else {
+        return;
+    };
+    // Each placement is looked for once: both lists may be long.
+    let excluded = ["regional", "zonal"].map(|placement| (placement, !scope.allows(placement)));
+    let is_excluded = |zone: &&str| excluded.contains(&(ZoneForm::placement_of(zone), true));
+    let Some(zones) = zones.find(|list| list.values.iter().all(is_excluded)) else {
+        return;
+    };
+    let (at, other) = requirement_first(zones, scope);
+    findings
+        .report(
+            &REQUIREMENT_ZONE_REGION,
+            at.at.path(),
+            ErrorType::showing(at.to_string()),
+            "no listed zone has the required placement scope",
+        )
+        .consequence(format!("together with {other}, {NEVER_LAUNCHES}"))
+        .related(other.at.path())
+        .suggest(
+            "zone 0 is regional, and every other zone is zonal: remove one, or list zones of that scope",
+        );
 }
 
 /// Whether no zone is in any of the regions. It is not certain if one of them is written in another way.
@@ -95,11 +132,7 @@ pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
     if others.is_empty() || list.demand.values.len().saturating_mul(compared) > MOST_COMPARED {
         return;
     }
-    let named = if list.part == Part::Name {
-        Named::Type
-    } else {
-        Named::Family
-    };
+    let named = list.named();
     let values = list.demand.values.iter().copied();
     let values = values.filter(|value| same.iter().all(|one| one.demand.allows(value)));
     // Which release of the provider runs is not known: what may fit in any of them is left.
@@ -107,7 +140,11 @@ pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
         let mut cuts = naming.cuts().iter();
         cuts.any(|cut| excluding(named(value), *cut, &others).is_none())
     };
-    if values.clone().any(is_left) || contradict(&[&[list], &*same, &others].concat()) {
+    if values.clone().any(is_left) {
+        check_variety(list, &same, &others, naming, findings);
+        return;
+    }
+    if contradict(&[&[list], &*same, &others].concat()) {
         return;
     }
     let Some(newest) = naming.cuts().first().copied() else {
@@ -129,6 +166,82 @@ pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
 struct OnName<'d, 'a> {
     part: Part,
     demand: &'d Demand<'a>,
+}
+
+impl OnName<'_, '_> {
+    /// How to read the values of a list of types or families.
+    const fn named<'n>(&self) -> fn(&'n str) -> Named<'n> {
+        match self.part {
+            Part::Name => Named::Type,
+            _ => Named::Family,
+        }
+    }
+}
+
+/// Reports `minValues` above the number of values that the listed types or families have.
+fn check_variety(
+    list: OnName<'_, '_>,
+    same: &[OnName<'_, '_>],
+    others: &[OnName<'_, '_>],
+    naming: &Naming,
+    findings: &mut Findings<'_>,
+) {
+    let is_alone = |one: &OnName<'_, '_>| {
+        let mut all = [&list].into_iter().chain(same).chain(others);
+        !all.any(|other| other.part == one.part && other.demand.at != one.demand.at)
+    };
+    for one in [&list].into_iter().chain(others) {
+        // What the entries on one label leave is compared already.
+        let asks = one.demand.min_values.is_some() && is_alone(one);
+        let is_short_by_itself =
+            one.demand.operator == Operator::In && one.demand.asks_for_more_than(one.demand.distinct());
+        if !asks || is_short_by_itself {
+            continue;
+        }
+        let left = |cut: &Cut| {
+            let fitting = list.demand.values.iter().filter(|value| {
+                same.iter().all(|one| one.demand.allows(value))
+                    && excluding(list.named()(value), *cut, others).is_none()
+            });
+            let values: Option<HashSet<Cow<'_, str>>> = fitting
+                .map(|value| {
+                    if one.part == list.part {
+                        Some(Cow::Borrowed(*value))
+                    } else {
+                        cut(list.named()(value), one.part)
+                    }
+                })
+                .collect();
+            values.map(|values| values.len())
+        };
+        // Which release of the provider runs is not known.
+        let counts: Option<Vec<usize>> = naming.cuts().iter().map(left).collect();
+        let most = counts.and_then(|counts| counts.into_iter().max());
+        let Some(most) = most.filter(|most| one.demand.asks_for_more_than(*most)) else {
+            continue;
+        };
+        let title = format!(
+            "the listed instance {} leave only {} of this label",
+            if list.part == Part::Name {
+                "types"
+            } else {
+                "families"
+            },
+            counted(most, "value")
+        );
+        let least = one.demand.min_values.unwrap_or_default();
+        let listed = list.demand.to_string();
+        findings
+            .report(
+                &REQUIREMENT_MIN_VALUES,
+                one.demand.at.field("minValues"),
+                least,
+                title,
+            )
+            .consequence(format!("together with {listed}, {NEVER_LAUNCHES}"))
+            .related(list.demand.at.path())
+            .suggest("lower it, or list more of them");
+    }
 }
 
 /// The first demand that a type or family does not fit, with the value that it has instead.

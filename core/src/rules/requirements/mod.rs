@@ -7,8 +7,10 @@
 mod across_labels;
 pub mod count;
 mod demand;
+mod generation;
 mod labels;
 mod min_values;
+mod misplaced;
 mod same_label;
 mod scope;
 mod slips;
@@ -19,6 +21,7 @@ mod unsatisfiable;
 mod values;
 
 pub use across_labels::{REQUIREMENT_TYPE_CONTRADICTION, REQUIREMENT_ZONE_REGION};
+pub use generation::REQUIREMENT_GENERATION;
 pub use labels::{REQUIREMENT_KEY_RESTRICTED, REQUIREMENT_LABEL_UNKNOWN};
 pub use min_values::{REQUIREMENT_MIN_VALUES, REQUIREMENT_MIN_VALUES_CUSTOM};
 pub use same_label::{
@@ -55,7 +58,9 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
     across_labels::check_zones(&demands, &scope, findings);
     same_label::check(&demands, &scope, findings);
+    misplaced::check(&demands, &scope, findings);
     across_labels::check_types(&demands, &scope, findings);
+    generation::check(&demands, &scope, findings);
 }
 
 /// The template labels that have a legal value.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::demand::{Demand, Group};
-use super::min_values;
 use super::scope::{NEVER_LAUNCHES, Scope};
-use crate::diagnostic::{ErrorType, Severity};
+use super::{min_values, misplaced};
+use crate::diagnostic::{ErrorType, Severity, Suggestion};
 use crate::json::FewMap;
 use crate::karpenter::{INSTANCE_TYPE_LABEL, Operator, Selection};
 use crate::rules::findings::Findings;
@@ -28,8 +28,9 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
         } else {
             min_values::check_together(&group, scope, findings);
             check_redundant(&group, findings);
+            check_narrowed(&group, findings);
             check_auto_mode(&group, scope, findings);
-            check_random_label(&group, findings);
+            check_random_label(&group, scope, findings);
         }
     }
 }
@@ -197,9 +198,38 @@ fn check_redundant(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
     }
 }
 
+/// Notes a list of values of which a label of the template leaves one.
+fn check_narrowed(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
+    let Some(label) = group.demands.iter().find(|demand| demand.is_label()) else {
+        return;
+    };
+    // If more values are asked for than are left, that is the mistake.
+    let is_list = |demand: &&Demand<'_>| {
+        demand.operator == Operator::In && demand.min_values.is_none() && demand.distinct() > 1
+    };
+    let Some(list) = group.requirements().find(is_list) else {
+        return;
+    };
+    let value = list.to_string();
+    findings
+        .report(
+            &REQUIREMENT_REDUNDANT,
+            list.at.path(),
+            ErrorType::Note { value },
+            "a label of the template leaves only one of these values",
+        )
+        .severity(Severity::Info)
+        .consequence(format!("because of {label}, the others are never used"))
+        .related(label.at.path())
+        .suggest("list that value alone, or remove the label from the template");
+}
+
 /// Warns of a custom label whose value Karpenter has to choose.
-fn check_random_label(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
+fn check_random_label(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     if group.first.kind.is_custom() && group.selection().is_open() {
+        // In the wrong domain, no list of values selects anything either.
+        let meant = misplaced::meant(group.first.key, scope);
+        let fix = "give it a value in template.metadata.labels, or list values with operator In";
         findings
             .report(
                 &REQUIREMENT_RANDOM_LABEL,
@@ -207,7 +237,7 @@ fn check_random_label(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
                 ErrorType::showing(group.first.to_string()),
                 "if pods select no value, it gets a random number",
             )
-            .suggest("give it a value in template.metadata.labels, or list values with operator In");
+            .suggest(meant.map_or_else(|| fix.into(), Suggestion::did_you_mean));
     }
 }
 

@@ -4,8 +4,8 @@ use super::demand::Demand;
 use super::scope::Scope;
 use crate::diagnostic::nearest;
 use crate::karpenter::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, REGION_LABEL,
-    ZONE_LABEL, ZoneForm, canonical_label, integer,
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Part,
+    REGION_LABEL, ZONE_LABEL, ZoneForm, canonical_label, integer,
 };
 use crate::value::label::domain_of;
 
@@ -36,7 +36,7 @@ const SYSTEMS: &[(&str, &str)] = &[
 ];
 
 /// The label of AWS for the ids of zones.
-const AWS_ZONE_ID: &str = "topology.k8s.aws/zone-id";
+pub const AWS_ZONE_ID: &str = "topology.k8s.aws/zone-id";
 /// The label of Google Cloud whose values are those of the zone.
 const GOOGLE_ZONE_ID: &str = "topology.k8s.gcp/zone-id";
 
@@ -105,6 +105,14 @@ fn of_label(value: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> Option<Slip>
             Some(format!("the label {domain}/instance-family")),
         ));
     }
+    if demand.part == Some(Part::Family)
+        && let Some(slip) = of_family(value, key, scope)
+    {
+        return Some(slip);
+    }
+    if let Some(slip) = of_regional_zone(value, key, scope) {
+        return Some(slip);
+    }
     if demand.kind == LabelKind::WellKnown(LabelValues::Boolean) && !["true", "false"].contains(&value) {
         return Some(Slip {
             is_certain: is_closed(key, scope),
@@ -115,6 +123,42 @@ fn of_label(value: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> Option<Slip>
         });
     }
     None
+}
+
+/// A family that is a category, or written as in an older release.
+fn of_family(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
+    let (naming, provider) = (scope.naming?, scope.provider?);
+    if provider.instance_types.is_some() && !value.bytes().any(|byte| byte.is_ascii_digit()) {
+        let categories = naming.known(Part::Category, provider)?;
+        let domain = domain_of(key);
+        let likely = categories
+            .contains(value)
+            .then(|| format!("the label {domain}/instance-category"));
+        return Some(Slip::certain("every family has a digit, such as m5", likely));
+    }
+    let (since, why) = naming.without_hyphens?;
+    let (family, _) = value.split_once('-')?;
+    let release = scope.context.policy.cluster.version_of(provider);
+    release.is_none_or(|release| release >= since).then(|| Slip {
+        is_certain: release.is_some(),
+        ..Slip::certain(why, Some(family.to_owned()))
+    })
+}
+
+/// A name for the zone of machines without one that the release of the provider does not have.
+fn of_regional_zone(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
+    let provider = scope.provider.filter(|_| key == ZONE_LABEL)?;
+    let release = scope.context.policy.cluster.version_of(provider)?;
+    let empty = provider.label(key)?.empty_is?;
+    if value == empty.value && release < empty.since {
+        let why = "in this release of the provider, machines without a zone have an empty value";
+        Some(Slip::certain(why, None))
+    } else if value.is_empty() && (empty.since..empty.read_since).contains(&release) {
+        let why = "in this release of the provider, no machine has an empty value";
+        Some(Slip::certain(why, Some(empty.value.to_owned())))
+    } else {
+        None
+    }
 }
 
 /// Whether only the provider itself sets the label: a release that does not know it rejects it.

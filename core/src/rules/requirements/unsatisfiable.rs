@@ -24,6 +24,14 @@ pub fn check(
             .suggest("remove it, or name the values that you do not want with operator NotIn");
         return Err(Unsatisfiable);
     }
+    if operator.demands_label() && is_never_carried(demand, scope) {
+        let title = "the provider knows this label, and no instance type has it";
+        findings
+            .report(&REQUIREMENT_UNSATISFIABLE, path(), operator.as_str(), title)
+            .consequence(NEVER_LAUNCHES)
+            .suggest("remove it");
+        return Err(Unsatisfiable);
+    }
     if operator.is_numeric() && has_words(demand, scope) {
         let title = "the values of this label are not numbers";
         findings
@@ -36,6 +44,15 @@ pub fn check(
         Some(bound) if operator.is_numeric() => check_bound(bound, demand, scope, findings),
         _ => Ok(()),
     }
+}
+
+/// Whether no instance type of the provider ever carries the label, which is one of its own.
+fn is_never_carried(demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
+    let own = scope
+        .provider
+        .filter(|provider| demand.key.starts_with(provider.group));
+    let label = own.and_then(|provider| provider.label(demand.key));
+    label.is_some_and(|label| label.is_never_carried)
 }
 
 /// Whether nodes carry the label, and none of its values is a number.

@@ -7,8 +7,8 @@ use super::scope::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
 use super::slips::{Slip, slip};
 use crate::diagnostic::{ErrorType, Origin, Severity, Suggestion, nearest, quoted};
 use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, KarpenterVersion, LabelKind, LabelValues, Operator, Part, ProviderVersion, Unit,
-    integer,
+    CAPACITY_TYPE_LABEL, KarpenterVersion, Known, LabelKind, LabelValues, Operator, Part, ProviderVersion,
+    Unit, integer,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -298,18 +298,33 @@ fn check_unlisted(
         Part::Category => "category",
         _ => "size",
     };
-    let title = format!(
-        "{} had no such instance {what} on {}",
-        provider.name, provider.instance_types_date
-    );
+    let Some(types) = provider.instance_types else {
+        return;
+    };
+    let title = format!("{} had no such instance {what} on {}", types.of, types.date);
     let others = and_others("same for", unlisted.map(|(_, value)| value));
     let known = naming.known(part, provider);
-    let likely = known.and_then(|known| nearest(value, known.iter().copied()));
+    let likely = known.and_then(|known| likely_of(value, part, known));
     let note = ErrorType::Note { value: quoted(value) };
     findings
         .report(&REQUIREMENT_VALUE_UNKNOWN, demand.at.value(position), note, title)
         .consequence(format!("it is misspelt, or newer than that{others}"))
         .suggest_if_known(likely.map(Suggestion::did_you_mean));
+}
+
+/// The families that begin with an unlisted one, as `p6-b200` does with `p6`, if they are few; else the most similar value.
+fn likely_of(value: &str, part: Part, known: &Known) -> Option<String> {
+    const FEW: usize = 4;
+    let is_longer = |known: &&str| {
+        let rest = known.strip_prefix(value).unwrap_or_default();
+        rest.starts_with(|next: char| !next.is_ascii_digit())
+    };
+    let mut longer: Vec<&str> = known.iter().copied().filter(is_longer).collect();
+    if part == Part::Family && (1..=FEW).contains(&longer.len()) {
+        longer.sort_unstable();
+        return Some(longer.join(", "));
+    }
+    nearest(value, known.iter().copied()).map(str::to_owned)
 }
 
 /// Warns of numbers of MiB below that of the smallest instance type, which were probably meant as GiB: they leave none, or

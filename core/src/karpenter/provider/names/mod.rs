@@ -1,5 +1,6 @@
 //! What providers cut out of the names of their instance types and give them as labels: each function is the provider's
-//! own, in Rust. Where its source is not known, nothing is cut.
+//! own, in Rust. Where its source is not known, nothing is cut. The architecture is no part of a name; where it is listed by
+//! family, a name shows it all the same.
 
 mod alibaba;
 mod aws;
@@ -11,8 +12,8 @@ use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::OnceLock;
 
-use super::Provider;
-use crate::karpenter::INSTANCE_TYPE_LABEL;
+use super::{Provider, ProviderVersion};
+use crate::karpenter::{ARCH_LABEL, INSTANCE_TYPE_LABEL};
 
 /// A part of an instance type's name that the provider makes a label of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum Part {
     Series,
     /// Such as `5` of `Standard_D4s_v5`.
     Version,
+    /// Such as `arm64`, of which no letter of the name can be relied on.
+    Arch,
 }
 
 /// What is known of an instance type: its name or, if not even that, its family.
@@ -56,6 +59,10 @@ pub struct Naming {
     labels: &'static [(&'static str, Part)],
     /// Its function; first that of the newest release, then those of older ones that differ.
     cuts: &'static [Cut],
+    /// Whether the architecture of its families is listed.
+    has_architectures: bool,
+    /// The first release whose families have no hyphen, and what to say of those that have one.
+    pub without_hyphens: Option<(ProviderVersion, &'static str)>,
     /// The values of [`LISTED`] that its instance types have.
     known: [OnceLock<Known>; LISTED.len()],
 }
@@ -66,10 +73,14 @@ pub type Known = HashSet<&'static str, BuildHasherDefault<DefaultHasher>>;
 /// The parts of which a list of instance types shows all values. A new generation is none that is misspelt.
 const LISTED: [Part; 4] = [Part::Name, Part::Category, Part::Family, Part::Size];
 
-static AWS: Naming = Naming::new(aws::LABELS, &[aws::cut]);
-static EKS_AUTO_MODE: Naming = Naming::new(aws::DOCUMENTED_LABELS, &[aws::cut]);
+static AWS: Naming = Naming::new(aws::LABELS, &[aws::cut]).with_architectures();
+static EKS_AUTO_MODE: Naming = Naming::new(aws::DOCUMENTED_LABELS, &[aws::cut]).with_architectures();
 static AZURE: Naming = Naming::new(azure::LABELS, &[azure::cut]);
-static GOOGLE_CLOUD: Naming = Naming::new(gcp::LABELS, &[gcp::cut, gcp::cut_before_0_2]);
+static GOOGLE_CLOUD: Naming = Naming::new(gcp::LABELS, &[gcp::cut, gcp::cut_before_0_2])
+    .without_hyphens_since(
+        ProviderVersion::new(0, 2, 0),
+        "from release 0.2.0 on, a family has no hyphen",
+    );
 static ALIBABA_CLOUD: Naming = Naming::new(alibaba::LABELS, &[alibaba::cut]);
 
 impl Naming {
@@ -77,8 +88,20 @@ impl Naming {
         Self {
             labels,
             cuts,
+            has_architectures: false,
+            without_hyphens: None,
             known: [const { OnceLock::new() }; LISTED.len()],
         }
+    }
+
+    const fn with_architectures(mut self) -> Self {
+        self.has_architectures = true;
+        self
+    }
+
+    const fn without_hyphens_since(mut self, since: ProviderVersion, why: &'static str) -> Self {
+        self.without_hyphens = Some((since, why));
+        self
     }
 
     /// That of a provider; `None` if its source is not known.
@@ -98,6 +121,9 @@ impl Naming {
         if key == INSTANCE_TYPE_LABEL {
             return Some(Part::Name);
         }
+        if key == ARCH_LABEL {
+            return self.has_architectures.then_some(Part::Arch);
+        }
         let name = key.strip_prefix(provider.group)?.strip_prefix('/')?;
         let label = self.labels.iter().find(|(label, _)| *label == name);
         label.map(|(_, part)| *part)
@@ -110,13 +136,13 @@ impl Naming {
 
     /// All values of a part that the provider's instance types have; `None` if there is no list of them.
     pub fn known(&'static self, part: Part, provider: &'static Provider) -> Option<&'static Known> {
-        let types = Some(provider.instance_types).filter(|types| !types.is_empty())?;
+        let types = provider.instance_types?.types;
         let at = LISTED.iter().position(|listed| *listed == part)?;
         let cut = self.cuts.first()?;
         Some(self.known.get(at)?.get_or_init(|| {
-            let values = types.iter().map(|name| match part {
-                Part::Name => Some(Cow::Borrowed(*name)),
-                _ => cut(Named::Type(name), part),
+            let values = types.iter().map(|one| match part {
+                Part::Name => Some(Cow::Borrowed(one.name)),
+                _ => cut(Named::Type(one.name), part),
             });
             values.filter_map(borrowed).collect()
         }))

@@ -28,7 +28,8 @@ fn listed_values_are_silent_alone_and_with_all_others() {
         "instance-size",
     ]
     .map(|key| (key, BTreeSet::new()));
-    for name in Provider::of_group(AWS).unwrap().instance_types {
+    let types = Provider::of_group(AWS).unwrap().instance_types.unwrap().types;
+    for name in types.iter().map(|one| one.name) {
         let (family, size) = name.split_once('.').unwrap();
         let digit = |letter: char| letter.is_ascii_digit();
         let category = family
@@ -43,7 +44,8 @@ fn listed_values_are_silent_alone_and_with_all_others() {
         }
     }
     let quiet = |object: &Value| {
-        let found = [errors(object), warnings(object), infos(object)].concat();
+        let mut found = [errors(object), warnings(object), infos(object)].concat();
+        found.retain(|line| !line.contains("[requirement-generation]"));
         assert_eq!(found, [""; 0], "{object}");
     };
     for (key, values) in &lists {

@@ -1,0 +1,165 @@
+//! Requirements on a label in the wrong domain, or in none: to Karpenter it is a custom label, which selects no machine.
+
+use super::demand::{At, Demand};
+use super::labels::REQUIREMENT_LABEL_UNKNOWN;
+use super::scope::Scope;
+use super::slips::AWS_ZONE_ID;
+use crate::diagnostic::Suggestion;
+use crate::karpenter::{
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, Named, Operator, Part, ZONE_LABEL,
+    integer, likely_label,
+};
+use crate::rules::findings::Findings;
+use crate::value::label::{is_within, split_key};
+
+/// Labels of Karpenter and Kubernetes whose values are known.
+const COMMON: [&str; 4] = [CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ARCH_LABEL, ZONE_LABEL];
+
+/// The most values of a list that is judged, and the most comparisons of its values with those of other lists.
+const MOST_VALUES: usize = 200;
+const MOST_COMPARED: usize = 100_000;
+
+/// Warns of lists of values that all belong to a label of the same name in another domain, unless that one is restricted
+/// to them, too.
+pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    for demand in demands {
+        let At::Requirement(_) = demand.at else { continue };
+        let is_list = demand.operator == Operator::In && demand.values.len() <= MOST_VALUES;
+        if !is_list || !matches!(demand.kind, LabelKind::Custom) {
+            continue;
+        }
+        let Some(meant) = meant(demand.key, scope) else {
+            continue;
+        };
+        let are_of_it = || demand.values.iter().all(|value| is_value(meant, value, scope));
+        let has_fixed_value = || {
+            let mut others = demands.iter();
+            others.any(|other| other.is_label() && other.key == demand.key)
+        };
+        // A name that is almost right is reported already.
+        if likely_label(demand.key, None).is_some()
+            || !are_of_it()
+            || has_fixed_value()
+            || is_restricted(meant, &demand.values, demands, scope)
+        {
+            continue;
+        }
+        let consequence = if demand.values.len() == 1 {
+            "it selects nothing: every node gets this value, whatever machine it is"
+        } else {
+            "it selects nothing: a node gets one of the values by chance, whatever machine it is"
+        };
+        findings
+            .report(
+                &REQUIREMENT_LABEL_UNKNOWN,
+                demand.at.field("key"),
+                demand.key,
+                "no instance type has this label",
+            )
+            .consequence(consequence)
+            .suggest(Suggestion::did_you_mean(meant));
+    }
+}
+
+/// The label of Karpenter or the pool's provider that has the name of this custom one, if that is in a domain in which one
+/// would look for it, or in none.
+pub fn meant(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
+    let provider = scope.provider?;
+    let name = likely_name(key)?;
+    let mut labels = COMMON
+        .into_iter()
+        .chain(provider.labels.iter().map(|label| label.key));
+    labels.find(|label| label.split_once('/').is_some_and(|(_, known)| known == name))
+}
+
+/// The name of a label in such a domain. It is asked of every custom label, and nearly all are in a domain of their user.
+fn likely_name(key: &str) -> Option<&str> {
+    let Some((domain, name)) = split_key(key) else {
+        return Some(key);
+    };
+    let is_of_kubernetes = || {
+        ["kubernetes.io", "k8s.io"]
+            .iter()
+            .any(|parent| is_within(domain, parent))
+    };
+    (domain.starts_with("karpenter") || domain.ends_with("s.io") && is_of_kubernetes()).then_some(name)
+}
+
+/// Whether machines of the provider certainly have this value of one of its labels.
+fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
+    let Some(provider) = scope.provider else {
+        return false;
+    };
+    match label {
+        CAPACITY_TYPE_LABEL => return scope.capacity_types().contains(&value),
+        ARCH_LABEL => return ["amd64", "arm64"].contains(&value),
+        ZONE_LABEL => return provider.zones.is_some_and(|form| form.region_of(value).is_some()),
+        AWS_ZONE_ID => return provider.zones.is_some_and(|form| form.is_zone_id(value)),
+        _ => {}
+    }
+    let (Some(naming), Some(types)) = (scope.naming, provider.instance_types) else {
+        return false;
+    };
+    match naming.part(label, provider) {
+        Some(Part::Generation) => matches!(value.as_bytes(), [b'1'..=b'9']),
+        Some(part) => naming
+            .known(part, provider)
+            .is_some_and(|known| known.contains(value)),
+        None if label.ends_with("/instance-cpu") => {
+            integer(value).is_some_and(|number| types.has_cpus(number))
+        }
+        None => false,
+    }
+}
+
+/// Whether demands leave only machines whose label has one of these values, or are too many to compare.
+fn is_restricted(label: &str, values: &[&str], demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
+    let part = scope
+        .naming
+        .zip(scope.provider)
+        .and_then(|(naming, provider)| naming.part(label, provider));
+    let newest = scope.naming.and_then(|naming| naming.cuts().first());
+    let fits = |named: Named<'_>| {
+        let value = newest.zip(part).and_then(|(cut, part)| cut(named, part));
+        value.is_some_and(|value| values.contains(&value.as_ref()))
+    };
+    let mut lists = demands.iter().filter(|demand| demand.operator == Operator::In);
+    let compared: usize = lists.clone().map(|list| list.values.len()).sum();
+    if compared.saturating_mul(values.len()) > MOST_COMPARED {
+        return true;
+    }
+    lists.any(|list| {
+        let mut listed = list.values.iter();
+        match list.part {
+            _ if list.key == label => listed.all(|value| values.contains(value)),
+            Some(Part::Name) => listed.all(|value| fits(Named::Type(value))),
+            Some(Part::Family) => listed.all(|value| fits(Named::Family(value))),
+            _ => false,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::requirements::testing::{requirements_of, warnings};
+
+    #[test]
+    fn lists_that_are_too_long_to_compare_are_not_judged() {
+        let is_reported = |count: usize, restricted: usize| {
+            let list = json!([
+                {"key": "node.kubernetes.io/capacity-type", "operator": "In", "values": vec!["spot"; count]},
+                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": vec!["on-demand"; restricted]},
+            ]);
+            let found = warnings(&requirements_of("karpenter.k8s.aws", &list));
+            found
+                .iter()
+                .any(|line| line.ends_with("[requirement-label-unknown]"))
+        };
+        assert!(is_reported(1, 1));
+        assert!(is_reported(200, 100));
+        assert!(!is_reported(201, 1));
+        assert!(!is_reported(200, 50_000));
+    }
+}
