@@ -42,11 +42,7 @@ use crate::cli::Command;
 pub fn run() -> ExitCode {
     install_crypto_provider();
     let arguments: Vec<OsString> = env::args_os().collect();
-    poolgate_files::cli::run(Command::parse(&arguments), |command| {
-        let ended = command.run();
-        telemetry::finish_log();
-        ended
-    })
+    poolgate_files::cli::run(Command::parse(&arguments), Command::run)
 }
 
 /// One provider for the whole process, set once: if two crates enable different ones, rustls cannot choose and

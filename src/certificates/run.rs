@@ -26,7 +26,7 @@ const CERTIFICATES: &str = "certificates";
 /// Renews certificates until a signal. Returns the exit code: 0 after a clean stop.
 pub fn certificates(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     args.settings()?;
-    args.log.install()?;
+    let _log = args.log.install()?;
     lifecycle::run(run(args))
 }
 

@@ -20,7 +20,7 @@ const WORKERS: usize = 1;
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
 pub fn gate(args: GateArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
-    args.webhook.log.install()?;
+    let _log = args.webhook.log.install()?;
     lifecycle::run(run(args, certificate))
 }
 

@@ -25,7 +25,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 
 /// Reconciles until a signal. Returns the exit code: 0 after a clean stop.
 pub fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
-    args.log.install()?;
+    let _log = args.log.install()?;
     lifecycle::run(async {
         if args.unhold_all {
             unhold(&args).await

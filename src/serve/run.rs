@@ -23,7 +23,7 @@ use crate::webhook::{CertificateChoice, WebhookServer};
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
 pub fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
-    args.webhook.log.install()?;
+    let _log = args.webhook.log.install()?;
     lifecycle::run(run(args, certificate))
 }
 

@@ -1,14 +1,23 @@
 //! Log lines on stderr, for people or for machines.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType;
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt, registry};
+use tracing_subscriber::{Layer, registry};
 
-use super::log_writer;
+/// How many lines wait for whoever reads them; later ones are dropped.
+const MOST_WAITING: usize = 4096;
+
+/// Counts the lines that were dropped, once logging has started.
+static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -53,22 +62,25 @@ pub enum LoggingError {
         /// What is wrong with it.
         cause: ParseError,
     },
-    /// There is no thread for the lines.
-    #[error("logging cannot start: {0}")]
-    Thread(#[from] io::Error),
     /// A subscriber was installed before.
     #[error("logging is already set up: {0}")]
     Installed(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl LogArgs {
-    /// Installs the process's one subscriber.
-    pub fn install(&self) -> Result<(), LoggingError> {
+    /// Installs the process's one subscriber. A thread writes the lines, so that nothing waits for whoever reads them; when the
+    /// guard is dropped, it has up to a second for those that are left.
+    pub fn install(&self) -> Result<WorkerGuard, LoggingError> {
         let filter: Targets = self.log_level.parse().map_err(|cause| LoggingError::Filter {
             filter: self.log_level.clone(),
             cause,
         })?;
-        let lines = fmt::layer().with_writer(log_writer::stderr()?);
+        let (writer, guard) = NonBlockingBuilder::default()
+            .buffered_lines_limit(MOST_WAITING)
+            .thread_name("log")
+            .finish(io::stderr());
+        let _ = DROPPED.set(writer.error_counter());
+        let lines = tracing_subscriber::fmt::layer().with_writer(writer);
         let lines = match self.log_format {
             LogFormat::Text => lines.with_ansi(stderr_has_colours()).boxed(),
             LogFormat::Json => lines.json().with_span_list(false).boxed(),
@@ -76,10 +88,27 @@ impl LogArgs {
         registry()
             .with(lines.with_filter(filter))
             .try_init()
-            .map_err(|error| LoggingError::Installed(Box::new(error)))
+            .map_err(|error| LoggingError::Installed(Box::new(error)))?;
+        Ok(guard)
     }
 }
 
 fn stderr_has_colours() -> bool {
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// How many log lines were dropped.
+#[derive(Debug, Clone, Copy)]
+pub struct DroppedLines;
+
+impl EncodeMetric for DroppedLines {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let dropped = DROPPED.get().map_or(0, ErrorCounter::dropped_lines);
+        let dropped = u64::try_from(dropped).unwrap_or(u64::MAX);
+        encoder.encode_counter::<[(&str, &str); 0], _, u64>(&dropped, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
+    }
 }

@@ -11,7 +11,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{self, Metric};
 
-use super::log_writer;
+use super::logging::DroppedLines;
 
 /// The media type of what [`Registry::encode`] writes.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -79,8 +79,8 @@ impl Registry {
         let mut registry = Self(registry::Registry::with_prefix("poolgate"));
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.0.register("build", "What runs", build);
-        let dropped = "Log lines that were dropped because they could not be written at once";
-        registry.with("log_lines_dropped", dropped, log_writer::dropped());
+        let dropped = "Log lines that were dropped because too many waited to be written";
+        registry.with("log_lines_dropped", dropped, DroppedLines);
         registry
     }
 

@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 use prometheus_client::metrics::counter::Counter;
 
-use super::{Registry, log_writer};
+use super::Registry;
 
 /// Counts and logs every panic of this process from now on.
 pub fn count_panics(registry: &mut Registry) {
@@ -17,8 +17,6 @@ pub fn count_panics(registry: &mut Registry) {
             at = info.location().map(tracing::field::display),
             "panic"
         );
-        // The process may end now.
-        log_writer::finish();
     }));
 }
 

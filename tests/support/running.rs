@@ -40,7 +40,7 @@ impl Running {
         };
         running.listening = wait_for("poolgate to listen", || {
             running.expect_alive();
-            running.logged("listening").pop()
+            running.lines("listening").pop()
         });
         running
     }
@@ -91,8 +91,15 @@ impl Running {
         self.process.log()
     }
 
-    /// The log lines with this message.
-    pub(crate) fn logged(&self, message: &str) -> Vec<Value> {
+    /// The log lines with this message, once there are at least so many: a thread writes them, after what they are about.
+    #[track_caller]
+    pub(crate) fn logged(&self, message: &str, least: usize) -> Vec<Value> {
+        wait_for(message, || {
+            Some(self.lines(message)).filter(|lines| lines.len() >= least)
+        })
+    }
+
+    fn lines(&self, message: &str) -> Vec<Value> {
         let log = self.log();
         let lines = log
             .lines()

@@ -56,7 +56,7 @@ fn rolling_restarts_lose_no_request() {
             // The Service learns of it late: connections come until nothing listens any more.
             assert_eq!(old.wait_for_exit().code(), Some(0), "{}", old.log());
             publish(&replicas);
-            assert_eq!(old.logged("stopped").len(), 1, "{}", old.log());
+            assert_eq!(old.logged("stopped", 1).len(), 1, "{}", old.log());
             load.wait_for_more();
         }
     });

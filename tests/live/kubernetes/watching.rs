@@ -213,7 +213,7 @@ fn who_may_not_read_nodeclaims_counts_by_the_status_and_stays_ready() {
         "{warned:?}"
     );
     assert_eq!(poolgate.probe("/readyz").0, 200);
-    assert_eq!(poolgate.logged("not watching").len(), 1, "{}", poolgate.log());
+    assert_eq!(poolgate.logged("not watching", 1).len(), 1, "{}", poolgate.log());
 }
 
 #[test]

@@ -37,7 +37,10 @@ fn more_idle_connections_than_there_are_places_leave_room_for_others() {
         (metric("displaced"), metric("rejected")),
         (Some(520.0 - 384.0), None)
     );
-    let reported = server.logged("too many connections: the longest idle one is closed for a new one");
+    let reported = server.logged(
+        "too many connections: the longest idle one is closed for a new one",
+        1,
+    );
     assert_eq!(reported[0]["fields"]["peer"], "127.0.0.2", "{}", server.log());
 }
 

@@ -41,7 +41,7 @@ fn a_denial_is_one_line_and_an_admission_none() {
     assert_eq!(admitted.json()["response"]["allowed"], true, "{admitted:?}");
     let denied = connection.post("/validate", &bad_review("rejected"));
     assert_eq!(denied.json()["response"]["allowed"], false, "{denied:?}");
-    let lines = server.logged("denied");
+    let lines = server.logged("denied", 1);
     assert_eq!(lines.len(), 1, "{}", server.log());
     assert_eq!(lines[0]["fields"]["uid"], "rejected");
     assert_eq!(lines[0]["level"], "INFO");
@@ -64,7 +64,7 @@ fn a_denial_names_its_place_in_the_api_servers_trace() {
     connection.send(head.as_bytes()).expect("sent");
     connection.send(&review).expect("sent");
     assert_eq!(connection.response().expect("an answer").status, 200);
-    let lines = server.logged("denied");
+    let lines = server.logged("denied", 1);
     assert_eq!(lines[0]["span"]["traceparent"], TRACE, "{}", server.log());
 }
 
@@ -76,7 +76,7 @@ fn requests_that_are_no_reviews_are_logged_by_kind_and_not_each() {
         assert_eq!(connection.post("/validate", b"{").status, 400);
     }
     assert_eq!(Connection::to(&server).post("/nowhere", b"").status, 404);
-    let lines = server.logged("request not reviewed");
+    let lines = server.logged("request not reviewed", 2);
     let paths: Vec<_> = lines
         .iter()
         .filter(|line| line["fields"]["webhook"].is_null())
@@ -100,5 +100,5 @@ fn requests_that_are_no_reviews_are_logged_by_kind_and_not_each() {
 fn every_admission_is_a_line_for_who_looks_closer() {
     let server = Poolgate::serve_with(&["--log-level", "debug"]);
     Connection::to(&server).post("/validate", &good_review("admitted"));
-    assert_eq!(server.logged("allowed").len(), 1, "{}", server.log());
+    assert_eq!(server.logged("allowed", 1).len(), 1, "{}", server.log());
 }

@@ -111,7 +111,7 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_fixed() {
     secret.swap("", "");
     failed(3.0);
     let message = "the new certificate cannot be used; the previous one stays in force";
-    assert_eq!(server.logged(message).len(), 3, "{}", server.log());
+    assert_eq!(server.logged(message, 3).len(), 3, "{}", server.log());
 
     secret.swap(&pair.certificate, &pair.key);
     wait_for("the fixed pair", || {

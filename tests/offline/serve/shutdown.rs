@@ -43,7 +43,7 @@ fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
     assert_eq!(answer.json()["response"]["uid"], "slow");
     assert_eq!(answer.header("connection"), Some("close"));
     assert_eq!(server.wait_for_exit().code(), Some(0));
-    assert_eq!(server.logged("stopped").len(), 1, "{}", server.log());
+    assert_eq!(server.logged("stopped", 1).len(), 1, "{}", server.log());
 }
 
 /// The server is paused while its shutdown delay ends and clients connect, so that at the end of the delay it has
@@ -59,7 +59,7 @@ fn who_was_connected_before_the_end_is_still_answered() {
     let unused = (0..4).map(|_| Connection::to(&server)).collect::<Vec<_>>();
 
     server.signal("TERM");
-    wait_for("the signal", || server.logged("shutting down").pop());
+    server.logged("shutting down", 1);
     server.signal("STOP");
     sleep(Duration::from_secs(6));
     let queued: Vec<_> = (0..8)
@@ -93,7 +93,7 @@ fn a_request_that_never_ends_does_not_hold_the_server() {
         began.elapsed()
     );
     assert_eq!(
-        server.logged("stopped with work unfinished").len(),
+        server.logged("stopped with work unfinished", 1).len(),
         1,
         "{}",
         server.log()
@@ -105,7 +105,7 @@ fn a_second_signal_ends_it_at_once() {
     // No test waits that long.
     let mut server = Poolgate::serve_with(&["--shutdown-delay", "10m"]);
     server.signal("TERM");
-    wait_for("the first signal", || server.logged("shutting down").pop());
+    server.logged("shutting down", 1);
     server.signal("TERM");
     let status = server.wait_for_exit();
     assert_eq!((status.code(), status.signal()), (Some(143), None));

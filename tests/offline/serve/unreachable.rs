@@ -21,9 +21,7 @@ fn a_cluster_that_does_not_answer_delays_nothing() {
         assert_eq!(server.probe("/readyz").0, 200);
         // It gives up on the cluster after it has begun to serve: a connection without an answer, after ten
         // seconds.
-        wait_for("the cluster to be given up", || {
-            server.logged("not watching").pop()
-        });
+        server.logged("not watching", 1);
         let log = server.log();
         let place = |message: &str| log.find(message).expect("a line of the log");
         assert!(place("listening") < place("not watching"), "{log}");
@@ -57,7 +55,7 @@ fn a_cluster_that_does_not_answer_is_reported_once_and_counted() {
     let up = "poolgate_watch_up{watch=\"nodepools\"}";
     assert!(server.probe("/metrics").1.contains(&format!("{up} 0\n")));
     // One line for each of the three watches.
-    assert_eq!(server.logged("not watching").len(), 3, "{}", server.log());
+    assert_eq!(server.logged("not watching", 3).len(), 3, "{}", server.log());
 }
 
 #[test]

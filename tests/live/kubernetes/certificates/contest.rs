@@ -54,10 +54,7 @@ fn a_second_writer_of_ca_bundle_is_named_and_outlasted() {
         });
     });
     // It writes once more before it says so.
-    let logged = wait_for("the log to name it", || {
-        let logged = keeper.logged("the certificates are not renewed; the stored ones stay in use");
-        (!logged.is_empty()).then_some(logged)
-    });
+    let logged = keeper.logged("the certificates are not renewed; the stored ones stay in use", 1);
     let error = logged.first().map(|line| line["fields"]["error"].to_string());
     let named = "cert-manager-cainjector undoes what poolgate writes into caBundle";
     assert!(error.is_some_and(|error| error.contains(named)), "{logged:?}");
