@@ -8,7 +8,6 @@ use kube::{Client, Config};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{ClusterView, Pools};
-use crate::cluster::api_server_ca;
 use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
 use crate::cluster::connect::client_for_watches;
 use crate::cluster::definition::{self, DefinitionFollower};
@@ -116,9 +115,8 @@ impl Cluster {
             self.metrics.watches.errors.inc(DEFINITION);
         })
         .await;
-        let watch_authorities = api_server_ca::watch(&config, self.metrics.watches.authorities.clone());
         let beside = beside(client.clone(), config.clone(), self.metrics.clone());
-        tokio::join!(watch_authorities, self.follow(client), beside);
+        tokio::join!(self.follow(client), beside);
     }
 
     /// Follows the cluster with this client.

@@ -11,7 +11,7 @@ use super::keeper::Keeper;
 use super::metrics::CertificatesMetrics;
 use super::objects::Names;
 use super::store::Store;
-use crate::cluster::{WatchMetrics, api_server_ca, client_for_watches, required_cluster};
+use crate::cluster::{client_for_watches, required_cluster};
 use crate::http::Interface;
 use crate::lifecycle::{self, Readiness};
 use crate::process::Process;
@@ -33,7 +33,6 @@ pub fn certificates(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
 async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     let mut process = Process::start()?;
     let metrics = CertificatesMetrics::register(&mut process.registry);
-    let watches = WatchMetrics::register(&mut process.registry);
     let readiness = Arc::new(Readiness::default());
     let line = process.board.line(CERTIFICATES);
     line.set("starting");
@@ -60,7 +59,7 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
             line,
             readiness,
         };
-        tokio::join!(keeper.run(), api_server_ca::watch(&config, watches.authorities));
+        keeper.run().await;
     };
     process.tasks.spawn(CERTIFICATES, async move {
         tokio::select! {

@@ -1,15 +1,14 @@
 //! Which cluster there is, found as kubectl finds it.
 
+use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use kube::Config;
-use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use poolgate_files::sources::cluster::ClusterFlags;
-
-use super::kubeconfig::{self, UnusableKubeconfig};
 
 /// How long connecting may take, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -61,6 +60,35 @@ pub struct UnusableRoute {
     what: String,
     /// What is wrong.
     pub cause: UnusableKubeconfig,
+}
+
+/// A kubeconfig that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum UnusableKubeconfig {
+    /// No file of those that kubectl would read exists.
+    #[error("there is no kubeconfig: neither a file of $KUBECONFIG nor ~/.kube/config exists")]
+    Nowhere,
+    /// A file is not YAML, or not a kubeconfig.
+    #[error("{}: {cause}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        cause: KubeconfigError,
+    },
+    /// A file cannot be read, or kube cannot connect with what they say.
+    #[error("{0}")]
+    Content(#[from] KubeconfigError),
+}
+
+impl UnusableKubeconfig {
+    /// Whether there is no kubeconfig, or one without a context, which is how kubectl treats a missing one.
+    pub const fn is_missing(&self) -> bool {
+        matches!(
+            self,
+            Self::Nowhere | Self::Content(KubeconfigError::CurrentContextNotSet)
+        )
+    }
 }
 
 /// What was found.
@@ -117,12 +145,34 @@ pub async fn find_at(route: ClusterFlags<'_>) -> Result<Found, UnusableRoute> {
     }
 }
 
-/// The kubeconfig, as kubectl finds it.
+/// The kubeconfig, as kubectl finds it: the file that is given, or those of `$KUBECONFIG` or the home directory that exist.
 pub fn kubeconfig_of(route: ClusterFlags<'_>) -> Result<Kubeconfig, UnusableKubeconfig> {
-    match route.kubeconfig {
-        Some(path) => kubeconfig::load_from(path),
-        None => kubeconfig::load(),
-    }
+    let paths = match route.kubeconfig {
+        Some(path) => vec![path.to_owned()],
+        None => usual_files(),
+    };
+    let read = |path: &PathBuf| {
+        Kubeconfig::read_from(path).map_err(|cause| match cause {
+            KubeconfigError::Parse(_) => UnusableKubeconfig::Malformed {
+                path: path.clone(),
+                cause,
+            },
+            cause => cause.into(),
+        })
+    };
+    let (first, more) = paths.split_first().ok_or(UnusableKubeconfig::Nowhere)?;
+    more.iter()
+        .try_fold(read(first)?, |merged, path| Ok(merged.merge(read(path)?)?))
+}
+
+/// The files that kubectl reads if none is given. kube's own list has those that do not exist, too.
+fn usual_files() -> Vec<PathBuf> {
+    let named = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
+    let paths = match named {
+        Some(paths) => env::split_paths(&paths).collect(),
+        None => env::home_dir().map_or_else(Vec::new, |home| vec![home.join(".kube/config")]),
+    };
+    paths.into_iter().filter(|path| path.exists()).collect()
 }
 
 async fn config_of(route: ClusterFlags<'_>) -> Result<Config, UnusableKubeconfig> {
@@ -261,6 +311,21 @@ contexts:
             .expect_err("an error")
             .to_string();
         assert!(error.contains("--context red cannot be used: "), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_kubeconfig_is_named() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("config");
+        for text in ["users: [", "users:\n- {name: me, user: 5}\n", "apiVersion: {}\n"] {
+            fs::write(&path, text).expect("a file");
+            let route = ClusterFlags {
+                kubeconfig: Some(&path),
+                context: None,
+            };
+            let error = kubeconfig_of(route).expect_err("an error").to_string();
+            assert!(error.starts_with(path.to_str().expect("text")), "{error}");
+        }
     }
 
     #[tokio::test]

@@ -5,7 +5,6 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use crate::polled_file::LoadMetrics;
 use crate::telemetry::{Counters, Label, Registry};
 
 /// The metrics of the cluster.
@@ -71,11 +70,9 @@ impl ClusterMetrics {
     }
 }
 
-/// The metrics of watches, and of the API server's CA file.
+/// The metrics of watches.
 #[derive(Debug, Clone, Default)]
 pub struct WatchMetrics {
-    /// Of the API server's CA file.
-    pub authorities: LoadMetrics,
     up: Family<[Label; 1], Gauge>,
     pub errors: Counters,
 }
@@ -84,7 +81,6 @@ impl WatchMetrics {
     /// Registers the metrics.
     pub fn register(registry: &mut Registry) -> Self {
         Self {
-            authorities: LoadMetrics::register(registry, "cluster_ca", "CA file of the API server"),
             up: registry.metric(
                 "watch_up",
                 "1 while a watch on the cluster runs, 0 while it does not",

@@ -5,14 +5,12 @@
 //! waited for, no longer than the request allows.
 
 mod api;
-pub mod api_server_ca;
 pub mod claims;
 pub mod clock;
 mod collection;
 pub mod config;
 pub mod connect;
 pub mod definition;
-mod kubeconfig;
 mod lease;
 pub mod ledgers;
 pub mod managed_fields;

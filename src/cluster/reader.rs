@@ -16,9 +16,8 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::api::{ApiError, Asked, Deadline, Fault, resource};
 use super::collection::{Collection, RawObject};
-use super::config::{Found, UnusableConfig, find_at, kubeconfig_of};
+use super::config::{Found, UnusableConfig, UnusableKubeconfig, find_at, kubeconfig_of};
 use super::connect;
-use super::kubeconfig::UnusableKubeconfig;
 use super::objects::{DEFINITIONS, EVENTS, NODE_CLAIMS, NODE_POOLS, NODES};
 
 /// How long the API server may take for a page or an object.

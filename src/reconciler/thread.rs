@@ -21,7 +21,7 @@ use crate::cluster::clock::Clock;
 use crate::cluster::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::cluster::{
     Candidate, Collection, DEFINITION_FIELDS, Leadership, PoolLedgers, Versioned, Watch, WatchMetrics,
-    api_server_ca, client_for_watches, ledgers_path,
+    client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Heartbeat, Readiness, StatusBoard, StatusLine, on_own_thread};
 use crate::policy_watch::PolicyInForce;
@@ -98,11 +98,7 @@ impl ReconcilerThread {
             client = client_for_watches(&cluster, lines, MEANWHILE, failed) => client,
             () = part.end.cancelled() => return,
         };
-        let authorities = part.watches.authorities.clone();
-        tokio::select! {
-            () = part.run(client, &cluster.default_namespace) => {}
-            () = api_server_ca::watch(&cluster, authorities) => {}
-        }
+        Box::pin(part.run(client, &cluster.default_namespace)).await;
     }
 }
 
