@@ -29,7 +29,7 @@ pub use config::ClusterArgs;
 pub use connect::{client, client_for_watches, required_cluster, without_kept_connections};
 pub use definition::FIELDS as DEFINITION_FIELDS;
 pub use lease::{
-    Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, duration as lease_duration,
+    Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, age as lease_age,
     holder as lease_holder, is_silent as lease_is_silent, path as leases_path,
 };
 pub use ledgers::{LedgerError, path as ledgers_path};

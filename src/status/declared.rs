@@ -1,4 +1,4 @@
-//! `--write-facts`: the facts of a cluster as the policy declares them, so that `poolgate lint` need not guess.
+//! `--print-facts`: the facts of a cluster as the policy declares them, so that `poolgate lint` need not guess.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -75,7 +75,7 @@ impl Look<'_> {
         let (deployments, policy, reconciler, pools, claims, nodes, stored, events) = tokio::join!(
             try_join_all(deployments),
             self.get::<ConfigMap>(&own, "poolgate-policy"),
-            Reconciler::look(|| self.get::<Lease>(&leases, "poolgate-reconciler")),
+            self.get::<Lease>(&leases, "poolgate-reconciler"),
             self.list(NODE_POOLS, ListParams::default()),
             self.list(NODE_CLAIMS, of_pools.clone()),
             self.list(NODES, of_pools),
@@ -90,7 +90,7 @@ impl Look<'_> {
             asked: None,
             asked_of_claims: BTreeMap::new(),
             policy: policy.map(|map| map?.data?.remove("policy.yaml")),
-            reconciler,
+            reconciler: reconciler.map(|lease| Some(Reconciler::of(lease?, Timestamp::now()))),
             pools,
             claims,
             nodes,

@@ -82,7 +82,7 @@ pub struct StatusArgs {
     ///
     /// It reads the NodePool definition and Karpenter's Deployment.
     #[arg(long, conflicts_with_all = ["pool", "node", "probe", "json", "watch"])]
-    write_facts: bool,
+    print_facts: bool,
 
     /// Print JSON; with --watch, one line each time
     #[arg(long)]
@@ -103,7 +103,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         ledger_namespace: &args.ledger_namespace,
         probes: args.probe,
     };
-    if args.write_facts {
+    if args.print_facts {
         let facts = runtime.block_on(DeclaredFacts::read(&look));
         terminal::print(facts.yaml())?;
         for line in facts.unread() {

@@ -235,6 +235,6 @@ fn reconciler(reconciler: &Reconciler) -> String {
     match (&*reconciler.holder, reconciler.leads) {
         ("", _) => "no leader".into(),
         (holder, true) => format!("{holder} leads, {renewed}"),
-        (holder, false) => format!("no leader; {holder} led, {renewed}"),
+        (holder, false) => format!("no leader by the clock here; {holder} led, {renewed}"),
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -31,6 +32,9 @@ pub const SHORTEST: Duration = Duration::from_secs(3);
 /// The longest duration. A check whether the holder of a Lease is alive waits for one duration: poolgate-unhold
 /// has four minutes for that and its work.
 pub const LONGEST: Duration = Duration::from_mins(1);
+
+/// The duration of a Lease that does not say so itself.
+const USUAL: Duration = Duration::from_secs(15);
 
 /// How long giving the Lease back may take.
 const RELEASE: Duration = Duration::from_secs(3);
@@ -255,6 +259,24 @@ pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<Strin
 pub fn duration(spec: &LeaseSpec) -> Option<Duration> {
     let seconds = u64::try_from(spec.lease_duration_seconds?).ok()?;
     Some(Duration::from_secs(seconds).clamp(SHORTEST, LONGEST))
+}
+
+/// The age of a Lease's last renewal.
+#[derive(Debug, Clone, Copy)]
+pub struct Age {
+    /// How long ago it was renewed, by the wall clocks of its holder and of this process; negative if in the future.
+    pub renewed: SignedDuration,
+    /// Whether the Lease has not run out since.
+    pub is_valid: bool,
+}
+
+/// The age of the last renewal, if there was one. Either clock may be wrong.
+pub fn age(spec: &LeaseSpec, now: Timestamp) -> Option<Age> {
+    let renewed = now.duration_since(spec.renew_time.as_ref()?.0);
+    Some(Age {
+        renewed,
+        is_valid: renewed.unsigned_abs() <= duration(spec).unwrap_or(USUAL),
+    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::time::sleep;
 
-use super::{LONGEST, duration, path};
+use super::{LONGEST, age, duration, path};
 use crate::cluster::api::ApiError;
 use crate::cluster::clock::Clock;
 use crate::cluster::collection::Collection;
@@ -38,14 +38,10 @@ pub async fn is_silent(
     Ok(later.is_none_or(|later| later.metadata.resource_version == lease.metadata.resource_version))
 }
 
-/// Whether it was renewed within this time, by the wall clocks of its holder and of this process. A renewal in the future
-/// proves nothing: a holder whose clock was hours ahead would count as alive for hours after its death.
+/// Whether it was renewed within this time. A renewal in the future proves nothing: a holder whose clock was hours ahead would
+/// count as alive for hours after its death.
 fn is_fresh(spec: &LeaseSpec, longest: Duration, now: Timestamp) -> bool {
-    let age = spec
-        .renew_time
-        .as_ref()
-        .map(|renewed| now.duration_since(renewed.0));
-    age.is_some_and(|age| !age.is_negative() && age.unsigned_abs() <= longest)
+    age(spec, now).is_some_and(|age| !age.renewed.is_negative() && age.renewed.unsigned_abs() <= longest)
 }
 
 #[cfg(test)]

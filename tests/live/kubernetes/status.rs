@@ -380,7 +380,7 @@ fn the_facts_of_a_cluster_are_written_as_the_policy_declares_them() {
     });
     client.create("/apis/karpenter.sh/v1/nodepools", &pool);
     let kubeconfig = plane.kubeconfig().to_str().expect("a path");
-    let written = program::run(&["status", "--write-facts", "--kubeconfig", kubeconfig], "");
+    let written = program::run(&["status", "--print-facts", "--kubeconfig", kubeconfig], "");
     assert_eq!(written.status.code(), Some(0), "{written:?}");
     assert_eq!(
         written.stdout,
