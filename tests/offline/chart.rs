@@ -1,5 +1,6 @@
-//! The table of values in the chart's README is what `values.yaml` says.
+//! The tables of values in the chart's README are what `values.yaml` says.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use poolgate_core::manifest::{Limits, parse};
@@ -15,8 +16,8 @@ const SCHEMA: &str = "manifests/helm/values.schema.json";
 const BEGIN: &str = "<!-- values -->";
 const END: &str = "<!-- end -->";
 
-/// Whose comments also say what the values of the same name of other components mean.
-const FIRST: &str = "admission";
+/// The parts of poolgate that have pods. The comments of the first say what the values that all have mean.
+const COMPONENTS: [&str; 5] = ["admission", "gate", "reconciler", "certificates", "unhold"];
 
 /// A value, or a group of them.
 struct Entry {
@@ -82,19 +83,91 @@ fn code(value: &Value) -> String {
     format!("`{value}`").replace('|', "\\|")
 }
 
-/// The table, and what is wrong with its sources.
+/// The values that every component has: for each its name below the component, and the default of each component.
+fn of_every_component<'e>(
+    entries: &'e [Entry],
+    values: &Value,
+    schema: &Value,
+) -> Vec<(&'e Entry, BTreeMap<String, Vec<&'static str>>)> {
+    let has = |component: &str, keys: &[String]| {
+        entries
+            .iter()
+            .find(|entry| entry.keys[0] == component && entry.keys[1..] == *keys)
+    };
+    let mut shared = Vec::new();
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.keys[0] == COMPONENTS[0] && entry.keys.len() > 1)
+    {
+        let is_group = entry
+            .schema(schema)
+            .is_some_and(|schema| schema["properties"].is_object());
+        let all: Vec<_> = COMPONENTS
+            .iter()
+            .filter_map(|component| has(component, &entry.keys[1..]))
+            .collect();
+        if is_group || all.len() < COMPONENTS.len() {
+            continue;
+        }
+        let mut defaults = BTreeMap::<String, Vec<&'static str>>::new();
+        for (component, entry) in COMPONENTS.into_iter().zip(all) {
+            defaults
+                .entry(code(entry.default(values)))
+                .or_default()
+                .push(component);
+        }
+        shared.push((entry, defaults));
+    }
+    shared
+}
+
+/// The table of those.
+fn table_of_components(shared: &[(&Entry, BTreeMap<String, Vec<&'static str>>)]) -> String {
+    let mut table = String::from("| value of a component | default | what |\n| --- | --- | --- |\n");
+    for (entry, defaults) in shared {
+        let default = match defaults.first_key_value() {
+            Some((default, _)) if defaults.len() == 1 => default.clone(),
+            _ => {
+                let each = defaults
+                    .iter()
+                    .map(|(default, of)| format!("{}: {default}", of.join(", ")));
+                each.collect::<Vec<_>>().join("<br>")
+            }
+        };
+        let _ = writeln!(
+            table,
+            "| `{}` | {default} | {} |",
+            entry.keys[1..].join("."),
+            entry.comment
+        );
+    }
+    table
+}
+
+/// The tables, and what is wrong with their sources.
 fn table(text: &str, values: &Value, schema: &Value) -> (String, Vec<String>) {
     let mut entries = entries(text);
     entries.retain(|entry| entry.schema(schema).is_some());
+    let shared = of_every_component(&entries, values, schema);
+    let is_shared = |entry: &Entry| {
+        let is_component = COMPONENTS.contains(&&*entry.keys[0]);
+        is_component
+            && shared
+                .iter()
+                .any(|(shared, _)| shared.keys[1..] == entry.keys[1..])
+    };
     let mut table = String::from("| value | default | what |\n| --- | --- | --- |\n");
     let mut wrong = Vec::new();
-    for entry in &entries {
+    for (entry, _) in shared.iter().filter(|(entry, _)| entry.comment.is_empty()) {
+        wrong.push(format!("{} has no comment", entry.keys.join(".")));
+    }
+    for entry in entries.iter().filter(|entry| !is_shared(entry)) {
         let name = entry.keys.join(".");
         let of_first = || {
             let keys = &entry.keys[1..];
             let same = entries
                 .iter()
-                .find(|other| other.keys[0] == FIRST && other.keys[1..] == *keys);
+                .find(|other| other.keys[0] == COMPONENTS[0] && other.keys[1..] == *keys);
             same.filter(|_| !keys.is_empty())
                 .map(|same| same.comment.as_str())
         };
@@ -126,6 +199,13 @@ fn table(text: &str, values: &Value, schema: &Value) -> (String, Vec<String>) {
             ));
         }
     }
+    let components = COMPONENTS.map(|component| format!("`{component}`"));
+    let _ = write!(
+        table,
+        "\n{} each have these, such as `gate.podLabels`:\n\n{}",
+        components.join(", "),
+        table_of_components(&shared)
+    );
     (table, wrong)
 }
 
