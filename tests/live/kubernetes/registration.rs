@@ -240,11 +240,7 @@ fn both_registrations_have_the_same_conditions_and_the_image_is_this_version() {
     let [mutating, validating] =
         ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"].map(conditions);
     assert_eq!(mutating, validating);
-    assert!(
-        mutating
-            .to_string()
-            .contains(poolgate_core::api::NODE_LIMIT_MODE_ANNOTATION)
-    );
+    assert!(mutating.to_string().contains("poolgate.dev/"));
     let rendered = plane.kubectl(&["kustomize", BASE], "").success();
     assert!(
         rendered.contains(concat!("image: poolgate:", env!("CARGO_PKG_VERSION"))),

@@ -52,7 +52,9 @@ fn pools() -> [Value; 2] {
     let budgets = json!([{"nodes": "0", "schedule": "0 0 31 2 *", "duration": "8h"}]);
     let batch = json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}});
     let budgets = json!([{"nodes": "10%"}, {"nodes": "1", "reasons": ["Drifted", "Empty", "Drifted"]}]);
-    let gpu = json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}, "weight": 10});
+    let disruption = json!({"consolidateAfter": "1m", "budgets": budgets});
+    let taints = json!([{"key": "example.com/gpu", "effect": "NoSchedule"}]);
+    let gpu = json!({"disruption": disruption, "template": {"spec": {"taints": taints}}, "weight": 10});
     [node_pool("batch", &batch), node_pool("gpu", &gpu)]
 }
 
