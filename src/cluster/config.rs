@@ -1,8 +1,8 @@
 //! Which cluster there is, found as kubectl finds it.
 
-use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::{env, io};
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -68,6 +68,14 @@ pub enum UnusableKubeconfig {
     /// No file of those that kubectl would read exists.
     #[error("there is no kubeconfig: neither a file of $KUBECONFIG nor ~/.kube/config exists")]
     Nowhere,
+    /// A file cannot be read.
+    #[error("{} cannot be read: {cause}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
     /// A file is not YAML, or not a kubeconfig.
     #[error("{}: {cause}", path.display())]
     Malformed {
@@ -76,7 +84,7 @@ pub enum UnusableKubeconfig {
         /// What is wrong.
         cause: KubeconfigError,
     },
-    /// A file cannot be read, or kube cannot connect with what they say.
+    /// kube cannot connect with what they say.
     #[error("{0}")]
     Content(#[from] KubeconfigError),
 }
@@ -153,6 +161,7 @@ pub fn kubeconfig_of(route: ClusterFlags<'_>) -> Result<Kubeconfig, UnusableKube
     };
     let read = |path: &PathBuf| {
         Kubeconfig::read_from(path).map_err(|cause| match cause {
+            KubeconfigError::ReadConfig(cause, path) => UnusableKubeconfig::Unreadable { path, cause },
             KubeconfigError::Parse(_) => UnusableKubeconfig::Malformed {
                 path: path.clone(),
                 cause,
