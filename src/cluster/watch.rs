@@ -185,7 +185,7 @@ impl Watch {
         let known = position.insert(known);
         let mut tries = 0;
         loop {
-            let began = Instant::now();
+            let (began, catches_up) = (Instant::now(), missed.is_some());
             let watched = self.follow(objects, follower, known, &mut missed, state).await;
             if let Err(failure) = watched {
                 return failure;
@@ -195,7 +195,7 @@ impl Watch {
                 if tries == CATCH_UP_TRIES {
                     return Failure::Asked;
                 }
-            } else if began.elapsed() < EARLY {
+            } else if !catches_up && began.elapsed() < EARLY {
                 tracing::debug!(watch = self.name, "the watch was closed early");
                 sleep(state.pause()).await;
             } else {

@@ -54,6 +54,8 @@ enum End {
     Broken,
     /// With a bookmark of the server's version, and then a failure.
     Marked,
+    /// The first ones with a failure, the others after the time that was asked for.
+    BrokenAtFirst,
 }
 
 impl Source for Server {
@@ -68,7 +70,7 @@ impl Source for Server {
 
     async fn watch(
         &self,
-        _: &WatchParams,
+        params: &WatchParams,
         _: &str,
     ) -> kube::Result<impl Stream<Item = kube::Result<WatchEvent<RawObject>>> + use<>> {
         self.watches.set(self.watches.get() + 1);
@@ -83,6 +85,15 @@ impl Source for Server {
             End::Closed => stream::empty().boxed_local(),
             End::Silent => stream::pending().boxed_local(),
             End::Broken => broken().boxed_local(),
+            End::BrokenAtFirst if self.watches.get() <= 5 => broken().boxed_local(),
+            End::BrokenAtFirst => {
+                let asked = Duration::from_secs(params.timeout.unwrap_or_default().into());
+                let closed = async move {
+                    sleep(asked).await;
+                    None
+                };
+                stream::once(closed).filter_map(std::future::ready).boxed_local()
+            }
             End::Marked => stream::iter([bookmark()]).chain(broken()).boxed_local(),
         })
     }
@@ -171,6 +182,25 @@ async fn a_watch_has_caught_up_once_it_has_reached_the_newest_version() {
     let (follower, ()) = tokio::join!(watch, goes_on);
     assert_eq!(server.lists.get(), 1);
     assert!(follower.caught_up > 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_has_caught_up_goes_on_without_a_pause() {
+    let server = Server {
+        end: End::BrokenAtFirst,
+        ..Server::default()
+    };
+    let watches = server.watches.clone();
+    let watch = seen_of(&server, true);
+    let counted = async {
+        while watches.get() < 6 {
+            sleep(Duration::from_millis(10)).await;
+        }
+        sleep(Duration::from_secs(CATCH_UP_SECONDS.into()) + Duration::from_millis(100)).await;
+        watches.get()
+    };
+    let (follower, begun) = tokio::join!(watch, counted);
+    assert_eq!((begun, follower.listed), (7, 1));
 }
 
 #[tokio::test(start_paused = true)]
