@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::budget::{Budget, Parsed, Reason, Reasons, Windows, WrittenWindow};
+use crate::budget::{Budget, Parsed, Reason, Reasons, WrittenWindow};
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Availability, Field, KarpenterVersion, NodePool};
@@ -152,27 +152,42 @@ fn check_window(budget: &Budget, findings: &mut Findings<'_>) -> bool {
             .consequence("the budget is always active")
             .suggest("shorten it, or remove schedule and duration if it should always be active")
             .related(budget.path("schedule"));
-    } else if is_sound && let Some(week) = budget.windows().and_then(Windows::joined) {
-        let duration = budget.duration.as_ref().present();
-        let text = duration.map_or("", |duration| &duration.text);
-        let joined = format!("the windows join: {} the budget is active", week.described());
-        let finding = findings
-            .report(
-                &BUDGET_WINDOWS_JOIN,
-                budget.path("duration"),
-                ErrorType::note(&text.into()),
-                "the window begins again before it ends",
-            )
-            .severity(Severity::Info)
-            .consequence(joined)
-            .related(budget.path("schedule"));
-        if let [WrittenWindow::Scheduled { schedule, duration }] = week.windows().as_slice() {
-            finding.suggest(format!(
-                "if that is meant, write schedule: \"{schedule}\", duration: {duration}"
-            ));
-        }
     }
     is_sound
+}
+
+/// Notes the first budget of which some windows join: the others of a pool are usually like it, and their weeks cost time.
+pub fn check_joined(budgets: &[&Budget], findings: &mut Findings<'_>) {
+    /// How many budgets are looked at whose fields do not rule it out.
+    const LOOKED_AT: usize = 3;
+    let windows = budgets
+        .iter()
+        .filter_map(|budget| Some((budget, budget.windows()?)));
+    let mut possible = windows.filter(|(_, windows)| windows.may_join()).take(LOOKED_AT);
+    let Some((budget, week)) = possible.find_map(|(budget, windows)| Some((budget, windows.joined()?)))
+    else {
+        return;
+    };
+    let duration = budget.duration.as_ref().present();
+    let text = duration.map_or("", |duration| &duration.text);
+    let finding = findings
+        .report(
+            &BUDGET_WINDOWS_JOIN,
+            budget.path("duration"),
+            ErrorType::note(&text.into()),
+            "the window begins again before it ends",
+        )
+        .severity(Severity::Info)
+        .consequence(format!(
+            "the windows join: {} the budget is active",
+            week.described()
+        ))
+        .related(budget.path("schedule"));
+    if let [WrittenWindow::Scheduled { schedule, duration }] = week.windows().as_slice() {
+        finding.suggest(format!(
+            "if that is meant, write schedule: \"{schedule}\", duration: {duration}"
+        ));
+    }
 }
 
 fn check_pair(budget: &Budget, findings: &mut Findings<'_>) {

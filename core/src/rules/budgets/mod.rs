@@ -24,6 +24,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, findings: &mut Findings<'_>
         .collect();
     // Budgets are compared with each other only if the list has a legal length.
     if few_enough {
+        alone::check_joined(&readable, findings);
         let happening = happening(pool, disruption);
         list::check_blocked(pool, happening, budgets, &readable, findings);
         redundant::check(&readable, findings);
