@@ -1,8 +1,5 @@
 //! A watch that never stops: list, follow the changes, and begin again after a failure.
 //!
-//! It is not kube's: that keeps bookmarks to itself, and the gate must know up to which version it has seen everything. After a
-//! failure it continues from its last version if its follower can; the list of a cluster's pods takes minutes.
-//!
 //! Each step has a deadline, tries become rarer while they fail, and a change of state is logged once. Knows
 //! nothing of what is watched.
 
@@ -26,7 +23,7 @@ use super::metrics::WatchMetrics;
 use crate::lifecycle::StatusLine;
 
 /// How many objects a page of a list has: this limits the memory that a list takes.
-const PAGE: u32 = 500;
+const PAGE: u32 = 200;
 
 /// How long the API server may take to answer a list or to begin a watch.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -39,16 +36,6 @@ const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 
 /// A watch that is closed sooner than this is not opened again at once.
 const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
-
-/// After a failure, the first watches are closed after so many seconds: two seconds before that, the API server says up to
-/// which version it has sent everything.
-const CATCH_UP_SECONDS: u32 = 5;
-
-/// How many of these watches there are before everything is listed.
-const CATCH_UP_TRIES: u32 = 3;
-
-/// How long after the last event a watch may continue: the API server forgets changes after five minutes.
-const RESUMABLE: Duration = Duration::from_mins(5);
 
 /// The pauses after failed tries: doubled each time, with a random part, so that replicas do not try at the same time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -91,9 +78,6 @@ enum Failure {
     /// The version is too old to continue from.
     #[error("the version to continue from is too old")]
     Expired,
-    /// The API server has an older state than the one that was seen: its store was restored.
-    #[error("the version to continue from has not been reached yet")]
-    Backwards,
     /// The follower needs everything again.
     #[error("a new list is wanted")]
     Asked,
@@ -106,7 +90,7 @@ impl Failure {
     /// Whether only the version is wrong.
     fn is_fixed_by_a_list(&self) -> bool {
         match self {
-            Self::Expired | Self::Backwards | Self::Asked => true,
+            Self::Expired | Self::Asked => true,
             Self::Client(kube::Error::Api(status)) => status.code == GONE,
             _ => false,
         }
@@ -139,12 +123,10 @@ impl Watch {
 
     async fn run_raw(self, objects: &impl Source, follower: &mut dyn RawFollower) {
         let mut state = State::starting(&self);
-        let mut position = None;
         loop {
-            let failure = self.once(objects, follower, &mut state, &mut position).await;
+            let failure = self.once(objects, follower, &mut state).await;
             if failure.is_fixed_by_a_list() {
                 tracing::debug!(watch = self.name, "listing again");
-                position = None;
             } else {
                 state.down(&self, &failure);
                 follower.lost();
@@ -157,45 +139,23 @@ impl Watch {
         }
     }
 
-    /// Lists or continues, and follows until that fails. `position` is where the last try ended, and then where this one did.
+    /// Lists and follows until that fails.
     async fn once(
         &self,
         objects: &impl Source,
         follower: &mut dyn RawFollower,
         state: &mut State,
-        position: &mut Option<Position>,
     ) -> Failure {
-        let mut missed = None;
-        if let Some(known) = position.take_if(|known| known.is_old() || !follower.resumes()) {
-            tracing::debug!(watch = self.name, version = known.version, "not continued");
-        }
-        if let Some(known) = position {
-            missed = match self.newest(objects).await {
-                Ok(newest) => newest.filter(|newest| known.number() <= Some(*newest)),
-                Err(failure) => return failure,
-            };
-        }
-        let known = match position.take().filter(|_| missed.is_some()) {
-            Some(known) => known,
-            None => match self.list(objects, follower).await {
-                Ok(version) => Position::new(version),
-                Err(failure) => return failure,
-            },
+        let mut version = match self.list(objects, follower).await {
+            Ok(version) => version,
+            Err(failure) => return failure,
         };
-        let known = position.insert(known);
-        let mut tries = 0;
         loop {
-            let (began, catches_up) = (Instant::now(), missed.is_some());
-            let watched = self.follow(objects, follower, known, &mut missed, state).await;
-            if let Err(failure) = watched {
+            let began = Instant::now();
+            if let Err(failure) = self.follow(objects, follower, &mut version, state).await {
                 return failure;
             }
-            if missed.is_some() {
-                tries += 1;
-                if tries == CATCH_UP_TRIES {
-                    return Failure::Asked;
-                }
-            } else if !catches_up && began.elapsed() < EARLY {
+            if began.elapsed() < EARLY {
                 tracing::debug!(watch = self.name, "the watch was closed early");
                 sleep(state.pause()).await;
             } else {
@@ -204,23 +164,10 @@ impl Watch {
         }
     }
 
-    /// The version of the newest object of any kind; `None` if versions have no order.
-    async fn newest(&self, objects: &impl Source) -> Result<Option<u64>, Failure> {
-        let params = self.params(1);
-        let list = timeout(ANSWER, objects.list(&params)).await??;
-        let version = list.metadata.resource_version.ok_or(Failure::NoVersion)?;
-        Ok(version.parse().ok())
-    }
-
-    fn params(&self, limit: u32) -> ListParams {
-        let mut params = ListParams::default().limit(limit);
+    async fn list(&self, objects: &impl Source, follower: &mut dyn RawFollower) -> Result<String, Failure> {
+        let mut params = ListParams::default().limit(PAGE);
         params.field_selector = self.fields.map(Into::into);
         params.label_selector = self.labels.map(Into::into);
-        params
-    }
-
-    async fn list(&self, objects: &impl Source, follower: &mut dyn RawFollower) -> Result<String, Failure> {
-        let mut params = self.params(PAGE);
         follower.list_begins();
         loop {
             let page = timeout(ANSWER, objects.list(&params)).await??;
@@ -236,39 +183,25 @@ impl Watch {
         }
     }
 
-    /// Follows the changes after a version until the API server closes the watch as planned. Those up to `missed` happened
-    /// while nobody watched.
+    /// Follows the changes after `version` until the API server closes the watch as planned.
     async fn follow(
         &self,
         objects: &impl Source,
         follower: &mut dyn RawFollower,
-        position: &mut Position,
-        missed: &mut Option<u64>,
+        version: &mut String,
         state: &mut State,
     ) -> Result<(), Failure> {
-        let seconds = if missed.is_some() {
-            CATCH_UP_SECONDS
-        } else {
-            WATCH_SECONDS
-        };
         let params = WatchParams {
             field_selector: self.fields.map(Into::into),
             label_selector: self.labels.map(Into::into),
-            timeout: Some(seconds),
+            timeout: Some(WATCH_SECONDS),
             ..WatchParams::default()
         };
-        let events = timeout(ANSWER, objects.watch(&params, &position.version)).await??;
+        let events = timeout(ANSWER, objects.watch(&params, version)).await??;
         let mut events = pin!(events);
-        if missed.is_none() {
-            state.up(self);
-        }
+        state.up(self);
         let mut relist = follower.wants_list();
         loop {
-            if missed.is_some_and(|missed| position.number() >= Some(missed)) {
-                *missed = None;
-                follower.caught_up();
-                state.up(self);
-            }
             let event = tokio::select! {
                 () = &mut relist => return Err(Failure::Asked),
                 event = timeout(SILENCE, events.next()) => event,
@@ -276,8 +209,6 @@ impl Watch {
             let Some(event) = event.map_err(|_| Failure::Silent)? else {
                 return Ok(());
             };
-            let before = position.number();
-            let version = &mut position.version;
             match event? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     follower.changed(&object, version)?;
@@ -287,36 +218,8 @@ impl Watch {
                 WatchEvent::Error(status) if status.code == GONE => return Err(Failure::Expired),
                 WatchEvent::Error(status) => return Err(Failure::Ended(status.message)),
             }
-            position.at = Instant::now();
-            if position.number() < before {
-                return Err(Failure::Backwards);
-            }
-            follower.complete_up_to(&position.version);
+            follower.complete_up_to(version);
         }
-    }
-}
-
-/// Up to where the changes of a watch have been seen.
-#[derive(Debug)]
-struct Position {
-    version: String,
-    /// When that was so.
-    at: Instant,
-}
-
-impl Position {
-    fn new(version: String) -> Self {
-        let at = Instant::now();
-        Self { version, at }
-    }
-
-    /// The version, if it is a number: others have no order.
-    fn number(&self) -> Option<u64> {
-        self.version.parse().ok()
-    }
-
-    fn is_old(&self) -> bool {
-        self.number().is_none() || self.at.elapsed() > RESUMABLE
     }
 }
 

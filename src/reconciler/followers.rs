@@ -142,14 +142,6 @@ impl<O: Versioned + DeserializeOwned, K: Ord> Follower for KindFollower<O, K> {
         self.seen.lost(self.kind.watched);
     }
 
-    fn resumes(&self) -> bool {
-        true
-    }
-
-    fn caught_up(&mut self) {
-        self.seen.complete(self.kind.watched);
-    }
-
     fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
         let seen = self.seen.clone();
         match self.kind.watched {

@@ -24,12 +24,6 @@ pub trait Follower {
     fn complete_up_to(&mut self, _version: &str) {}
     /// The watch is down: from now on what is known may be out of date.
     fn lost(&mut self) {}
-    /// Whether the changes that were missed are enough after a failure. If not, everything is listed again.
-    fn resumes(&self) -> bool {
-        false
-    }
-    /// The changes that were missed have been seen.
-    fn caught_up(&mut self) {}
     /// Waits until there is reason to list everything again, although nothing is wrong.
     fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::pending())
@@ -56,8 +50,6 @@ pub trait RawFollower {
     fn gone(&mut self, object: &RawObject, version: &mut String) -> Result<(), UnreadableObject>;
     fn complete_up_to(&mut self, version: &str);
     fn lost(&mut self);
-    fn resumes(&self) -> bool;
-    fn caught_up(&mut self);
     fn wants_list(&self) -> LocalBoxFuture<'static, ()>;
 }
 
@@ -95,14 +87,6 @@ impl<F: Follower> RawFollower for F {
 
     fn lost(&mut self) {
         Follower::lost(self);
-    }
-
-    fn resumes(&self) -> bool {
-        Follower::resumes(self)
-    }
-
-    fn caught_up(&mut self) {
-        Follower::caught_up(self);
     }
 
     fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
