@@ -1,6 +1,6 @@
 //! The rules about labels in a definition, read from its CEL.
 //!
-//! Providers add rules of two forms to template labels and to keys of requirements: a domain of which only listed labels
+//! Providers add rules of two forms to template labels and to keys of requirements: a domain in which only listed labels
 //! are taken, and a label that is never taken. Nothing else is read: what a rule of another form says is not known.
 
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ const MOST_RULES: usize = 100;
 /// The rules about labels in one place of a definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelRules {
-    /// The ends of domains of which only these labels are taken, each list sorted.
+    /// The ends of domains in which only these labels are taken, each list sorted.
     closed: Vec<(String, Vec<String>)>,
     /// The labels that are never taken.
     forbidden: Vec<String>,

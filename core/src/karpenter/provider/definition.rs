@@ -12,7 +12,7 @@ pub enum Ruling<'a> {
     Listed,
     /// It takes other labels of the domain.
     Unlisted {
-        /// The end of the domains of which it takes only listed labels.
+        /// The end of the domains in which it takes only listed labels.
         domain: &'a str,
         /// In which releases it lists the label; `None` if in none.
         listed: Option<Releases>,
@@ -26,13 +26,13 @@ pub enum Ruling<'a> {
 /// The rules about labels that a provider adds to the definition of NodePools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition {
-    /// The domains of which it takes only listed labels.
+    /// The domains in which it takes only listed labels.
     pub closed: &'static [ClosedDomain],
     /// The labels that it never takes.
     pub forbidden: &'static [(&'static str, Releases)],
 }
 
-/// A domain of which a definition takes only listed labels.
+/// A domain in which a definition takes only listed labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedDomain {
     /// The end of all domains that are closed.

@@ -1,4 +1,4 @@
-//! The instance types of a cloud, with the size and the architecture of those of which they are known.
+//! The instance types of a cloud, with size and architecture where they are known.
 
 use std::num::NonZeroU16;
 

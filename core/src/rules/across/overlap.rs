@@ -1,4 +1,4 @@
-//! Pools, one of which can take every pod that the other can.
+//! Pools where one can take every pod that the other can.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -34,7 +34,7 @@ struct Kind<'a> {
     labels: BTreeMap<&'a str, Selection<'a>>,
 }
 
-/// How two pools relate of which the other is tried first.
+/// How a pool relates to another one that is tried first.
 #[derive(Clone, Copy)]
 enum Overlap {
     /// The other has the same weight and taints, and all machines of the pool.

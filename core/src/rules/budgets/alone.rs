@@ -156,7 +156,7 @@ fn check_window(budget: &Budget, findings: &mut Findings<'_>) -> bool {
     is_sound
 }
 
-/// Notes the first budget of which some windows join: the others of a pool are usually like it, and their weeks cost time.
+/// Notes the first budget whose windows join in part: the others of a pool are usually like it, and their weeks cost time.
 pub fn check_joined(budgets: &[&Budget], findings: &mut Findings<'_>) {
     /// How many budgets are looked at whose fields do not rule it out.
     const LOOKED_AT: usize = 3;

@@ -36,7 +36,7 @@ pub enum Part {
     Series,
     /// Such as `5` of `Standard_D4s_v5`.
     Version,
-    /// Such as `arm64`, of which no letter of the name can be relied on.
+    /// Such as `arm64`. The letters of the name do not tell it.
     Arch,
 }
 
