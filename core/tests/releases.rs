@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use poolgate_core::diagnostic::{Origin, Severity};
+use poolgate_core::diagnostic::{Diagnostic, Origin, Severity};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
     ApiVersion, Availability, Installed, KarpenterVersion, ReleaseSource, TargetKarpenter,
@@ -381,6 +381,18 @@ fn the_definitions_of_providers_are_recognised_as_those_of_the_karpenter_that_th
     }
 }
 
+/// What is found in a new NodePool under the built-in policy.
+fn findings_on(pool: &Value, karpenter: &TargetKarpenter) -> impl Iterator<Item = Diagnostic> + use<> {
+    let request = Request {
+        subject: Subject::NodePool(ApiVersion::V1),
+        object: &Json::from(pool),
+        old: None,
+        claims: None,
+        at: jiff::Timestamp::default(),
+    };
+    review(&request, &Policy::default(), karpenter).report.into_iter()
+}
+
 /// The findings about labels in a pool on AWS.
 fn labels_found(karpenter: &TargetKarpenter, label: &str) -> Vec<(&'static str, Severity, Origin)> {
     let pool = json!({"spec": {"template": {
@@ -390,15 +402,7 @@ fn labels_found(karpenter: &TargetKarpenter, label: &str) -> Vec<(&'static str, 
             "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
         },
     }}});
-    let request = Request {
-        subject: Subject::NodePool(ApiVersion::V1),
-        object: &Json::from(&pool),
-        old: None,
-        claims: None,
-        at: jiff::Timestamp::default(),
-    };
-    let report = review(&request, &Policy::default(), karpenter).report.into_iter();
-    report
+    findings_on(&pool, karpenter)
         .filter(|finding| {
             finding.path.to_string().contains("labels") || finding.path.to_string().ends_with("key")
         })
@@ -448,7 +452,7 @@ fn the_installed_definition_decides_about_labels_in_both_directions() {
         denied(Origin::Schema),
         "it is listed no more"
     );
-    // Whoever installs Karpenter's own definition still has the provider's Karpenter.
+    // With Karpenter's own definition installed, the provider's Karpenter still runs.
     let warned = found(&core, ours)
         .into_iter()
         .all(|(_, severity, origin)| (severity, origin) == (Severity::Warning, Origin::Runtime));
@@ -472,17 +476,7 @@ fn the_installed_definition_says_how_many_budgets_a_pool_may_have() {
         *definition.pointer_mut(place).expect("a bound") = most;
         let installed = Installed::parse(&definition).expect("a definition");
         let karpenter = TargetKarpenter::default().with_definition(Arc::new(installed));
-        let request = Request {
-            subject: Subject::NodePool(ApiVersion::V1),
-            object: &Json::from(&pool),
-            old: None,
-            claims: None,
-            at: jiff::Timestamp::default(),
-        };
-        let mut findings = review(&request, &Policy::default(), &karpenter)
-            .report
-            .into_iter();
-        findings.any(|finding| finding.rule.as_str() == "budgets-count")
+        findings_on(&pool, &karpenter).any(|finding| finding.rule.as_str() == "budgets-count")
     };
     assert!(is_denied(json!(50)));
     assert!(!is_denied(json!(60)));

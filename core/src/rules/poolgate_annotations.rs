@@ -95,7 +95,7 @@ fn check_name(key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
     };
 }
 
-/// Reports a key in a map of which poolgate reads other keys, or none.
+/// Reports a key that poolgate does not read in this map.
 fn check_place(map: FieldPath, key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
     let likely = || likely_key(key, &OF_POOLS).or_else(|| likely_key(key, &OF_NODES));
     let help = if OF_POOLS.contains(&key) {

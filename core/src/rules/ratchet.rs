@@ -37,7 +37,7 @@ impl<'a> Ratchet<'a> {
         self.old.is_some() && (diagnostic.is_lessened || self.is_stored(diagnostic))
     }
 
-    /// Whether there is a stored object, of which the update changes no field that a finding is about.
+    /// Whether this is an update that leaves the fields of a finding as they are stored.
     pub fn is_stored(&mut self, diagnostic: &Diagnostic) -> bool {
         let Some(old) = self.old else { return false };
         std::iter::once(&diagnostic.path)

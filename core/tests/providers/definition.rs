@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::recorded::{Recorded, Release, release, releases_with};
 use super::table::{rows, text};
 
-/// The end of a provider's entry; without a record, that of one of which nothing is known.
+/// The end of a provider's entry, with nothing known if there is no record.
 pub fn write(recorded: Option<&Recorded>, has_namesake: bool, table: &mut String) {
     let Some(recorded) = recorded else {
         table.push_str("    definition: Definition::NONE,\n    newest: None,\n    core: &[],\n");

@@ -268,7 +268,7 @@ fn families<'a>(provider: &'a Value, arch: &str) -> BTreeMap<&'a str, &'a str> {
         .collect()
 }
 
-/// The CPUs and MiB of each instance type of which they are known.
+/// The CPUs and MiB of each instance type, where they are known.
 fn machines(provider: &Value) -> BTreeMap<String, (u64, u64)> {
     let machine = |family: &str, text: &str| {
         let mut words = text.split(' ');

@@ -14,7 +14,7 @@ pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
 /// The most comparisons of the values of two lists, so that a review takes a bounded time.
 const MOST_COMPARED: usize = 100_000;
 
-/// A resource of which one knows how much machines have.
+/// A resource, and where the amount that a machine has of it is known from.
 struct Size {
     resource: &'static str,
     /// The labels with which instance types give their amount of it.

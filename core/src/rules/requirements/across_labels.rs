@@ -59,7 +59,7 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
     }
 }
 
-/// Warns of a list of zones of which none has the demanded placement.
+/// Warns if no listed zone has the demanded placement.
 fn check_placement<'d, 'a: 'd>(
     form: ZoneForm,
     mut zones: impl Iterator<Item = &'d Demand<'a>>,

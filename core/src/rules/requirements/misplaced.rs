@@ -72,7 +72,7 @@ pub fn meant(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
     labels.find(|label| label.split_once('/').is_some_and(|(_, known)| known == name))
 }
 
-/// The name of a label in such a domain. It is asked of every custom label, and nearly all are in a domain of their user.
+/// The name of a label in such a domain. Runs for every custom label, and nearly all have a domain of the user's own.
 fn likely_name(key: &str) -> Option<&str> {
     let Some((domain, name)) = split_key(key) else {
         return Some(key);

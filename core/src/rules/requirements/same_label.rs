@@ -198,7 +198,7 @@ fn check_redundant(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Notes a list of values of which a label of the template leaves one.
+/// Notes a list of values that a label of the template narrows to one.
 fn check_narrowed(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
     let Some(label) = group.demands.iter().find(|demand| demand.is_label()) else {
         return;
