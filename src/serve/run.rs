@@ -14,7 +14,7 @@ use crate::admission::Reviewer;
 use crate::cluster::ClusterMetrics;
 use crate::cluster::claims::{ClaimViews, ClaimWatch};
 use crate::cluster_thread::Cluster;
-use crate::lifecycle;
+use crate::lifecycle::{self, FEW_THREADS};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Serves;
 use crate::telemetry::Invariants;
@@ -24,13 +24,13 @@ use crate::webhook::{CertificateChoice, WebhookServer};
 pub fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
     let _log = args.webhook.log.install()?;
-    lifecycle::run(run(args, certificate))
+    lifecycle::run(threads(), run(args, certificate))
 }
 
 /// How many reviews are done at the same time. A few threads are enough for a cluster, and each may need the memory
 /// of a review.
-fn workers() -> usize {
-    available_parallelism().map_or(1, |cores| cores.get().min(4))
+fn threads() -> usize {
+    available_parallelism().map_or(FEW_THREADS, |cores| cores.get().clamp(FEW_THREADS, 4))
 }
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
@@ -47,7 +47,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
     let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict());
     let reviewer = reviewer.answering_inquiries(server.about(Some(policy)));
     let webhook = PoolWebhook::new(reviewer, server.intake(PATHS)?);
-    server.run(webhook.router(), workers(), definition_read).await
+    server.run(webhook.router(), definition_read).await
 }
 
 /// Starts to watch the cluster, if there is one. The token is cancelled when everything has been read that the server
