@@ -1,8 +1,7 @@
 //! Starts `poolgate serve` from its flags.
 
-use std::cell::RefCell;
+use std::future::ready;
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -12,12 +11,10 @@ use super::args::ServeArgs;
 use super::routes::{PATHS, PoolWebhook};
 use crate::admission::Reviewer;
 use crate::cluster::ClusterMetrics;
-use crate::cluster::claims::{ClaimViews, ClaimWatch};
 use crate::cluster_thread::Cluster;
 use crate::lifecycle::{self, FEW_THREADS};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Serves;
-use crate::telemetry::Invariants;
 use crate::webhook::{CertificateChoice, WebhookServer};
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
@@ -67,14 +64,9 @@ async fn start_cluster(
         return Ok(nothing_to_read);
     };
     let cluster = cluster.with(registration.map(|registration| registration.shown_on(&board)));
-    let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool", &board);
     let definition_read = cluster.definition_read();
-    // It reserves nothing, so there is nothing to break.
-    let views = ClaimViews::new(Arc::clone(&server.view), Invariants::default());
     let heartbeat = server.process.heartbeat.clone();
-    let watch = cluster.watch(config, heartbeat, |client, _, metrics| {
-        claims.run(client, Rc::new(RefCell::new(views)), metrics.watches)
-    })?;
+    let watch = cluster.watch(config, heartbeat, |_, _, _| ready(()))?;
     server.process.tasks.spawn("cluster watch", watch);
     Ok(definition_read)
 }
