@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::post;
 
 use super::error::OnError;
-use super::handle::Gate;
+use super::pools::Gate;
 use super::review;
 use crate::admission::About;
 use crate::webhook::{Intake, Rejection, Route, deadline};
@@ -18,9 +18,8 @@ use crate::webhook::{Intake, Rejection, Route, deadline};
 pub const PATHS: &str = "/gate or /gate/strict";
 
 /// Answers whether NodeClaims may be created.
-#[derive(Debug)]
 pub struct ClaimWebhook {
-    gate: Gate,
+    gate: Arc<Gate>,
     about: About,
     lenient: Route,
     strict: Route,
@@ -28,7 +27,7 @@ pub struct ClaimWebhook {
 }
 
 impl ClaimWebhook {
-    pub fn new(gate: Gate, about: About, intake: Intake) -> Self {
+    pub fn new(gate: Arc<Gate>, about: About, intake: Intake) -> Self {
         Self {
             gate,
             about,
@@ -89,16 +88,17 @@ impl ClaimWebhook {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::future::pending;
     use std::sync::mpsc;
     use std::time::Duration;
 
     use axum::body::Body;
     use axum::http::{StatusCode, header};
-    use tower::ServiceExt;
+    use tower::{ServiceExt, service_fn};
 
-    use super::super::metrics::GateMetrics;
+    use super::super::context::GateContext;
     use super::*;
-    use crate::cluster::clock::Clock;
     use crate::telemetry::Registry;
     use crate::webhook::{HeavyThread, WebhookMetrics};
 
@@ -127,7 +127,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_review_of_a_nodeclaim_waits_for_its_turn_and_a_usual_one_does_not() {
-        let (gate, _inbox) = Gate::new(false, GateMetrics::default(), Clock::start());
+        let silent =
+            service_fn(|_: hyper::Request<kube::client::Body>| pending::<Result<Response, Infallible>>());
+        let context = GateContext::of_client(&kube::Client::new(silent, "default"));
+        let gate = Gate::new(false, context);
         let heavy = HeavyThread::start().expect("a thread");
         let metrics = WebhookMetrics::register(&mut Registry::default());
         let intake = Intake::new(PATHS, heavy.clone(), metrics);

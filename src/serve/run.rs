@@ -1,19 +1,18 @@
 //! Starts `poolgate serve` from its flags.
 
-use std::cell::RefCell;
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::args::ServeArgs;
 use super::routes::{PATHS, PoolWebhook};
 use crate::admission::Reviewer;
-use crate::cluster::ClusterMetrics;
 use crate::cluster::claims::{ClaimViews, ClaimWatch};
-use crate::cluster_thread::Cluster;
+use crate::cluster::{ClusterMetrics, lasting_client};
+use crate::cluster_watch::ClusterWatch;
 use crate::lifecycle;
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Serves;
@@ -58,23 +57,24 @@ async fn start_cluster(
 ) -> anyhow::Result<CancellationToken> {
     let board = server.process.board.clone();
     let metrics = ClusterMetrics::register(&mut server.process.registry);
+    let watches = metrics.watches.clone();
     let registration = server.registration(Serves::Reviews);
     let view = Arc::clone(&server.view);
-    let found = Cluster::find(&server.args.cluster, view, policy, &board, metrics).await?;
-    let Some((cluster, config)) = found else {
+    let found = ClusterWatch::find(&server.args.cluster, view, policy, &board, metrics).await?;
+    let Some((watch, config)) = found else {
         let nothing_to_read = CancellationToken::new();
         nothing_to_read.cancel();
         return Ok(nothing_to_read);
     };
-    let cluster = cluster.with(registration.map(|registration| registration.shown_on(&board)));
+    let watch = watch.with(registration.map(|registration| registration.shown_on(&board)));
+    let client = lasting_client(config);
     let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool", &board);
-    let definition_read = cluster.definition_read();
+    let definition_read = watch.definition_read();
     // It reserves nothing, so there is nothing to break.
     let views = ClaimViews::new(Arc::clone(&server.view), Invariants::default());
-    let heartbeat = server.process.heartbeat.clone();
-    let watch = cluster.watch(config, heartbeat, |client, _, metrics| {
-        claims.run(client, Rc::new(RefCell::new(views)), metrics.watches)
-    })?;
-    server.process.tasks.spawn("cluster watch", watch);
+    let claims = claims.run(client.clone(), Arc::new(Mutex::new(views)), watches);
+    let tasks = &mut server.process.tasks;
+    tasks.spawn("cluster watch", watch.run(client));
+    tasks.spawn("NodeClaim watch", claims);
     Ok(definition_read)
 }
