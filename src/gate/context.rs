@@ -89,7 +89,7 @@ impl GateContext {
             metrics.ledgers.clone(),
             clock.clone(),
         );
-        let claims = ClaimViews::new(Arc::clone(&shared.view), metrics.invariants.clone());
+        let claims = ClaimViews::new(metrics.invariants.clone());
         let claims = Arc::new(Mutex::new(claims));
         let claim_lists = ClaimLists::new(
             Collection::new(client.clone(), NODE_CLAIMS),

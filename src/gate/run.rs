@@ -16,12 +16,9 @@ use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
 use crate::cluster::{ClusterMetrics, Collection, Watch, WatchMetrics, lasting_client, required_cluster};
 use crate::cluster_watch::ClusterWatch;
-use crate::lifecycle::{self, StatusBoard};
+use crate::lifecycle::{self, FEW_THREADS, StatusBoard};
 use crate::registration::Serves;
 use crate::webhook::{CertificateChoice, WebhookServer};
-
-/// How many threads have connections.
-const WORKERS: usize = 1;
 
 /// What poolgate does while one of the watches is down.
 const MEANWHILE: &str = "the gate reads what it needs for each decision";
@@ -30,7 +27,7 @@ const MEANWHILE: &str = "the gate reads what it needs for each decision";
 pub fn gate(args: GateArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
     let _log = args.webhook.log.install()?;
-    lifecycle::run(run(args, certificate))
+    lifecycle::run(FEW_THREADS, run(args, certificate))
 }
 
 async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
@@ -67,7 +64,7 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     tasks.spawn("sweep", Arc::clone(&gate).sweep());
 
     let webhook = ClaimWebhook::new(gate, server.about(None), server.intake(PATHS)?);
-    server.run(webhook.router(), WORKERS, definition_read).await
+    server.run(webhook.router(), definition_read).await
 }
 
 /// Watches claims and ledgers for the gate, until the process stops.

@@ -106,7 +106,7 @@ mod tests {
     fn waiting() -> (Waiter, oneshot::Receiver<Reply>, Arc<AtomicUsize>) {
         let (sender, reply) = oneshot::channel();
         let released = Arc::new(AtomicUsize::new(0));
-        let releases = Arc::clone(&released);
+        let count = Arc::clone(&released);
         let place = Arc::new(Semaphore::new(1)).try_acquire_owned();
         let waiter = Waiter {
             uid: Uid::new("u-1").expect("a uid"),
@@ -118,7 +118,7 @@ mod tests {
             observed: false,
             reply: sender,
             release: Box::new(move || {
-                releases.fetch_add(1, Ordering::Relaxed);
+                count.fetch_add(1, Ordering::Relaxed);
             }),
             place: place.expect("a place"),
         };

@@ -4,32 +4,29 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::args::ServeArgs;
 use super::routes::{PATHS, PoolWebhook};
 use crate::admission::Reviewer;
-use crate::cluster::claims::{ClaimViews, ClaimWatch};
 use crate::cluster::{ClusterMetrics, lasting_client};
 use crate::cluster_watch::ClusterWatch;
-use crate::lifecycle;
+use crate::lifecycle::{self, FEW_THREADS};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Serves;
-use crate::telemetry::Invariants;
 use crate::webhook::{CertificateChoice, WebhookServer};
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
 pub fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
     let _log = args.webhook.log.install()?;
-    lifecycle::run(run(args, certificate))
+    lifecycle::run(threads(), run(args, certificate))
 }
 
 /// How many reviews are done at the same time. A few threads are enough for a cluster, and each may need the memory
 /// of a review.
-fn workers() -> usize {
-    available_parallelism().map_or(1, |cores| cores.get().min(4))
+fn threads() -> usize {
+    available_parallelism().map_or(FEW_THREADS, |cores| cores.get().clamp(FEW_THREADS, 4))
 }
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
@@ -46,7 +43,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
     let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict());
     let reviewer = reviewer.answering_inquiries(server.about(Some(policy)));
     let webhook = PoolWebhook::new(reviewer, server.intake(PATHS)?);
-    server.run(webhook.router(), workers(), definition_read).await
+    server.run(webhook.router(), definition_read).await
 }
 
 /// Starts to watch the cluster, if there is one. The token is cancelled when everything has been read that the server
@@ -57,7 +54,6 @@ async fn start_cluster(
 ) -> anyhow::Result<CancellationToken> {
     let board = server.process.board.clone();
     let metrics = ClusterMetrics::register(&mut server.process.registry);
-    let watches = metrics.watches.clone();
     let registration = server.registration(Serves::Reviews);
     let view = Arc::clone(&server.view);
     let found = ClusterWatch::find(&server.args.cluster, view, policy, &board, metrics).await?;
@@ -67,14 +63,8 @@ async fn start_cluster(
         return Ok(nothing_to_read);
     };
     let watch = watch.with(registration.map(|registration| registration.shown_on(&board)));
-    let client = lasting_client(config);
-    let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool", &board);
     let definition_read = watch.definition_read();
-    // It reserves nothing, so there is nothing to break.
-    let views = ClaimViews::new(Arc::clone(&server.view), Invariants::default());
-    let claims = claims.run(client.clone(), Arc::new(Mutex::new(views)), watches);
-    let tasks = &mut server.process.tasks;
-    tasks.spawn("cluster watch", watch.run(client));
-    tasks.spawn("NodeClaim watch", claims);
+    let watching = watch.run(lasting_client(config));
+    server.process.tasks.spawn("cluster watch", watching);
     Ok(definition_read)
 }
