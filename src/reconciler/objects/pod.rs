@@ -68,6 +68,8 @@ impl PodObject<Texts> {
     /// The pod as a drain of its node finds it.
     pub fn on_node(self) -> PodOnNode {
         let needs = self.spec.needs(&mut Interned::default());
+        let ready = self.status.conditions.get("Ready");
+        let is_unready = ready.is_some_and(|ready| &*ready.status == "False");
         let pod = self.pod(Arc::new(needs));
         PodOnNode {
             name: NamespacedName {
@@ -75,6 +77,7 @@ impl PodObject<Texts> {
                 name: self.metadata.name,
             },
             labels: self.metadata.labels.unwrap_or_default(),
+            is_unready,
             pod,
         }
     }

@@ -10,9 +10,10 @@ use crate::cluster::objects::{Metadata, Object, Texts};
 pub type BudgetObject = Object<Metadata, Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Spec {
     selector: Option<Selector>,
+    unhealthy_pod_eviction_policy: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -49,6 +50,7 @@ impl BudgetObject {
             generation: self.metadata.generation.unwrap_or_default(),
             observed_generation: self.status.observed_generation,
             disruptions_allowed: self.status.disruptions_allowed,
+            lets_unready_go: self.spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
         }
     }
 }
