@@ -134,7 +134,6 @@ impl StoredVerdicts {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(pool),
             old: None,
-            claims: None,
             at: Timestamp::now(),
         };
         let report = review(&request, policy, karpenter).report;
