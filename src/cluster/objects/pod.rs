@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::pod_needs::Spec;
-use super::{Interned, Key};
-use crate::cluster::objects::{Conditions, Metadata, Object, Texts, instant};
+use super::{Conditions, Interned, Key, Metadata, Object, Texts, instant};
 
 /// The annotation of the mirror pod of a static pod.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";

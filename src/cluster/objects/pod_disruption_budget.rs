@@ -4,7 +4,7 @@ use poolgate_core::karpenter::Operator;
 use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget, Requirement};
 use serde::Deserialize;
 
-use crate::cluster::objects::{Metadata, Object, Texts};
+use super::{Metadata, Object, Texts};
 
 /// The fields of a PodDisruptionBudget that are read.
 pub type BudgetObject = Object<Metadata, Spec, Status>;
