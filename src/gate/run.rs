@@ -63,7 +63,7 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     tasks.spawn("gate watch", followed);
     tasks.spawn("sweep", Arc::clone(&gate).sweep());
 
-    let webhook = ClaimWebhook::new(gate, server.about(None), server.intake(PATHS)?);
+    let webhook = ClaimWebhook::new(gate, server.about(None), server.intake(PATHS));
     server.run(webhook.router(), definition_read).await
 }
 

@@ -11,7 +11,7 @@ use std::io;
 use tokio::task::JoinHandle;
 
 pub use heartbeat::Heartbeat;
-pub use readiness::{Need, Readiness, StatusBoard, StatusLine};
+pub use readiness::{Readiness, StatusBoard, StatusLine};
 pub use signals::{Signal, Signals};
 pub use tasks::{PartError, Tasks, on_own_thread};
 

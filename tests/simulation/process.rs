@@ -34,7 +34,7 @@ use crate::lifecycle::simulated::{OfProcess, PROCESS};
 use crate::lifecycle::{Readiness, StatusBoard, spawn};
 use crate::reconciler::{Lines, ReconcileArgs, ReconcileMetrics, Reconciler, unhold_with};
 use crate::telemetry::Registry;
-use crate::webhook::{HeavyThread, Intake, WebhookMetrics};
+use crate::webhook::Intake;
 
 /// A process that runs, stands still or has ended.
 #[derive(Clone)]
@@ -131,11 +131,10 @@ pub(super) struct Gate {
 
 impl Gate {
     /// Starts a gate.
-    pub(super) fn start(cluster: &Arc<Cluster>, name: &str, lifetime: Duration, heavy: &HeavyThread) -> Self {
+    pub(super) fn start(cluster: &Arc<Cluster>, name: &str, lifetime: Duration) -> Self {
         let (requests, mut asked) = mpsc::unbounded_channel::<Asked>();
         let client = client(cluster, name);
         let clock = clock(cluster, name);
-        let heavy = heavy.clone();
         let main = async move {
             let view = Arc::new(ClusterView::default());
             let board = StatusBoard::default();
@@ -162,7 +161,7 @@ impl Gate {
                 view,
                 certificate: Arc::default(),
             };
-            let intake = Intake::new(PATHS, heavy, WebhookMetrics::register(&mut Registry::default()));
+            let intake = Intake::new(PATHS, &mut Registry::default());
             let router = ClaimWebhook::new(Arc::clone(&gate), about, intake).router();
             spawn(watch.run(client));
             spawn(followed);
