@@ -34,6 +34,6 @@ pub use lease::{
 };
 pub use ledgers::{LedgerError, path as ledgers_path};
 pub use metrics::{ClusterMetrics, WatchMetrics};
-pub use pool_ledgers::{PoolLedgers, read_ledger};
+pub use pool_ledgers::{PoolLedgers, read_ledger, state as ledger_state};
 pub use reader::ClusterReader;
 pub use watch::{Follower, Watch, backoff};
