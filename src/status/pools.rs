@@ -12,8 +12,7 @@ use poolgate_core::policy::{FeatureGate, Policy};
 use serde::Serialize;
 
 use super::facts::{Asked, Facts, KnownClaim, KnownNode};
-use crate::cluster::ledger_state;
-use crate::cluster::ledgers::StoredLedger;
+use crate::cluster::ledgers::{self, StoredLedger};
 use crate::cluster::objects::PoolObject;
 
 /// The report on a NodePool. A number is `None` if something that it is made of could not be read.
@@ -138,7 +137,7 @@ impl<'f> PoolFacts<'f> {
         let ledgers = facts.ledgers.as_ref().ok();
         let ledger = ledgers.map(|ledgers| {
             let its = ledgers.iter().find(|stored| *stored.pool == *pool.name);
-            its.map(ledger_state).unwrap_or_default()
+            its.map(ledgers::state).unwrap_or_default()
         });
         let reconciler = facts.reconciler.as_ref();
         let has_no_leader =
