@@ -8,7 +8,7 @@ use poolgate_core::karpenter::{Installed, KarpenterVersion, NODEPOOL_DEFINITION,
 use poolgate_core::policy::FeatureGate;
 use serde_json::Value;
 
-use super::facts::Read;
+use super::facts::{self, Read};
 use super::look::Look;
 use crate::cluster::objects::{DEFINITIONS, NODE_POOLS};
 
@@ -61,16 +61,12 @@ impl DeclaredFacts {
 
     /// What could not be read, and why.
     pub fn unread(&self) -> Vec<String> {
-        let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
-        [
-            part("NodePool definition", self.karpenter.as_ref().err()),
-            part("NodePools", self.provider.as_ref().err()),
-            part("Karpenter's Deployment", self.gates.as_ref().err()),
-            part("webhook configurations", self.webhook.as_ref().err()),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        facts::unread([
+            ("NodePool definition", self.karpenter.as_ref().err()),
+            ("NodePools", self.provider.as_ref().err()),
+            ("Karpenter's Deployment", self.gates.as_ref().err()),
+            ("webhook configurations", self.webhook.as_ref().err()),
+        ])
     }
 
     /// The field `cluster` of a policy file.

@@ -19,10 +19,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::deployments::DEPLOYMENTS;
-use super::facts::{Asked, DeploymentObject, Facts, Read, SelfReport};
+use super::facts::{Asked, DeploymentObject, Facts, KnownClaim, KnownNode, Read, SelfReport};
 use super::reconciler::Reconciler;
 use crate::admission::inquiry;
-use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
+use crate::cluster::objects::{ClaimObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject};
 use crate::cluster::webhooks::{self, Webhook};
 use crate::cluster::{Collection, Deadline, RawObject, call, leases_path, ledgers, ledgers_path};
 
@@ -92,8 +92,8 @@ impl Look<'_> {
             policy: policy.map(|map| map?.data?.remove("policy.yaml")),
             reconciler: reconciler.map(|lease| Some(Reconciler::of(lease?, Timestamp::now()))),
             pools,
-            claims,
-            nodes,
+            claims: claims.map(|all: Vec<ClaimObject>| all.into_iter().filter_map(KnownClaim::of).collect()),
+            nodes: nodes.map(|all: Vec<NodeObject>| all.into_iter().filter_map(KnownNode::of).collect()),
             ledgers: stored.and_then(|maps| {
                 let read = maps.iter().map(ledgers::parse);
                 read.collect::<Result<_, _>>().map_err(|error| error.to_string())

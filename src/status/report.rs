@@ -8,7 +8,7 @@ use poolgate_core::api::unwritten_modes;
 use poolgate_core::policy::Policy;
 
 use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};
-use super::facts::{Asked, Facts, Read, SelfReport};
+use super::facts::{self, Asked, Facts, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::certs::read_certificates;
@@ -288,23 +288,19 @@ fn authority_ends(bundle: &[u8]) -> Option<Timestamp> {
 
 /// What could not be read, and why.
 fn unread(facts: &Facts) -> Vec<String> {
-    let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
-    let parts = [
-        part("webhook configurations", facts.webhooks.as_ref().err()),
-        part("Deployments", facts.deployments.as_ref().err()),
-        part("policy", facts.policy.as_ref().err()),
-        part("reconcilers' Lease", facts.reconciler.as_ref().err()),
-        part("NodePools", facts.pools.as_ref().err()),
-        part("NodeClaims", facts.claims.as_ref().err()),
-        part("Nodes", facts.nodes.as_ref().err()),
-        part("ledgers", facts.ledgers.as_ref().err()),
-        part("events", facts.events.as_ref().err()),
-    ];
-    parts
-        .into_iter()
-        .flatten()
-        .chain(unanswered_probes(facts))
-        .collect()
+    let mut unread = facts::unread([
+        ("webhook configurations", facts.webhooks.as_ref().err()),
+        ("Deployments", facts.deployments.as_ref().err()),
+        ("policy", facts.policy.as_ref().err()),
+        ("reconcilers' Lease", facts.reconciler.as_ref().err()),
+        ("NodePools", facts.pools.as_ref().err()),
+        ("NodeClaims", facts.claims.as_ref().err()),
+        ("Nodes", facts.nodes.as_ref().err()),
+        ("ledgers", facts.ledgers.as_ref().err()),
+        ("events", facts.events.as_ref().err()),
+    ]);
+    unread.extend(unanswered_probes(facts));
+    unread
 }
 
 /// Why dry runs say nothing about webhooks, each reason once: most often a right is missing, and then for all of them. That

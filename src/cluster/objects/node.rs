@@ -7,6 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::{Effect, Marks, Node, Resources, Taint};
+use poolgate_core::nodelimit::why;
 use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
 
@@ -52,6 +53,11 @@ pub struct NodeKinds {
 }
 
 impl NodeObject {
+    /// Its condition `Ready`.
+    pub fn ready(&self) -> Option<why::Condition> {
+        self.status.conditions.told("Ready")
+    }
+
     /// What is kept of the node; of its labels only those in `selected`. `None` if it belongs to no pool.
     pub fn seen(self, kinds: &mut NodeKinds, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
         let pool = kinds.names.share(self.metadata.label(NODEPOOL_LABEL)?);
@@ -100,7 +106,8 @@ fn hash(conditions: &Conditions) -> u64 {
     hasher.finish()
 }
 
-fn taint(taint: TaintObject) -> Option<Taint> {
+/// A taint, if its effect is known.
+pub fn taint(taint: TaintObject) -> Option<Taint> {
     Some(Taint {
         key: taint.key,
         value: taint.value.unwrap_or_default(),
