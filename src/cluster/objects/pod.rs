@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::pod_needs::Spec;
-use super::{Conditions, Interned, Key, Metadata, Object, Texts, instant};
+use super::{Conditions, Interned, Metadata, Object, Texts, instant};
 
 /// The annotation of the mirror pod of a static pod.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
@@ -44,11 +44,6 @@ pub struct PodKinds {
 }
 
 impl PodObject {
-    /// Its UID.
-    pub fn key(&self) -> Key {
-        Key::of(&self.metadata.uid)
-    }
-
     /// What is kept of the pod; `None` if no plan depends on it.
     pub fn location(self, kinds: &mut PodKinds) -> Option<PodLocation> {
         let mut needs = || kinds.needs.share(self.spec.needs(&mut kinds.names));
