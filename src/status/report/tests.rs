@@ -351,25 +351,6 @@ fn a_node_that_reboots_stays_and_counts_in_a_soft_pool() {
 }
 
 #[test]
-fn excess_of_a_pool_that_says_no_mode_leaves_out_nodes_under_disruption_as_the_reconciler_does() {
-    let mut facts = well();
-    facts.claims = Ok(vec![claim("a", None), claim("b", None)]);
-    facts.nodes = Ok(vec![node("a", false, false), node("b", false, true)]);
-    for (annotations, excess) in [
-        (json!({}), 0),
-        (json!({"poolgate.dev/node-limit-mode": "Hard"}), 1),
-    ] {
-        facts.pools = Ok(vec![pool("1", &annotations)]);
-        let report = Report::of(&facts).pools.expect("pools").remove(0);
-        assert_eq!(
-            report.limit.expect("a limit").excess,
-            Some(excess),
-            "{annotations}"
-        );
-    }
-}
-
-#[test]
 fn nodes_that_nobody_would_let_go_are_wrong() {
     let mut facts = well();
     facts.nodes = Ok(vec![node("a", true, false)]);
