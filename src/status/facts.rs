@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Event;
 use poolgate_core::nodelimit::plan::{Claim, Node};
 use poolgate_core::nodelimit::why::{Condition, Details};
-use serde::Deserialize;
 
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::objects::{
-    ClaimObject, Interned, Metadata, NodeKinds, NodeObject, Object, PoolObject, SeenClaim, SeenNode,
+    ClaimObject, Interned, NodeKinds, NodeObject, PoolObject, SeenClaim, SeenNode,
 };
 use crate::cluster::webhooks::Webhook;
 
@@ -63,21 +63,6 @@ impl KnownNode {
     }
 }
 
-/// A Deployment.
-pub type DeploymentObject = Object<Metadata, DeploymentSpec, DeploymentStatus>;
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct DeploymentSpec {
-    pub replicas: u32,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct DeploymentStatus {
-    pub ready_replicas: u32,
-}
-
 /// The API server's answer to an inquiry: a dry run, to which webhooks add their self reports.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
@@ -115,7 +100,7 @@ pub struct Facts {
     pub namespace: String,
     pub webhooks: Read<Vec<Webhook>>,
     /// Those of poolgate's Deployments that exist.
-    pub deployments: Read<Vec<DeploymentObject>>,
+    pub deployments: Read<Vec<Deployment>>,
     /// The answer about a NodePool; `None` if no webhook was to be asked.
     pub asked: Option<Read<Asked>>,
     /// The answers about a NodeClaim of each pool, and of a pool that does not exist.

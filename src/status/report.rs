@@ -13,7 +13,7 @@ use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::certs::read_certificates;
 use crate::cluster::webhooks::Webhook;
-use crate::registration::{Problem, Served, compare, host_and_path};
+use crate::registration::{Problem, Serves, compare, host_and_path};
 use poolgate_core::sha256::sha256;
 
 /// How long before its end a certificate is a problem.
@@ -178,15 +178,10 @@ fn registration_problems(facts: &Facts, has_gate: Option<bool>) -> Vec<String> {
     let (Ok(webhooks), Some(gate)) = (&facts.webhooks, has_gate) else {
         return Vec::new();
     };
-    let served = Served {
-        reviews: true,
-        gate,
-        chain: None,
-        now: facts.now.as_second(),
-    };
-    let compared = compare(&webhooks.iter().collect::<Vec<_>>(), &served);
+    let serves = [Serves::Reviews].into_iter().chain(gate.then_some(Serves::Gate));
+    let compared = compare(webhooks, &serves.collect::<Vec<_>>(), None);
     let mut found = facts.deployments.iter().flatten();
-    let is_filled = found.any(|deployment| &*deployment.metadata.name == ISSUER);
+    let is_filled = found.any(|deployment| deployment.metadata.name.as_deref() == Some(ISSUER));
     let told = |(problem, text): (Problem, String)| match text.split_once("; ") {
         Some((begin, _)) if problem == Problem::NoCaBundle && is_filled => {
             format!("{begin}; Deployment {ISSUER} fills it when a pod of it is ready")

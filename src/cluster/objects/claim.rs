@@ -59,7 +59,7 @@ impl ClaimObject {
         let conditions = conditions(&self.status.conditions);
         let created = self.metadata.created().unwrap_or(Timestamp::UNIX_EPOCH);
         let deleted = self.metadata.deleted();
-        let machine = machine(self.status.provider_id.as_deref().unwrap_or_default());
+        let machine = Key::of_machine(self.status.provider_id.as_deref().unwrap_or_default());
         let claim = Claim {
             name: self.metadata.name.into(),
             uid: self.metadata.uid.into(),
@@ -95,11 +95,6 @@ impl ClaimObject {
             volumes_detached: condition("VolumesDetached"),
         }
     }
-}
-
-/// The machine that a `providerID` names.
-pub fn machine(provider_id: &str) -> Option<Key> {
-    (!provider_id.is_empty()).then(|| Key::of(provider_id))
 }
 
 fn conditions(conditions: &Conditions) -> plan::Conditions {

@@ -11,7 +11,6 @@ use poolgate_core::nodelimit::why;
 use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
 
-use super::claim::machine;
 use super::{Conditions, Interned, Key, Metadata, Object, Texts};
 
 /// The fields of a Node that are read.
@@ -95,7 +94,7 @@ impl NodeObject {
         Some(SeenNode {
             node: Arc::new(node),
             pool,
-            machine: machine(&self.spec.provider_id),
+            machine: Key::of_machine(&self.spec.provider_id),
         })
     }
 }

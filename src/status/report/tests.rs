@@ -100,7 +100,7 @@ fn well() -> Facts {
     }
 }
 
-fn deployment(name: &str, ready: u32, wanted: u32) -> super::super::facts::DeploymentObject {
+fn deployment(name: &str, ready: u32, wanted: u32) -> k8s_openapi::api::apps::v1::Deployment {
     read(json!({
         "metadata": {"name": name, "namespace": "gates"},
         "spec": {"replicas": wanted},
@@ -347,25 +347,6 @@ fn a_node_that_reboots_stays_and_counts_in_a_soft_pool() {
         facts.claims = Ok(vec![claim]);
         let report = Report::of(&facts).pools.expect("pools").remove(0);
         assert_eq!(report.limit.expect("a limit").taken, Some(taken));
-    }
-}
-
-#[test]
-fn excess_of_a_pool_that_says_no_mode_leaves_out_nodes_under_disruption_as_the_reconciler_does() {
-    let mut facts = well();
-    facts.claims = Ok(vec![claim("a", None), claim("b", None)]);
-    facts.nodes = Ok(vec![node("a", false, false), node("b", false, true)]);
-    for (annotations, excess) in [
-        (json!({}), 0),
-        (json!({"poolgate.dev/node-limit-mode": "Hard"}), 1),
-    ] {
-        facts.pools = Ok(vec![pool("1", &annotations)]);
-        let report = Report::of(&facts).pools.expect("pools").remove(0);
-        assert_eq!(
-            report.limit.expect("a limit").excess,
-            Some(excess),
-            "{annotations}"
-        );
     }
 }
 

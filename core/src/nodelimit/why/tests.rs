@@ -1,5 +1,7 @@
 //! What is known of a pool and of a node, and what follows from it. `poolgate status` has tests of what it says.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -32,11 +34,11 @@ fn node(name: &str) -> Node {
     Node {
         name: name.into(),
         uid: format!("uid-{name}").into(),
-        labels: Default::default(),
-        taints: Default::default(),
+        labels: Arc::default(),
+        taints: Arc::default(),
         is_cordoned: false,
         is_ready: true,
-        allocatable: Default::default(),
+        allocatable: Arc::default(),
         marks: Marks::default(),
         conditions: 0,
     }

@@ -37,19 +37,6 @@ fn a_held_node_of_a_pool_with_room_is_not_said_to_wait_for_room() {
 }
 
 #[test]
-fn a_users_annotation_of_a_held_node_is_not_said_to_be_poolgates() {
-    let mut cluster = held("1");
-    cluster.node["metadata"]["annotations"] = json!({"karpenter.sh/do-not-disrupt": "true", "poolgate.dev/held-for": "node-limit", "karpenter.sh/do-not-repair": "true"});
-    let conditions = cluster.claim["status"]["conditions"].as_array_mut();
-    let mut wanted = vec![
-        condition("Initialized", ""),
-        condition("DisruptionReason", "Unhealthy"),
-    ];
-    std::mem::swap(conditions.expect("a list"), &mut wanted);
-    cluster.expect(&["the node has the annotation karpenter.sh/do-not-repair: \"true\""]);
-}
-
-#[test]
 fn an_event_of_poolgate_that_the_present_contradicts_is_not_reported() {
     for (limit, reported) in [("1", 1), ("10", 0)] {
         let mut cluster = held(limit);
