@@ -11,16 +11,15 @@ mod controller;
 mod followers;
 mod index;
 mod metrics;
-mod objects;
 mod pace;
+mod parts;
 mod queue;
 mod reads;
+mod reconcile;
 mod replace;
 mod rights;
 mod run;
-mod step;
 mod terminate;
-mod thread;
 mod watched_state;
 
 pub use args::ReconcileArgs;
@@ -30,6 +29,6 @@ pub use run::reconcile;
 #[cfg(test)]
 pub use {
     metrics::ReconcileMetrics,
+    parts::{Lines, Reconciler},
     run::unhold_with,
-    thread::{Lines, Reconciler},
 };

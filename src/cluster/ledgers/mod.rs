@@ -7,8 +7,8 @@ mod metrics;
 mod object;
 mod store;
 
-pub use cached::CachedLedgers;
+pub use cached::Ledgers;
 pub use follower::LedgerFollower;
 pub use metrics::LedgerMetrics;
-pub use object::{BrokenLedger, Owner, StoredLedger, parse, path};
-pub use store::{CachingLedgerStore, LedgerError, LedgerStore};
+pub use object::{Owner, StoredLedger, parse, path};
+pub use store::{LedgerError, LedgerStore, read_ledger, state};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use poolgate_core::nodelimit::plan::Needs;
 
 use super::{Index, MOST_SELECTED};
-use crate::reconciler::objects::{Key, PodLocation, PodObject};
+use crate::cluster::objects::{Key, PodLocation, PodObject};
 
 impl Index {
     /// A pod is new or has changed.
     pub fn put_pod(&mut self, object: PodObject) {
-        let key = object.key();
+        let key = Key::of(&object.metadata.uid);
         let Some(location) = object.location(&mut self.pod_kinds) else {
             return self.remove_pod(key);
         };

@@ -10,7 +10,7 @@ use super::*;
 use crate::cluster::Leadership;
 use crate::cluster::clock::Clock;
 use crate::reconciler::metrics::ReconcileMetrics;
-use crate::telemetry::Registry;
+use crate::telemetry::{LogOnce, Registry};
 
 /// The writer of a replica whose API server has these pods on the node `a`, and these budgets; each page has one object.
 fn writer(pods: Vec<Value>, budgets: Vec<Value>) -> Writer {
@@ -44,6 +44,7 @@ fn writer(pods: Vec<Value>, budgets: Vec<Value>) -> Writer {
         metrics: ReconcileMetrics::register(&mut Registry::default()),
         clock: Clock::start(),
         observe: false,
+        unheld: LogOnce::default(),
     }
 }
 
@@ -115,6 +116,20 @@ async fn budgets_without_a_status_of_their_spec_allow_nothing() {
     let found = obstacle(vec![pod("a", "cart")], vec![new]).await;
     let expected = "PodDisruptionBudget shop/new is new or was changed, and its status does not show it yet";
     assert_eq!(found.as_deref(), Some(expected));
+}
+
+#[tokio::test]
+async fn a_pod_that_is_not_ready_goes_if_its_budget_lets_it() {
+    let mut unready = pod("a", "cart");
+    unready["status"]["conditions"] = json!([{"type": "Ready", "status": "False"}]);
+    for (policy, is_obstacle) in [("IfHealthyBudget", true), ("AlwaysAllow", false)] {
+        let mut tight = budget("tight", &json!({}), 0);
+        tight["spec"]["unhealthyPodEvictionPolicy"] = json!(policy);
+        for (pod, is_obstacle) in [(unready.clone(), is_obstacle), (pod("a", "cart"), true)] {
+            let found = obstacle(vec![pod], vec![tight.clone()]).await;
+            assert_eq!(found.is_some(), is_obstacle, "{policy}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ fn pod(pod: &str) -> PodOnNode {
     PodOnNode {
         name: name("shop", pod),
         labels: labels(&[("app", "cart")]),
+        is_unready: false,
         pod: world::pod("1"),
     }
 }
@@ -67,6 +68,9 @@ fn budget(budget: &str, disruptions_allowed: i64) -> PodDisruptionBudget {
         generation: 1,
         observed_generation: 1,
         disruptions_allowed,
+        current_healthy: 1,
+        desired_healthy: 1,
+        lets_unready_go: false,
     }
 }
 
@@ -85,7 +89,7 @@ fn a_bare_pod_that_runs_is_an_obstacle() {
     assert_obstacle(&[everywhere(bare.clone())], &[], Some(expected));
     for ends in [
         |pod: &mut Pod| pod.is_terminal = true,
-        |pod: &mut Pod| pod.is_leaving = true,
+        |pod: &mut Pod| (pod.is_leaving, pod.deleted) = (true, Some(noon())),
         |pod: &mut Pod| pod.is_mirror = true,
     ] {
         let mut pod = bare.clone();
@@ -131,7 +135,7 @@ fn a_budget_must_allow_all_of_its_pods_that_a_drain_evicts() {
     let mut mirror = pod("mirror");
     mirror.pod.is_mirror = true;
     let mut leaving = pod("leaving");
-    leaving.pod.is_leaving = true;
+    leaving.pod.deleted = Some(noon());
     let mut elsewhere = pod("b");
     elsewhere.name.namespace = "other".into();
     for (pods, allowed, expected) in [
@@ -158,6 +162,25 @@ fn a_budget_whose_status_is_older_than_its_spec_allows_nothing() {
     assert_obstacle(&[], slice::from_ref(&changed), None);
     changed.observed_generation = 2;
     assert_obstacle(&[pod("a")], &[changed], None);
+}
+
+#[test]
+fn a_pod_that_is_not_ready_needs_no_eviction_of_a_budget_that_lets_such_pods_go() {
+    let unready = PodOnNode {
+        is_unready: true,
+        ..pod("a")
+    };
+    let tight = Some("PodDisruptionBudget shop/cart selects 1 of the node's pods and allows 0 to be evicted");
+    let mut cart = budget("cart", 0);
+    assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), tight);
+    cart.lets_unready_go = true;
+    assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), None);
+    assert_obstacle(&[pod("b"), unready.clone()], slice::from_ref(&cart), tight);
+    cart.generation = 2;
+    assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), None);
+    let two =
+        "PodDisruptionBudgets shop/cart and shop/z both select pod shop/a, which therefore cannot be evicted";
+    assert_obstacle(&[unready], &[cart, budget("z", 9)], Some(two));
 }
 
 #[test]
@@ -218,9 +241,11 @@ prop_compose! {
         tier in prop::option::of(prop::sample::select(vec!["web", "db"])),
         kind in 0..24_u8,
         tolerates in any::<bool>(),
+        is_unready in any::<bool>(),
     ) -> PodOnNode {
         let mut pod = if tolerates { everywhere(pod("")) } else { pod("") };
         pod.name.namespace = namespace.into();
+        pod.is_unready = is_unready;
         pod.labels = [("app", app), ("tier", tier)]
             .into_iter()
             .filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned())))
@@ -229,6 +254,7 @@ prop_compose! {
         pod.pod.is_mirror = matches!(kind, 2);
         pod.pod.is_terminal = matches!(kind, 3..=5);
         pod.pod.is_leaving = matches!(kind, 6..=8);
+        pod.pod.deleted = matches!(kind, 6..=8 | 11).then(noon);
         pod.pod.is_bare = matches!(kind, 2 | 3 | 6 | 9);
         pod.pod.do_not_disrupt = matches!(kind, 4 | 7 | 10).then_some(DoNotDisrupt::Always);
         pod
@@ -241,12 +267,14 @@ prop_compose! {
         selector in 0..selectors().len(),
         disruptions_allowed in -1..4_i64,
         generation in prop::sample::select(vec![1, 1, 1, 2]),
+        lets_unready_go in any::<bool>(),
     ) -> (PodDisruptionBudget, Selects) {
         let mut budget = budget("", disruptions_allowed);
         let (requirements, selects) = selectors()[selector].clone();
         budget.name.namespace = namespace.into();
         budget.selector = requirements;
         budget.generation = generation;
+        budget.lets_unready_go = lets_unready_go;
         (budget, selects)
     }
 }
@@ -276,6 +304,7 @@ fn evict(pod: &PodOnNode, budgets: &mut [(PodDisruptionBudget, Selects)]) -> u16
     match (selecting.next(), selecting.next()) {
         (None, _) => 201,
         (Some(_), Some(_)) => 500,
+        (Some((budget, _)), None) if budget.lets_unready_go && pod.is_unready => 201,
         (Some((budget, _)), None)
             if budget.observed_generation < budget.generation || budget.disruptions_allowed <= 0 =>
         {
@@ -292,7 +321,7 @@ fn evict(pod: &PodOnNode, budgets: &mut [(PodDisruptionBudget, Selects)]) -> u16
 fn drain(pods: &[PodOnNode], mut budgets: Vec<(PodDisruptionBudget, Selects)>) -> bool {
     pods.iter().all(|on_node| {
         let pod = &on_node.pod;
-        if pod.is_terminal || pod.is_leaving {
+        if pod.is_terminal || pod.deleted.is_some() {
             return true;
         }
         if pod.do_not_disrupt.is_some() {

@@ -4,15 +4,16 @@ use poolgate_core::karpenter::Operator;
 use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget, Requirement};
 use serde::Deserialize;
 
-use crate::cluster::objects::{Metadata, Object, Texts};
+use super::{Metadata, Object, Texts};
 
 /// The fields of a PodDisruptionBudget that are read.
 pub type BudgetObject = Object<Metadata, Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Spec {
     selector: Option<Selector>,
+    unhealthy_pod_eviction_policy: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -35,6 +36,8 @@ struct Expression {
 pub struct Status {
     observed_generation: i64,
     disruptions_allowed: i64,
+    current_healthy: i64,
+    desired_healthy: i64,
 }
 
 impl BudgetObject {
@@ -49,6 +52,9 @@ impl BudgetObject {
             generation: self.metadata.generation.unwrap_or_default(),
             observed_generation: self.status.observed_generation,
             disruptions_allowed: self.status.disruptions_allowed,
+            current_healthy: self.status.current_healthy,
+            desired_healthy: self.status.desired_healthy,
+            lets_unready_go: self.spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
         }
     }
 }
