@@ -17,7 +17,7 @@ const PACKAGES: [(&str, &[&[&str]]); 3] = [
             &["karpenter"],
             &["api"],
             &["policy"],
-            &["budget", "defaults"],
+            &["budget", "defaults", "drift"],
             &["nodelimit", "rules"],
             &["review"],
             &["policy_file", "scale"],
