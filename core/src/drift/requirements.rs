@@ -12,26 +12,35 @@ pub fn labels_match(
     labels: &BTreeMap<String, String>,
     provider: Option<&Provider>,
 ) -> Option<bool> {
-    let mut demands: BTreeMap<&str, Vec<Selection<'_>>> = BTreeMap::new();
-    for requirement in template.requirements() {
-        let key = canonical_label(requirement.key.present()?, provider);
-        demands.entry(key).or_default().push(requirement.selection()?);
-    }
     let mut carried: BTreeMap<&str, Vec<Selection<'_>>> = BTreeMap::new();
     for (key, value) in labels {
         let value = Selection::new(Operator::In, &[value]);
         let key = canonical_label(key, provider);
         carried.entry(key).or_default().push(value);
     }
-    Some(demands.into_iter().all(|(key, demands)| {
-        let demanded = Selection::all(demands);
-        match carried.remove(key) {
-            None => demanded.allows_absence(),
-            Some(values) => {
-                let value = Selection::all(values);
-                let is_contradictory = value.is_empty();
-                (is_contradictory && demanded.allows_absence()) || !demanded.and(value).is_empty()
-            }
+    let mut demands = demands(template, provider)?.into_iter();
+    Some(demands.all(|(key, demanded)| match carried.remove(key) {
+        None => demanded.allows_absence(),
+        Some(values) => {
+            let value = Selection::all(values);
+            let is_contradictory = value.is_empty();
+            (is_contradictory && demanded.allows_absence()) || !demanded.and(value).is_empty()
         }
     }))
+}
+
+/// What all requirements together demand of each label, by its current name. `None` if a requirement cannot be read.
+pub(super) fn demands<'t>(
+    template: &'t Template<'_>,
+    provider: Option<&Provider>,
+) -> Option<BTreeMap<&'t str, Selection<'t>>> {
+    let mut demands: BTreeMap<&str, Vec<Selection<'_>>> = BTreeMap::new();
+    for requirement in template.requirements() {
+        let key = canonical_label(requirement.key.present()?, provider);
+        demands.entry(key).or_default().push(requirement.selection()?);
+    }
+    let together = demands
+        .into_iter()
+        .map(|(key, demands)| (key, Selection::all(demands)));
+    Some(together.collect())
 }

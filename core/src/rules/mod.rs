@@ -11,6 +11,7 @@ mod consolidation;
 mod constraints;
 mod context;
 mod defined_labels;
+mod drift;
 mod fields;
 mod findings;
 mod kubelet;
@@ -125,6 +126,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &lifetime::EKS_AUTO_MODE_LIFETIME,
     &requirements::EKS_AUTO_MODE_SIZE,
     &lifetime::HARD_LIMIT_DRAIN,
+    &drift::DRIFT,
     &kubelet::KUBELET,
     &kubelet::KUBELET_CONVERSION,
     &kubelet::TEMPLATE_RESOURCES,
@@ -173,6 +175,9 @@ pub(crate) fn check<'a>(
     check_template(&pool.template, old.map(|old| &old.template), &mut findings);
     requirements::count::check_in_nodeclaim(pool, &mut findings);
     lifetime::check(pool, &limits, &mut findings);
+    if let Some(old) = old {
+        drift::check(pool, old, &limits, &mut findings);
+    }
     policy::check(pool, &budgets, &limits, &mut findings);
     findings.into_report()
 }

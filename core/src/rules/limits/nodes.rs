@@ -143,14 +143,9 @@ fn described(counts: ClaimCounts, mode: NodeLimitMode, are_claims: bool) -> Stri
     }
 }
 
-/// Karpenter's number in the status of a stored pool, seconds old: nodes that are launched and not on their way out.
+/// Karpenter's number as counts: it leaves out nodes on their way out.
 fn reported(stored: &NodePool<'_>) -> Option<ClaimCounts> {
-    let status = stored.object.get("status")?;
-    let count = status.get("nodes").and_then(Json::as_i64).or_else(|| {
-        let resource = status.get("resources")?.get(NODES)?;
-        NodePool::limit_value(resource).map(|quantity| quantity.rounded_up())
-    });
-    let nodes = count.and_then(|count| usize::try_from(count).ok())?;
+    let nodes = stored.reported_nodes()?;
     Some(ClaimCounts {
         existing: nodes,
         undeleted: nodes,
