@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use clap::Args;
 
-use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Workers};
+use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server};
 use crate::lifecycle::{Heartbeat, Readiness, StatusBoard};
 use crate::telemetry::{CONTENT_TYPE, Registry};
 
@@ -55,7 +55,6 @@ impl Probes {
         Ok(Server {
             name: "probe",
             listener: http::bind("probes", args.probe_listen, otherwise).await?,
-            workers: Workers::here(),
             tls: None,
             readiness: Arc::clone(&self.readiness),
             router: router(self),

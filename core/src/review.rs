@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use crate::api::ClaimCounts;
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::json::{FieldMask, Json};
@@ -58,9 +57,6 @@ pub struct Request<'a> {
     pub object: &'a Json<'a>,
     /// The stored object that this one replaces, on an update.
     pub old: Option<&'a Json<'a>>,
-    /// The NodeClaims of the NodePool, counted. `None` if they are not watched: then the NodePool's status is used,
-    /// which Karpenter writes seconds later.
-    pub claims: Option<ClaimCounts>,
     /// The time: exemptions of the policy may have an end.
     pub at: Timestamp,
 }
@@ -82,7 +78,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
         return Review::default();
     }
     let (Subject::NodePool(version) | Subject::NodeClaim(version)) = request.subject;
-    let context = Context::new(nodepool(version), request.claims, request.at, policy, karpenter);
+    let context = Context::new(nodepool(version), request.at, policy, karpenter);
     match request.subject {
         Subject::NodePool(_) => {
             let pool = NodePool::view(version, request.object);
@@ -136,7 +132,6 @@ mod tests {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(new),
             old: Some(old),
-            claims: None,
             at: jiff::Timestamp::default(),
         };
         review(&request, &Policy::default(), &TargetKarpenter::default())
@@ -192,7 +187,6 @@ mod tests {
                 subject: Subject::NodeClaim(ApiVersion::V1),
                 object: &Json::from(&claim),
                 old,
-                claims: None,
                 at: jiff::Timestamp::default(),
             };
             let review = review(&request, &Policy::default(), &TargetKarpenter::default());

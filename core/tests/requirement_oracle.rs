@@ -51,7 +51,6 @@ fn origins(row: &Value) -> Vec<Origin> {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(&object),
         old: None,
-        claims: None,
         at: jiff::Timestamp::default(),
     };
     let report = review(&request, &Policy::default(), &TargetKarpenter::default()).report;

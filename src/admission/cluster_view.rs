@@ -1,11 +1,9 @@
 //! What is known of the cluster, as far as a verdict depends on it. The watches write it, every review reads it, and neither
 //! waits for the other.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use arc_swap::{ArcSwap, Guard};
-use poolgate_core::api::ClaimCounts;
 use poolgate_core::karpenter::{Installed, TargetKarpenter};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -22,8 +20,6 @@ pub struct ClusterView {
     /// None while the pools are not watched. Read only when a pool is scaled or makes a node, which is rare: a lock is good
     /// enough.
     pools: RwLock<Option<Pools>>,
-    /// How many NodeClaims each pool has; none while they are not watched. Read only when a NodePool is updated.
-    claims: RwLock<Option<BTreeMap<Box<str>, ClaimCounts>>>,
 }
 
 /// What the view knows of one pool.
@@ -51,7 +47,6 @@ impl ClusterView {
             definition_set: watch::Sender::new(()),
             without_definition: karpenter,
             pools: RwLock::default(),
-            claims: RwLock::default(),
         }
     }
 
@@ -109,28 +104,6 @@ impl ClusterView {
             None => pools.remove(&name),
         }
         pools.statics()
-    }
-
-    /// The NodeClaims of a pool, counted; none while they are not watched.
-    pub fn claims_of(&self, pool: &str) -> Option<ClaimCounts> {
-        let claims = read(&self.claims);
-        Some(claims.as_ref()?.get(pool).copied().unwrap_or_default())
-    }
-
-    /// From now on these are the NodeClaims of every pool that has any; none if they are not watched any more.
-    pub fn set_claims(&self, claims: Option<BTreeMap<Box<str>, ClaimCounts>>) {
-        *write(&self.claims) = claims;
-    }
-
-    /// Replaces the count of one pool's NodeClaims, if they are watched.
-    pub fn set_claims_of(&self, pool: &str, counts: ClaimCounts) {
-        if let Some(claims) = write(&self.claims).as_mut() {
-            if counts == ClaimCounts::default() {
-                claims.remove(pool);
-            } else {
-                claims.insert(pool.into(), counts);
-            }
-        }
     }
 }
 

@@ -143,7 +143,6 @@ impl Reviewer {
             subject,
             object,
             old,
-            claims: old.and_then(|_| self.view.claims_of(&request.name)),
             at: Timestamp::now(),
         };
         review(&request, &self.policy.load().policy, &self.view.karpenter())

@@ -1,10 +1,7 @@
 //! The answers to good, bad and absurd requests.
 
-use std::collections::BTreeMap;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use poolgate_core::api::ClaimCounts;
 use poolgate_core::diagnostic::RuleId;
 use poolgate_core::policy::{Enforcement, Exemption, FeatureGate, Glob, Level, Policy};
 use serde_json::{Value, json};
@@ -465,35 +462,6 @@ fn a_body_that_is_not_a_review_gets_a_sentence() {
         sentence(&format!("{review}, \"request\": {{}}}}")),
         "the AdmissionReview's request has no uid"
     );
-}
-
-#[test]
-fn a_warning_counts_the_claims_and_uses_the_status_only_if_none_are_counted() {
-    let view = Arc::new(ClusterView::default());
-    let reviewer = Reviewer::new(Policy::default(), Arc::clone(&view), MutateVerdict::default());
-    let limited = |nodes: &str| json!({"spec": {"limits": {"nodes": nodes}}, "status": {"nodes": 6}});
-    let review = serde_json::to_vec(&nodepool_review("UPDATE", &limited("5"), &limited("20"))).unwrap();
-    let reported = || {
-        let answer = reviewer.respond(Endpoint::Validate, &review).unwrap();
-        let answer: Value = serde_json::from_slice(&answer.body).unwrap();
-        answer["response"]["warnings"].to_string()
-    };
-    assert!(reported().contains("the pool's status reports 6 nodes; 1 is above"));
-    view.set_claims(Some(BTreeMap::new()));
-    assert!(!reported().contains("stand"), "the pool has no NodeClaim");
-    let counts = ClaimCounts {
-        existing: 8,
-        undeleted: 8,
-        staying: 8,
-    };
-    view.set_claims_of("default", counts);
-    assert!(
-        reported().contains("the pool has 8 NodeClaims; 3 are above"),
-        "{}",
-        reported()
-    );
-    view.set_claims(None);
-    assert!(reported().contains("status"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::objects::Names;
 use super::store::Store;
 use crate::cluster::{client_for_watches, required_cluster};
 use crate::http::Interface;
-use crate::lifecycle::{self, Readiness};
+use crate::lifecycle::{self, FEW_THREADS, Readiness};
 use crate::process::Process;
 
 /// How long a step that has begun may take after the first signal. It can be cut off: the next process continues
@@ -27,7 +27,7 @@ const CERTIFICATES: &str = "certificates";
 pub fn certificates(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     args.settings()?;
     let _log = args.log.install()?;
-    lifecycle::run(run(args))
+    lifecycle::run(FEW_THREADS, run(args))
 }
 
 async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {

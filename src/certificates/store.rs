@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::error::KeepError;
 use super::objects::{AUTHORITY, LEAF, ReadObjects, Secret};
-use crate::cluster::{ApiError, Collection, webhooks};
+use crate::cluster::{ApiError, Collection, Deadline, webhooks};
 
 /// How long a call may take.
 const CALL: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ impl Store {
 
     async fn secret(&self, name: &'static str) -> Result<Secret, KeepError> {
         let secrets = Collection::new(self.client.clone(), &self.secrets);
-        let read = secrets.get_opt(name).within(CALL).await?;
+        let read = secrets.get_opt(name, Deadline::within(CALL)).await?;
         read.ok_or(KeepError::NoSecret(name))
     }
 
@@ -63,7 +63,9 @@ impl Store {
             field_manager: Some(MANAGER.into()),
             ..PatchParams::default()
         };
-        collection.patch(name, &params, change).within(CALL).await?;
+        collection
+            .patch(name, &params, change, Deadline::within(CALL))
+            .await?;
         Ok(())
     }
 }

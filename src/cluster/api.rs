@@ -5,8 +5,6 @@ use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use kube::Error;
 use tokio::time::{Instant, timeout_at};
 
@@ -38,80 +36,31 @@ impl Deadline {
     }
 }
 
-/// A call that is to be made.
-#[must_use = "no call is made without a deadline"]
-pub struct Call<T> {
-    asked: Asked,
-    answer: BoxFuture<'static, kube::Result<T>>,
-}
-
-/// What is asked of the API server.
-#[derive(Debug)]
-pub struct Asked {
-    /// The verb, as RBAC rules call it.
-    pub verb: &'static str,
-    /// The kind of objects, as RBAC rules call it: `nodepools.karpenter.sh`.
-    pub resource: String,
-    /// The name of the object, if it is about one.
-    pub name: Option<String>,
-}
-
-impl<T: 'static> Call<T> {
-    /// A call with this verb for objects at this path, or for one of them, that `answer` makes.
-    pub fn new(
-        verb: &'static str,
-        path: &str,
-        name: Option<&str>,
-        answer: impl Future<Output = kube::Result<T>> + Send + 'static,
-    ) -> Self {
-        let asked = Asked {
-            verb,
-            resource: resource(path),
-            name: name.map(str::to_owned),
-        };
-        let answer = Box::pin(answer);
-        Self { asked, answer }
-    }
-
-    /// The failure of this call, which is not made.
-    pub fn failed(self, fault: Fault) -> ApiError {
-        let asked = self.asked;
-        ApiError { asked, fault }
-    }
-
-    /// This call, answered with `None` if there is no object of that name.
-    pub fn or_none(self) -> Call<Option<T>> {
-        let Self { asked, answer } = self;
-        let answer = answer.map(|answer| match answer {
-            Err(Error::Api(status)) if status.code == NOT_FOUND => Ok(None),
-            answer => answer.map(Some),
-        });
-        let answer = Box::pin(answer);
-        Call { asked, answer }
-    }
-
-    /// Makes the call, which must be answered by then.
-    pub async fn by(self, deadline: Deadline) -> Result<T, ApiError> {
-        let Self { asked, answer } = self;
-        let fault = match timeout_at(deadline.at, answer).await {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => Fault::Client(error),
-            Err(_) => Fault::NoAnswer(deadline.limit),
-        };
-        Err(ApiError { asked, fault })
-    }
-
-    /// Makes the call, for which the API server has so much time.
-    pub async fn within(self, limit: Duration) -> Result<T, ApiError> {
-        self.by(Deadline::within(limit)).await
-    }
+/// Makes a call with this verb for objects at this path, or for one of them. `answer` must be there by the deadline.
+pub async fn call<T>(
+    verb: &'static str,
+    path: &str,
+    name: Option<&str>,
+    by: Deadline,
+    answer: impl Future<Output = kube::Result<T>>,
+) -> Result<T, ApiError> {
+    let fault = match timeout_at(by.at, answer).await {
+        Ok(Ok(answer)) => return Ok(answer),
+        Ok(Err(error)) => Fault::Client(error),
+        Err(_) => Fault::NoAnswer(by.limit),
+    };
+    Err(ApiError::new(verb, path, name, fault))
 }
 
 /// A call that failed. If it was not answered, what it asks for may have been done.
 #[derive(Debug, thiserror::Error)]
 pub struct ApiError {
-    /// What was asked.
-    pub asked: Asked,
+    /// The verb, as RBAC rules call it.
+    pub verb: &'static str,
+    /// The kind of objects, as RBAC rules call it: `nodepools.karpenter.sh`.
+    pub resource: String,
+    /// The name of the object, if it is about one.
+    name: Option<String>,
     /// Why it failed.
     pub fault: Fault,
 }
@@ -134,7 +83,9 @@ impl fmt::Display for ApiError {
     /// The API server's own messages name the object already, most of them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = self.fault.to_string();
-        let Asked { verb, resource, name } = &self.asked;
+        let Self {
+            verb, resource, name, ..
+        } = self;
         match name {
             _ if why.contains(resource) => write!(f, "{why}"),
             Some(name) => write!(f, "{verb} {resource} {name}: {why}"),
@@ -144,6 +95,16 @@ impl fmt::Display for ApiError {
 }
 
 impl ApiError {
+    /// A call with this verb for objects at this path, or for one of them, has failed.
+    pub fn new(verb: &'static str, path: &str, name: Option<&str>, fault: Fault) -> Self {
+        Self {
+            verb,
+            resource: resource(path),
+            name: name.map(str::to_owned),
+            fault,
+        }
+    }
+
     /// The HTTP status with which the API server refused it; none if it did not answer, or nobody knows what.
     pub fn status(&self) -> Option<u16> {
         match &self.fault {
@@ -244,8 +205,9 @@ mod tests {
     async fn refused(status: serde_json::Value) -> ApiError {
         let status: Status = serde_json::from_value(status).expect("a status");
         let answer = ready(Err::<(), _>(Error::Api(Box::new(status))));
-        let call = Call::new("patch", "/api/v1/nodes", Some("a"), answer);
-        call.within(Duration::ZERO).await.expect_err("refused")
+        let by = Deadline::within(Duration::ZERO);
+        let called = call("patch", "/api/v1/nodes", Some("a"), by, answer).await;
+        called.expect_err("refused")
     }
 
     #[test]
@@ -298,8 +260,9 @@ mod tests {
             (Deadline::within(Duration::from_millis(1_200)), "within 1200 ms"),
             (Deadline::at(now), "in time"),
         ] {
-            let call = Call::new("list", "/api/v1/nodes", None, pending::<kube::Result<()>>());
-            let error = call.by(deadline).await.expect_err("no answer");
+            let answer = pending::<kube::Result<()>>();
+            let called = call("list", "/api/v1/nodes", None, deadline, answer).await;
+            let error = called.expect_err("no answer");
             let expected = format!("list nodes: no answer from the API server {expected}");
             assert_eq!(error.to_string(), expected);
             assert!(!error.is_refusal());

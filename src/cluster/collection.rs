@@ -1,23 +1,24 @@
 //! All objects of one kind, as they are read, written, listed and watched.
 //!
 //! kube's `Api` reads all of the metadata. A [`Collection`] does not: the type that its objects are read into has only the
-//! fields that its reader needs. No call is made without a deadline, except by watches, which have their own.
+//! fields that its reader needs. No call is made without a deadline.
 
 use std::marker::PhantomData;
 
 use futures_util::Stream;
+use futures_util::future::BoxFuture;
 use kube::api::{
     DeleteParams, GetParams, ListParams, ObjectList, Patch, PatchParams, PostParams, Request, WatchEvent,
     WatchParams,
 };
 use kube::core::request::Error as RequestError;
-use kube::{Client, Error, Resource, Result};
+use kube::{Client, Error, Resource};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::api::{ApiError, Call, Deadline, Fault};
+use super::api::{ApiError, Deadline, Fault, call};
 use super::objects::{Metadata, Object};
 
 /// How many pages a list has at most. No cluster has so many objects, so such a list does not end.
@@ -42,26 +43,13 @@ impl<L, A, S, T> Versioned for Object<Metadata<L, A>, S, T> {
 }
 
 /// Goes to the next page of a list; false if that was the last one.
-pub fn turn_page(params: &mut ListParams, token: Option<String>) -> bool {
+fn turn_page(params: &mut ListParams, token: Option<String>) -> bool {
     params.continue_token = token.filter(|token| !token.is_empty());
     params.continue_token.is_some()
 }
 
 /// An object as the API server sent it.
 pub type RawObject = Box<RawValue>;
-
-/// Where objects of one kind are listed and watched, undecoded: that is compiled once, not once for each kind.
-pub trait Source {
-    /// A page of them.
-    async fn list(&self, params: &ListParams) -> Result<ObjectList<RawObject>>;
-
-    /// Their changes after a version.
-    async fn watch(
-        &self,
-        params: &WatchParams,
-        version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<RawObject>>> + use<Self>>;
-}
 
 /// All objects of one kind in the cluster, or in a namespace, read into a type that need not be a whole object.
 pub struct Collection<K> {
@@ -80,63 +68,99 @@ impl<K> Collection<K> {
         }
     }
 
-    /// The same objects, undecoded.
-    pub fn raw(self) -> Collection<RawObject> {
-        Collection {
-            client: self.client,
-            request: self.request,
-            objects: PhantomData,
-        }
-    }
-
-    fn call<T: DeserializeOwned + 'static>(
-        &self,
+    /// Makes a call. Its future is boxed: the client's has kilobytes, which all around it would have too.
+    fn call<'a, T: DeserializeOwned + Send>(
+        &'a self,
         verb: &'static str,
-        name: Option<&str>,
+        name: Option<&'a str>,
         request: Made,
-    ) -> Call<T> {
-        let client = self.client.clone();
-        let answer = async move { client.request(request.map_err(Error::BuildRequest)?).await };
-        Call::new(verb, &self.request.url_path, name, answer)
+        by: Deadline,
+    ) -> BoxFuture<'a, Result<T, ApiError>> {
+        Box::pin(async move {
+            let answer = async { self.client.request(request.map_err(Error::BuildRequest)?).await };
+            call(verb, &self.request.url_path, name, by, answer).await
+        })
     }
 }
 
 /// A request that is made, if it can be.
-type Made = std::result::Result<hyper::Request<Vec<u8>>, RequestError>;
+type Made = Result<hyper::Request<Vec<u8>>, RequestError>;
 
-impl<K: DeserializeOwned + 'static> Collection<K> {
+impl<K: DeserializeOwned + Send + 'static> Collection<K> {
     /// The object of this name, if there is one.
-    pub fn get_opt(&self, name: &str) -> Call<Option<K>> {
-        let found = self.call("get", Some(name), self.request.get(name, &GetParams::default()));
-        found.or_none()
+    pub async fn get_opt(&self, name: &str, by: Deadline) -> Result<Option<K>, ApiError> {
+        let request = self.request.get(name, &GetParams::default());
+        match self.call("get", Some(name), request, by).await {
+            Err(error) if error.is_not_found() => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     /// Stores a new object, and returns it.
-    pub fn create(&self, object: &impl Serialize) -> Call<K> {
+    pub async fn create(&self, object: &(impl Serialize + Sync), by: Deadline) -> Result<K, ApiError> {
         let request = body(object).and_then(|body| self.request.create(&PostParams::default(), body));
-        self.call("create", None, request)
+        self.call("create", None, request, by).await
     }
 
     /// Replaces the object of this name, if it still has the resourceVersion of this one. Returns the new one.
-    pub fn replace(&self, name: &str, object: &impl Serialize) -> Call<K> {
+    pub async fn replace(
+        &self,
+        name: &str,
+        object: &(impl Serialize + Sync),
+        by: Deadline,
+    ) -> Result<K, ApiError> {
         let request = body(object).and_then(|body| self.request.replace(name, &PostParams::default(), body));
-        self.call("update", Some(name), request)
+        self.call("update", Some(name), request, by).await
     }
 
     /// Changes the object of this name, and returns the new one.
-    pub fn patch(&self, name: &str, params: &PatchParams, patch: &Patch<&Value>) -> Call<K> {
-        self.call("patch", Some(name), self.request.patch(name, params, patch))
+    pub async fn patch(
+        &self,
+        name: &str,
+        params: &PatchParams,
+        patch: &Patch<&Value>,
+        by: Deadline,
+    ) -> Result<K, ApiError> {
+        let request = self.request.patch(name, params, patch);
+        self.call("patch", Some(name), request, by).await
     }
 
     /// The same; of the new one the API server sends the metadata alone.
-    pub fn patch_metadata(&self, name: &str, params: &PatchParams, patch: &Patch<&Value>) -> Call<K> {
+    pub async fn patch_metadata(
+        &self,
+        name: &str,
+        params: &PatchParams,
+        patch: &Patch<&Value>,
+        by: Deadline,
+    ) -> Result<K, ApiError> {
         let request = self.request.patch_metadata(name, params, patch);
-        self.call("patch", Some(name), request)
+        self.call("patch", Some(name), request, by).await
     }
 
     /// Deletes the object of this name.
-    pub fn delete(&self, name: &str, params: &DeleteParams) -> Call<IgnoredAny> {
-        self.call("delete", Some(name), self.request.delete(name, params))
+    pub async fn delete(
+        &self,
+        name: &str,
+        params: &DeleteParams,
+        by: Deadline,
+    ) -> Result<IgnoredAny, ApiError> {
+        let request = self.request.delete(name, params);
+        self.call("delete", Some(name), request, by).await
+    }
+
+    /// Their changes after a version. `by` is for the begin of the stream.
+    pub async fn watch(
+        &self,
+        params: &WatchParams,
+        version: &str,
+        by: Deadline,
+    ) -> Result<impl Stream<Item = kube::Result<WatchEvent<K>>> + use<K>, ApiError>
+    where
+        K: Clone,
+    {
+        let request = self.request.watch(params, version).map_err(Error::BuildRequest);
+        let answer = async { self.client.request_events(request?).await };
+        call("watch", &self.request.url_path, None, by, answer).await
     }
 
     /// The objects, page by page.
@@ -159,7 +183,7 @@ impl<K: DeserializeOwned + 'static> Collection<K> {
     }
 }
 
-fn body(object: &impl Serialize) -> std::result::Result<Vec<u8>, RequestError> {
+fn body(object: &impl Serialize) -> Result<Vec<u8>, RequestError> {
     serde_json::to_vec(object).map_err(RequestError::SerializeBody)
 }
 
@@ -173,9 +197,9 @@ pub struct Pages<'a, K> {
     version: Option<String>,
 }
 
-impl<K: DeserializeOwned + Clone + 'static> Pages<'_, K> {
+impl<K: DeserializeOwned + Clone + Send + 'static> Pages<'_, K> {
     /// The objects of the next page; none after the last one.
-    pub async fn next(&mut self, by: Deadline) -> std::result::Result<Option<Vec<K>>, ApiError> {
+    pub async fn next(&mut self, by: Deadline) -> Result<Option<Vec<K>>, ApiError> {
         if self.is_over {
             return Ok(None);
         }
@@ -185,11 +209,11 @@ impl<K: DeserializeOwned + Clone + 'static> Pages<'_, K> {
         } else {
             request.list(&self.params)
         };
-        let call = self.objects.call::<ObjectList<K>>("list", None, request);
         if self.count == MOST_PAGES {
-            return Err(call.failed(Fault::Endless));
+            let path = &self.objects.request.url_path;
+            return Err(ApiError::new("list", path, None, Fault::Endless));
         }
-        let page = call.by(by).await?;
+        let page: ObjectList<K> = self.objects.call("list", None, request, by).await?;
         self.count += 1;
         self.version = page.metadata.resource_version;
         self.is_over = !turn_page(&mut self.params, page.metadata.continue_);
@@ -199,22 +223,6 @@ impl<K: DeserializeOwned + Clone + 'static> Pages<'_, K> {
     /// The resourceVersion of the list, as the last page has it.
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()
-    }
-}
-
-impl Source for Collection<RawObject> {
-    async fn list(&self, params: &ListParams) -> Result<ObjectList<RawObject>> {
-        let request = self.request.list(params).map_err(Error::BuildRequest)?;
-        self.client.request(request).await
-    }
-
-    async fn watch(
-        &self,
-        params: &WatchParams,
-        version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<RawObject>>> + use<>> {
-        let request = self.request.watch(params, version).map_err(Error::BuildRequest)?;
-        self.client.request_events(request).await
     }
 }
 

@@ -23,7 +23,7 @@ pub mod stored_verdicts;
 pub mod watch;
 pub mod webhooks;
 
-pub use api::{ApiError, Call, Deadline};
+pub use api::{ApiError, Deadline, call};
 pub use collection::{Collection, RawObject, Versioned};
 pub use config::ClusterArgs;
 pub use connect::{client, client_for_watches, required_cluster, without_kept_connections};

@@ -4,7 +4,7 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::BoxFuture;
 use poolgate_core::api::{
     NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, OVER_LIMIT_ANNOTATION, SURGE_ANNOTATION,
 };
@@ -47,7 +47,7 @@ pub struct PoolSpec {
 pub type Pool = Object<Metadata<Value, Value>, PoolSpec>;
 
 /// A NodePool, and all of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct WholePool {
     pool: Pool,
     object: Value,
@@ -135,7 +135,7 @@ impl Follower for PoolFollower {
         self.view.set_pools(None);
     }
 
-    fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
+    fn wants_list(&self) -> BoxFuture<'static, ()> {
         let outdated = self.verdicts.as_ref().map(StoredVerdicts::outdated);
         outdated.unwrap_or_else(|| Box::pin(pending()))
     }

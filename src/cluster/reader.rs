@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use super::api::{ApiError, Asked, Deadline, Fault, resource};
+use super::api::{ApiError, Deadline, Fault, resource};
 use super::collection::{Collection, RawObject};
 use super::config::{Found, UnusableConfig, UnusableKubeconfig, find_at, kubeconfig_of};
 use super::connect;
@@ -80,7 +80,7 @@ impl ClusterReader {
 
     fn ask<T>(&self, answer: impl Future<Output = Result<T, ApiError>>) -> Result<T, ClusterReadError> {
         self.runtime.block_on(answer).map_err(|error| {
-            let (server, Asked { verb, resource, .. }, why) = (&self.server, &error.asked, &error.fault);
+            let (server, verb, resource, why) = (&self.server, error.verb, &error.resource, &error.fault);
             ClusterReadError(match (error.status(), why) {
                 (_, Fault::NoAnswer(_)) => {
                     let seconds = ANSWER.as_secs();
@@ -129,13 +129,13 @@ impl ClusterReader {
         }
     }
 
-    fn get<K: DeserializeOwned + 'static>(
+    fn get<K: DeserializeOwned + Send + 'static>(
         &self,
         path: &str,
         name: &str,
     ) -> Result<Option<K>, ClusterReadError> {
         let objects = Collection::<K>::new(self.client.clone(), path);
-        self.ask(objects.get_opt(name).within(ANSWER))
+        self.ask(objects.get_opt(name, Deadline::within(ANSWER)))
     }
 
     fn one(&self, path: &str, name: &str, take: &mut TakeObject<'_>) -> Result<(), ClusterReadError> {
@@ -194,8 +194,9 @@ impl ClusterReader {
         let path = format!("/apis/{}/{resource}", text("/apiVersion"));
         let objects = Collection::<IgnoredAny>::new(self.client.clone(), &path);
         let params = PatchParams::apply(manager).force();
-        let applied = objects.patch(text("/metadata/name"), &params, &Patch::Apply(object));
-        self.ask(applied.within(ANSWER)).map(drop)
+        let (share, by) = (Patch::Apply(object), Deadline::within(ANSWER));
+        let applied = objects.patch(text("/metadata/name"), &params, &share, by);
+        self.ask(applied).map(drop)
     }
 }
 

@@ -10,7 +10,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::json::Json;
@@ -108,7 +108,7 @@ impl StoredVerdicts {
     }
 
     /// Waits until the policy or the definition has changed or an exemption has ended, so that all must be reviewed again.
-    pub fn outdated(&self) -> LocalBoxFuture<'static, ()> {
+    pub fn outdated(&self) -> BoxFuture<'static, ()> {
         let (view, policy) = (Arc::clone(&self.view), self.policy.clone());
         let (by_policy, by_karpenter) = self.reviewed_with.clone();
         let reviewed_at = self.reviewed_at;
@@ -134,7 +134,6 @@ impl StoredVerdicts {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(pool),
             old: None,
-            claims: None,
             at: Timestamp::now(),
         };
         let report = review(&request, policy, karpenter).report;
@@ -176,7 +175,7 @@ mod tests {
         let view = Arc::new(ClusterView::default());
         let policy = Policy::default().into();
         let mut verdicts = StoredVerdicts::new(Arc::clone(&view), policy, ClusterMetrics::default());
-        let poll = |outdated: &mut LocalBoxFuture<'static, ()>| {
+        let poll = |outdated: &mut BoxFuture<'static, ()>| {
             outdated.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         };
         let mut outdated = verdicts.outdated();

@@ -13,12 +13,11 @@ use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures_util::StreamExt;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use tokio::sync::Notify;
-use tokio::time::{Instant, error::Elapsed, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 pub use self::follower::Follower;
-use self::follower::{RawFollower, UnreadableObject};
-use super::api::described;
-use super::collection::{Collection, Source, turn_page};
+use super::api::{ApiError, Deadline, described};
+use super::collection::{Collection, Versioned};
 use super::metrics::WatchMetrics;
 use crate::lifecycle::StatusLine;
 
@@ -63,18 +62,16 @@ pub struct Watch {
 /// Why a watch must begin again.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
+    #[error(transparent)]
+    Call(#[from] ApiError),
     #[error("{}", described(.0))]
-    Client(#[from] kube::Error),
+    Broken(#[from] kube::Error),
     #[error("the API server closed the watch: {0}")]
     Ended(String),
     #[error("the watch was silent for {} s", SILENCE.as_secs())]
     Silent,
-    #[error("no answer from the API server within {} s", ANSWER.as_secs())]
-    NoAnswer(#[from] Elapsed),
-    #[error("the API server's list has no version to continue from")]
+    #[error("what the API server sent has no version to continue from")]
     NoVersion,
-    #[error(transparent)]
-    Unreadable(#[from] UnreadableObject),
     /// The version is too old to continue from.
     #[error("the version to continue from is too old")]
     Expired,
@@ -91,7 +88,7 @@ impl Failure {
     fn is_fixed_by_a_list(&self) -> bool {
         match self {
             Self::Expired | Self::Asked => true,
-            Self::Client(kube::Error::Api(status)) => status.code == GONE,
+            Self::Call(error) => error.status() == Some(GONE),
             _ => false,
         }
     }
@@ -118,13 +115,9 @@ impl Watch {
 
     /// Watches until the process stops.
     pub async fn run<F: Follower>(self, objects: Collection<F::Object>, mut follower: F) {
-        self.run_raw(&objects.raw(), &mut follower).await;
-    }
-
-    async fn run_raw(self, objects: &impl Source, follower: &mut dyn RawFollower) {
         let mut state = State::starting(&self);
         loop {
-            let failure = self.once(objects, follower, &mut state).await;
+            let failure = self.once(&objects, &mut follower, &mut state).await;
             if failure.is_fixed_by_a_list() {
                 tracing::debug!(watch = self.name, "listing again");
             } else {
@@ -140,10 +133,10 @@ impl Watch {
     }
 
     /// Lists and follows until that fails.
-    async fn once(
+    async fn once<F: Follower>(
         &self,
-        objects: &impl Source,
-        follower: &mut dyn RawFollower,
+        objects: &Collection<F::Object>,
+        follower: &mut F,
         state: &mut State,
     ) -> Failure {
         let mut version = match self.list(objects, follower).await {
@@ -164,30 +157,32 @@ impl Watch {
         }
     }
 
-    async fn list(&self, objects: &impl Source, follower: &mut dyn RawFollower) -> Result<String, Failure> {
+    async fn list<F: Follower>(
+        &self,
+        objects: &Collection<F::Object>,
+        follower: &mut F,
+    ) -> Result<String, Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = self.fields.map(Into::into);
         params.label_selector = self.labels.map(Into::into);
+        let mut pages = objects.pages(params);
         follower.list_begins();
-        loop {
-            let page = timeout(ANSWER, objects.list(&params)).await??;
-            for object in page.items {
-                follower.listed(&object)?;
-            }
-            if !turn_page(&mut params, page.metadata.continue_) {
-                follower.list_ends();
-                let version = page.metadata.resource_version.ok_or(Failure::NoVersion)?;
-                follower.complete_up_to(&version);
-                return Ok(version);
+        while let Some(page) = pages.next(Deadline::within(ANSWER)).await? {
+            for object in page {
+                follower.listed(object);
             }
         }
+        follower.list_ends();
+        let version = pages.version().ok_or(Failure::NoVersion)?;
+        follower.complete_up_to(version);
+        Ok(version.to_owned())
     }
 
     /// Follows the changes after `version` until the API server closes the watch as planned.
-    async fn follow(
+    async fn follow<F: Follower>(
         &self,
-        objects: &impl Source,
-        follower: &mut dyn RawFollower,
+        objects: &Collection<F::Object>,
+        follower: &mut F,
         version: &mut String,
         state: &mut State,
     ) -> Result<(), Failure> {
@@ -197,7 +192,7 @@ impl Watch {
             timeout: Some(WATCH_SECONDS),
             ..WatchParams::default()
         };
-        let events = timeout(ANSWER, objects.watch(&params, version)).await??;
+        let events = objects.watch(&params, version, Deadline::within(ANSWER)).await?;
         let mut events = pin!(events);
         state.up(self);
         let mut relist = follower.wants_list();
@@ -211,9 +206,13 @@ impl Watch {
             };
             match event? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    follower.changed(&object, version)?;
+                    *version = version_of(&object).ok_or(Failure::NoVersion)?;
+                    follower.changed(object);
                 }
-                WatchEvent::Deleted(object) => follower.gone(&object, version)?,
+                WatchEvent::Deleted(object) => {
+                    *version = version_of(&object).ok_or(Failure::NoVersion)?;
+                    follower.gone(&object);
+                }
                 WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
                 WatchEvent::Error(status) if status.code == GONE => return Err(Failure::Expired),
                 WatchEvent::Error(status) => return Err(Failure::Ended(status.message)),
@@ -221,6 +220,10 @@ impl Watch {
             follower.complete_up_to(version);
         }
     }
+}
+
+fn version_of(object: &impl Versioned) -> Option<String> {
+    object.version().map(str::to_owned)
 }
 
 /// The state of a watch.

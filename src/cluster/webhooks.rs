@@ -9,7 +9,7 @@ use kube::Client;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::api::ApiError;
+use super::api::{ApiError, Deadline};
 use super::collection::Collection;
 use super::managed_fields::ManagedFields;
 use super::objects::Metadata;
@@ -43,7 +43,7 @@ pub async fn fetch(
     let mut configurations = Vec::new();
     for (path, name) in names {
         let collection = Collection::<WebhookConfiguration>::new(client.clone(), path);
-        let read = collection.get_opt(name).within(limit).await?;
+        let read = collection.get_opt(name, Deadline::within(limit)).await?;
         configurations.extend(read.map(|configuration| (path, configuration.with_writers())));
     }
     Ok(configurations)

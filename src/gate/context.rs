@@ -94,7 +94,7 @@ impl GateContext {
         let (clock, metrics) = (&shared.clock, &shared.metrics);
         let ledgers = CachedLedgers::new(shared.reservation_lifetime, metrics.ledgers.clone());
         let ledgers = Rc::new(RefCell::new(ledgers));
-        let views = ClaimViews::new(Arc::clone(&shared.view), metrics.invariants.clone());
+        let views = ClaimViews::new(metrics.invariants.clone());
         let claims = Rc::new(RefCell::new(views));
         let lists = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_CLAIMS));
         let pools = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_POOLS));

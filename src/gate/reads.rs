@@ -107,7 +107,7 @@ impl<'a> Reads<'a> {
     ) -> Result<Option<(Option<Pool>, Option<ReadSpan>)>, CallError> {
         let (context, name) = (self.context, self.name);
         if !is_wanted || context.shared.view.pool(name).is_some() {
-            let read = self.hedged(is_wanted, limit, |way, by| way.pools.get_opt(name).by(by));
+            let read = self.hedged(is_wanted, limit, |way, by| way.pools.get_opt(name, by));
             return Ok(read.await?.map(|pool| (pool, None)));
         }
         let newest = waiters.iter().map(|waiter| waiter.arrived).max();

@@ -10,18 +10,15 @@ use super::runner::GateRunner;
 use crate::cluster::clock::Clock;
 use crate::cluster::{ClusterMetrics, required_cluster};
 use crate::cluster_thread::Cluster;
-use crate::lifecycle;
+use crate::lifecycle::{self, FEW_THREADS};
 use crate::registration::Serves;
 use crate::webhook::{CertificateChoice, WebhookServer};
-
-/// How many threads have connections. The work on a request is done on the cluster's thread.
-const WORKERS: usize = 1;
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
 pub fn gate(args: GateArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
     let _log = args.webhook.log.install()?;
-    lifecycle::run(run(args, certificate))
+    lifecycle::run(FEW_THREADS, run(args, certificate))
 }
 
 async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
@@ -52,5 +49,5 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     server.process.tasks.spawn("cluster watch", watch);
 
     let webhook = ClaimWebhook::new(gate, server.about(None), server.intake(PATHS)?);
-    server.run(webhook.router(), WORKERS, definition_read).await
+    server.run(webhook.router(), definition_read).await
 }

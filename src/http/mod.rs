@@ -10,11 +10,9 @@ mod progress;
 mod server;
 mod slots;
 mod tls;
-mod workers;
 
 pub use bind::{BindError, Interface, ListenAddr, bind, local_addr};
 pub use connection::Peer;
 pub use metrics::HttpMetrics;
 pub use server::Server;
 pub use tls::Tls;
-pub use workers::Workers;

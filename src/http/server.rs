@@ -1,5 +1,4 @@
-//! The accept loop: accepts connections, hands them to the threads that serve them, and closes them cleanly when the
-//! server stops.
+//! The accept loop: accepts connections, serves each by a task, and closes them cleanly when the server stops.
 
 use std::fmt::Display;
 use std::io;
@@ -19,7 +18,6 @@ use super::connection::{self, ConnectionContext, Peer};
 use super::metrics::HttpMetrics;
 use super::slots::{Grant, Slot, Slots};
 use super::tls::Tls;
-use super::workers::{ConnectionCount, Workers};
 use crate::lifecycle::Readiness;
 use crate::telemetry::LogLimit;
 
@@ -36,8 +34,6 @@ pub struct Server {
     pub name: &'static str,
     /// The socket.
     pub listener: TcpListener,
-    /// The threads that serve its connections.
-    pub workers: Workers,
     /// The layer between TCP and HTTP, if there is one.
     pub tls: Option<Arc<Tls>>,
     /// The answers, by path.
@@ -72,13 +68,9 @@ impl Server {
         }
         accepting.rest().await;
         // The socket closes before the connections do.
-        let Self {
-            workers, listener, ..
-        } = self;
-        drop(listener);
+        drop(self.listener);
         connections.close();
         connections.wait().await;
-        drop(workers);
     }
 
     /// Serves one connection. The future does not borrow the server.
@@ -86,7 +78,7 @@ impl Server {
         &self,
         stream: TcpStream,
         peer: Peer,
-        (slot, load): (Slot, ConnectionCount),
+        slot: Slot,
         denied: &Arc<LogLimit>,
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -99,7 +91,7 @@ impl Server {
         };
         let denied = Arc::clone(denied);
         async move {
-            let (progress, _held) = (Arc::clone(slot.progress()), (slot, load));
+            let (progress, _held) = (Arc::clone(slot.progress()), slot);
             // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
             // does not take the option is about to fail anyway, which is reported below.
             let _ = stream.set_nodelay(true);
@@ -181,9 +173,8 @@ impl Accepting<'_> {
     /// Begins to serve a connection, if it was accepted without an error.
     async fn take(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
         let (server, name) = (self.server, self.server.name);
-        let adopted = accepted.and_then(|(stream, address)| Ok((server.workers.adopt(stream)?, address)));
-        let ((stream, worker, load), peer) = match adopted {
-            Ok((adopted, address)) => (adopted, Peer::of(address)),
+        let (stream, peer) = match accepted {
+            Ok((stream, address)) => (stream, Peer::of(address)),
             Err(error) => {
                 server.metrics.accept_errors.inc(name);
                 if !std::mem::replace(&mut self.failing, true) {
@@ -208,9 +199,9 @@ impl Accepting<'_> {
                 return self.warn("too many connections, all at work: a new one is refused", peer);
             }
         };
-        let serving = server.serve(stream, peer, (slot, load), &self.denied, self.drain.clone());
-        self.connections.spawn_on(serving, worker);
-        // If it is on this thread, the displaced connection closes before the next one is accepted.
+        self.connections
+            .spawn(server.serve(stream, peer, slot, &self.denied, self.drain.clone()));
+        // A displaced connection closes before the next one is accepted.
         yield_now().await;
     }
 

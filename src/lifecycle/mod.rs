@@ -13,15 +13,22 @@ pub use readiness::{Need, Readiness, StatusBoard, StatusLine};
 pub use signals::{Signal, Signals};
 pub use tasks::{PartError, Tasks, on_own_thread};
 
+/// The threads of a process whose work is mostly waiting for the API server: one is left if the other is busy.
+pub const FEW_THREADS: usize = 2;
+
 /// Threads or signal handlers cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("threads or signal handlers cannot be set up")]
 pub struct SystemError(#[from] io::Error);
 
-/// Runs a process on this thread; what takes long is on threads of its own. Tasks that still run at its end are not
-/// waited for: those that matter have been drained.
-pub fn run<T, E: From<SystemError>>(process: impl Future<Output = Result<T, E>>) -> Result<T, E> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+/// Runs a process on a runtime with so many threads. Tasks that still run at its end are not waited for: those that matter
+/// have been drained.
+pub fn run<T, E: From<SystemError>>(
+    threads: usize,
+    process: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
         .enable_all()
         .build()
         .map_err(SystemError)?;

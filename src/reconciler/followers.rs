@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::future::pending;
 use std::sync::Arc;
 
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use poolgate_core::nodelimit::ledger::Moment;
 use serde::de::DeserializeOwned;
@@ -109,7 +109,7 @@ impl<O, K> KindFollower<O, K> {
     }
 }
 
-impl<O: Versioned + DeserializeOwned, K: Ord> Follower for KindFollower<O, K> {
+impl<O: Versioned + DeserializeOwned + Clone + Send + 'static, K: Ord> Follower for KindFollower<O, K> {
     type Object = O;
 
     fn list_begins(&mut self) {
@@ -142,7 +142,7 @@ impl<O: Versioned + DeserializeOwned, K: Ord> Follower for KindFollower<O, K> {
         self.seen.lost(self.kind.watched);
     }
 
-    fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
+    fn wants_list(&self) -> BoxFuture<'static, ()> {
         let seen = self.seen.clone();
         match self.kind.watched {
             Watched::Nodes => Box::pin(async move { seen.wants_nodes_again().await }),

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::apply::{CALL, Writer};
-use crate::cluster::{ApiError, Collection};
+use crate::cluster::{ApiError, Collection, Deadline};
 
 /// How often the API server is asked.
 const PERIOD: Duration = Duration::from_mins(1);
@@ -95,7 +95,7 @@ impl GrantedRights {
             "spec": {"resourceAttributes": {"group": "karpenter.sh", "resource": "nodeclaims", "verb": verb}},
         });
         let reviews = Collection::<Review>::new(self.client.clone(), REVIEWS);
-        let answer = reviews.create(&review).within(CALL).await?;
+        let answer = reviews.create(&review, Deadline::within(CALL)).await?;
         Ok(answer.status.allowed)
     }
 }

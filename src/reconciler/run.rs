@@ -15,7 +15,7 @@ use super::thread::{LEASE, Lines, Reconciler, ReconcilerThread};
 use crate::cluster::clock::Clock;
 use crate::cluster::{Leadership, WatchMetrics, client, lease_holder, lease_is_silent, required_cluster};
 use crate::http::Interface;
-use crate::lifecycle::{self, Readiness, SystemError};
+use crate::lifecycle::{self, FEW_THREADS, Readiness, SystemError};
 use crate::policy_watch::IfUnusable;
 use crate::process::Process;
 use crate::telemetry::Registry;
@@ -26,7 +26,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// Reconciles until a signal. Returns the exit code: 0 after a clean stop.
 pub fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     let _log = args.log.install()?;
-    lifecycle::run(async {
+    lifecycle::run(FEW_THREADS, async {
         if args.unhold_all {
             unhold(&args).await
         } else {

@@ -170,7 +170,7 @@ impl Reconciler {
         );
     }
 
-    async fn follow<O: Versioned + DeserializeOwned, K: Ord>(
+    async fn follow<O: Versioned + DeserializeOwned + Clone + Send + 'static, K: Ord>(
         &self,
         kind: Kind<O, K>,
         client: &Client,

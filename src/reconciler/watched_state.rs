@@ -1,8 +1,7 @@
-//! What all watches have seen, and since when without a gap. Used by one thread only, so there is no lock.
+//! What all watches have seen, and since when without a gap.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use poolgate_core::nodelimit::ledger::Moment;
 use tokio::sync::Notify;
@@ -53,13 +52,13 @@ impl Watched {
 
 /// What the watches have seen; clones share it.
 #[derive(Debug, Clone)]
-pub struct WatchedState(Rc<Inner>);
+pub struct WatchedState(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    index: RefCell<Index>,
+    index: Mutex<Index>,
     /// Since when each watch that runs has been complete.
-    up: RefCell<BTreeMap<Watched, Moment>>,
+    up: Mutex<BTreeMap<Watched, Moment>>,
     clock: Clock,
     changed: Notify,
     completed: Notify,
@@ -68,9 +67,9 @@ struct Inner {
 
 impl WatchedState {
     pub fn new(index: Index, clock: Clock) -> Self {
-        Self(Rc::new(Inner {
-            index: RefCell::new(index),
-            up: RefCell::default(),
+        Self(Arc::new(Inner {
+            index: Mutex::new(index),
+            up: Mutex::default(),
             clock,
             changed: Notify::new(),
             completed: Notify::new(),
@@ -85,12 +84,12 @@ impl WatchedState {
 
     /// Reads the index.
     pub fn look<T>(&self, at: impl FnOnce(&Index) -> T) -> T {
-        at(&self.0.index.borrow())
+        at(&locked(&self.0.index))
     }
 
     /// Changes the index, and wakes the tasks that wait for a change.
     pub fn change<T>(&self, how: impl FnOnce(&mut Index) -> T) -> T {
-        let mut index = self.0.index.borrow_mut();
+        let mut index = locked(&self.0.index);
         let result = how(&mut index);
         if index.has_changed() {
             self.0.changed.notify_one();
@@ -115,7 +114,7 @@ impl WatchedState {
 
     /// A watch is complete.
     pub fn complete(&self, watch: Watched) {
-        self.0.up.borrow_mut().entry(watch).or_insert_with(|| self.now());
+        locked(&self.0.up).entry(watch).or_insert_with(|| self.now());
         self.0.changed.notify_one();
         self.0.completed.notify_waiters();
     }
@@ -129,18 +128,18 @@ impl WatchedState {
 
     /// A watch is down.
     pub fn lost(&self, watch: Watched) {
-        self.0.up.borrow_mut().remove(&watch);
+        locked(&self.0.up).remove(&watch);
         self.change(Index::forget_tries);
     }
 
     /// Whether a watch is complete.
     pub fn is_up(&self, watch: Watched) -> bool {
-        self.0.up.borrow().contains_key(&watch)
+        locked(&self.0.up).contains_key(&watch)
     }
 
     /// Whether every watch is complete.
     pub fn is_complete(&self) -> bool {
-        self.0.up.borrow().len() == Watched::ALL.len()
+        locked(&self.0.up).len() == Watched::ALL.len()
     }
 
     /// Since when all watches have been complete and the definition has been the same; `None` while a watch is
@@ -149,7 +148,12 @@ impl WatchedState {
         if !self.is_complete() || !self.look(Index::is_whole) {
             return None;
         }
-        let up = self.0.up.borrow();
+        let up = locked(&self.0.up);
         up.values().copied().chain(self.look(Index::defined_at)).max()
     }
+}
+
+/// What a panic has left is still what was seen.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

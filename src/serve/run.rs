@@ -1,8 +1,7 @@
 //! Starts `poolgate serve` from its flags.
 
-use std::cell::RefCell;
+use std::future::ready;
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -12,25 +11,23 @@ use super::args::ServeArgs;
 use super::routes::{PATHS, PoolWebhook};
 use crate::admission::Reviewer;
 use crate::cluster::ClusterMetrics;
-use crate::cluster::claims::{ClaimViews, ClaimWatch};
 use crate::cluster_thread::Cluster;
-use crate::lifecycle;
+use crate::lifecycle::{self, FEW_THREADS};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Serves;
-use crate::telemetry::Invariants;
 use crate::webhook::{CertificateChoice, WebhookServer};
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
 pub fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
     let _log = args.webhook.log.install()?;
-    lifecycle::run(run(args, certificate))
+    lifecycle::run(threads(), run(args, certificate))
 }
 
 /// How many reviews are done at the same time. A few threads are enough for a cluster, and each may need the memory
 /// of a review.
-fn workers() -> usize {
-    available_parallelism().map_or(1, |cores| cores.get().min(4))
+fn threads() -> usize {
+    available_parallelism().map_or(FEW_THREADS, |cores| cores.get().clamp(FEW_THREADS, 4))
 }
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
@@ -47,7 +44,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
     let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict());
     let reviewer = reviewer.answering_inquiries(server.about(Some(policy)));
     let webhook = PoolWebhook::new(reviewer, server.intake(PATHS)?);
-    server.run(webhook.router(), workers(), definition_read).await
+    server.run(webhook.router(), definition_read).await
 }
 
 /// Starts to watch the cluster, if there is one. The token is cancelled when everything has been read that the server
@@ -67,14 +64,9 @@ async fn start_cluster(
         return Ok(nothing_to_read);
     };
     let cluster = cluster.with(registration.map(|registration| registration.shown_on(&board)));
-    let claims = ClaimWatch::new("limit-below-nodes counts by the status of the NodePool", &board);
     let definition_read = cluster.definition_read();
-    // It reserves nothing, so there is nothing to break.
-    let views = ClaimViews::new(Arc::clone(&server.view), Invariants::default());
     let heartbeat = server.process.heartbeat.clone();
-    let watch = cluster.watch(config, heartbeat, |client, _, metrics| {
-        claims.run(client, Rc::new(RefCell::new(views)), metrics.watches)
-    })?;
+    let watch = cluster.watch(config, heartbeat, |_, _, _| ready(()))?;
     server.process.tasks.spawn("cluster watch", watch);
     Ok(definition_read)
 }

@@ -24,7 +24,7 @@ use super::reconciler::Reconciler;
 use crate::admission::inquiry;
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
 use crate::cluster::webhooks::{self, Webhook};
-use crate::cluster::{Call, Collection, Deadline, RawObject, leases_path, ledgers, ledgers_path};
+use crate::cluster::{Collection, Deadline, RawObject, call, leases_path, ledgers, ledgers_path};
 
 /// The events on objects without a namespace.
 pub const EVENTS: &str = "/api/v1/namespaces/default/events";
@@ -127,7 +127,7 @@ impl Look<'_> {
     /// The object of this name, if there is one.
     pub async fn get<K: DeserializeOwned>(&self, path: &str, name: &str) -> Read<Option<K>> {
         let collection = Collection::<Value>::new(self.client.clone(), path);
-        let object = collection.get_opt(name).within(ANSWER).await?;
+        let object = collection.get_opt(name, Deadline::within(ANSWER)).await?;
         let object = object.map(serde_json::from_value).transpose();
         object.map_err(|error| format!("{name}: {error}"))
     }
@@ -159,12 +159,12 @@ impl Look<'_> {
             .body(object.to_string().into_bytes().into())
             .map_err(|error| error.to_string())?;
         let client = self.client.clone();
-        let answer = async move {
+        let answer = Box::pin(async move {
             let (head, body) = client.send(request).await?.into_parts();
             Ok((head, body.collect().await?.to_bytes()))
-        };
-        let call = Call::new("create", collection, None, answer);
-        let (head, body) = call.within(ANSWER).await?;
+        });
+        let by = Deadline::within(ANSWER);
+        let (head, body) = call("create", collection, None, by, answer).await?;
         let reports = head
             .headers
             .get_all(header::WARNING)

@@ -16,7 +16,7 @@ use crate::admission::{About, ClusterView};
 use crate::certs::{
     CertificateFiles, CertificateMetrics, ClientAuthorityFile, Current, client_names, self_signed,
 };
-use crate::http::{self, Server, Tls, Workers};
+use crate::http::{self, Server, Tls};
 use crate::lifecycle::{Readiness, SystemError};
 use crate::policy_watch::PolicyInForce;
 use crate::polled_file::LoadMetrics;
@@ -88,13 +88,8 @@ impl<'a> WebhookServer<'a> {
         Ok(Intake::new(paths, HeavyThread::start()?, metrics))
     }
 
-    /// Answers at these paths, on so many threads, until a signal. It is ready when `definition_read` is cancelled.
-    pub async fn run(
-        self,
-        router: Router,
-        workers: usize,
-        definition_read: CancellationToken,
-    ) -> anyhow::Result<ExitCode> {
+    /// Answers at these paths until a signal. It is ready when `definition_read` is cancelled.
+    pub async fn run(self, router: Router, definition_read: CancellationToken) -> anyhow::Result<ExitCode> {
         let Self {
             args,
             process,
@@ -106,7 +101,6 @@ impl<'a> WebhookServer<'a> {
         let admission = Server {
             name: "admission",
             listener: http::bind("admission reviews", args.listen, args.interface()).await?,
-            workers: Workers::start("review", workers).map_err(SystemError::from)?,
             tls: Some(tls),
             router,
             max_connections: MAX_ADMISSION_CONNECTIONS,

@@ -42,7 +42,6 @@ fn review_of(pool: &Value, policy: &Policy) -> Review {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(&whole),
         old: None,
-        claims: None,
         at: jiff::Timestamp::default(),
     };
     review(&request, policy, &TargetKarpenter::default())

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use crate::api::ClaimCounts;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::shape::{REQUIREMENT_KEY, Shape};
 use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, TargetKarpenter};
@@ -11,8 +10,6 @@ use crate::policy::Policy;
 /// What a verdict depends on besides the object itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
-    /// The NodeClaims of the pool, if they are counted.
-    pub claims: Option<ClaimCounts>,
     /// When the object is reviewed.
     pub at: Timestamp,
     /// The policy of the organisation that runs the cluster.
@@ -33,13 +30,11 @@ impl<'a> Context<'a> {
     /// The context of a review by this policy, for this Karpenter.
     pub fn new(
         shape: &'static Shape,
-        claims: Option<ClaimCounts>,
         at: Timestamp,
         policy: &'a Policy,
         karpenter: &'a TargetKarpenter,
     ) -> Self {
         Self {
-            claims,
             at,
             policy,
             karpenter,

@@ -249,7 +249,6 @@ mod tests {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
             object: &Json::from(&object),
             old: old.as_ref(),
-            claims: None,
             at,
         };
         let report = crate::review::review(&request, policy, &TargetKarpenter::default()).report;
@@ -300,7 +299,6 @@ mod tests {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
             object: &Json::from(&object),
             old: None,
-            claims: None,
             at: jiff::Timestamp::default(),
         };
         let heard = |policy: &Policy| -> Vec<(String, Severity)> {
@@ -422,7 +420,6 @@ mod tests {
                 subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
                 object: &Json::from(&object),
                 old: old.as_ref(),
-                claims: None,
                 at: jiff::Timestamp::default(),
             };
             let report = crate::review::review(&request, &policy, &TargetKarpenter::default()).report;

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::testing::completed;
-use crate::api::ClaimCounts;
 use crate::diagnostic::Report;
 use crate::json::Json;
 use crate::karpenter::{
@@ -38,8 +37,6 @@ struct Example {
     provider: Option<String>,
     /// The fields of a policy file.
     policy: Option<Value>,
-    /// How many `NodeClaims` of the pool exist, how many of them are not deleted, and how many stay.
-    claims: Option<[usize; 3]>,
     /// The pool. Required fields that it leaves out are filled in.
     pool: Value,
     /// The stored pool that it replaces.
@@ -62,11 +59,6 @@ impl Example {
             subject,
             object: &Json::from(&pool),
             old: old.as_ref(),
-            claims: self.claims.map(|[existing, undeleted, staying]| ClaimCounts {
-                existing,
-                undeleted,
-                staying,
-            }),
             at: MONDAY.parse().expect("a time"),
         };
         let release = self.karpenter.as_ref();

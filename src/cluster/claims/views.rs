@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
-use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Moment, ReadSpan, Uid};
 
-use crate::admission::ClusterView;
 use crate::telemetry::Invariants;
 
 /// How many ended reservations are remembered before the oldest are forgotten.
@@ -17,8 +15,6 @@ const MOST_ENDED: usize = 1_000;
 #[derive(Debug)]
 pub struct ClaimViews {
     by_pool: BTreeMap<Box<str>, PoolClaims>,
-    /// Where reviews find how many there are.
-    shared: Arc<ClusterView>,
     /// Reservations that have ended without a claim: none may appear any more. The latest thousand or two.
     ended: [BTreeSet<Uid>; 2],
     invariants: Invariants,
@@ -52,11 +48,10 @@ pub struct Listed {
 pub type Listing = BTreeMap<Box<str>, Vec<(Uid, Claim)>>;
 
 impl ClaimViews {
-    /// Views that share their counts while the watch runs.
-    pub fn new(shared: Arc<ClusterView>, invariants: Invariants) -> Self {
+    /// No views yet.
+    pub fn new(invariants: Invariants) -> Self {
         Self {
             by_pool: BTreeMap::new(),
-            shared,
             ended: Default::default(),
             invariants,
             version: 0,
@@ -144,11 +139,6 @@ impl ClaimViews {
         self.by_pool.retain(|_, known| !known.view.is_empty());
         self.version = version;
         self.watched = true;
-        let counts = self
-            .by_pool
-            .iter()
-            .map(|(pool, known)| (pool.clone(), known.view.counts()));
-        self.shared.set_claims(Some(counts.collect()));
     }
 
     /// Takes a claim that is new or has changed.
@@ -185,7 +175,6 @@ impl ClaimViews {
         for known in self.by_pool.values_mut() {
             known.is_suspect = true;
         }
-        self.shared.set_claims(None);
     }
 
     /// Forgets which claims were gone already when this was last called.
@@ -196,10 +185,7 @@ impl ClaimViews {
     }
 
     fn change(&mut self, pool: &str, change: impl FnOnce(&mut PoolClaims)) {
-        let known = self.known(pool);
-        change(known);
-        let counts = known.view.counts();
-        self.shared.set_claims_of(pool, counts);
+        change(self.known(pool));
     }
 
     fn known(&mut self, pool: &str) -> &mut PoolClaims {
@@ -210,8 +196,6 @@ impl ClaimViews {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use poolgate_core::api::ClaimCounts;
 
     use super::*;
     use crate::telemetry::Registry;
@@ -244,7 +228,7 @@ mod tests {
 
     #[test]
     fn each_pool_is_complete_up_to_what_the_watch_over_all_has_reported() {
-        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
+        let mut views = ClaimViews::new(Invariants::default());
         assert_eq!(
             count(&mut views, "a"),
             None,
@@ -266,7 +250,7 @@ mod tests {
     #[test]
     fn claims_that_appear_after_their_reservations_have_ended_are_counted() {
         let mut registry = Registry::default();
-        let mut views = ClaimViews::new(Arc::default(), Invariants::register(&mut registry));
+        let mut views = ClaimViews::new(Invariants::register(&mut registry));
         views.relist_all(Listing::new(), 10);
         views.ended(&[uid("1"), uid("2")]);
         views.upsert("a", uid("1"), claim(12));
@@ -280,7 +264,7 @@ mod tests {
 
     #[test]
     fn news_that_a_list_has_overtaken_change_nothing() {
-        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
+        let mut views = ClaimViews::new(Invariants::default());
         views.relist_all(Listing::new(), 10);
         let list = ClaimView::listed(20, [(uid("1"), claim(15))]);
         views.relist("a", list, LISTED);
@@ -304,7 +288,7 @@ mod tests {
             whole: false,
             ..LISTED
         };
-        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
+        let mut views = ClaimViews::new(Invariants::default());
         let claims = vec![(uid("1"), disrupted(3, true)), (uid("2"), disrupted(4, true))];
         views.relist_all(Listing::from([("a".into(), claims)]), 10);
         let list = ClaimView::listed(20, [(uid("1"), claim(3)), (uid("2"), claim(15))]);
@@ -321,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_view_is_suspect_from_the_loss_of_the_watch_to_the_next_list() {
-        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
+        let mut views = ClaimViews::new(Invariants::default());
         views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 10);
         let list = || ClaimView::listed(20, [(uid("1"), claim(3))]);
         views.relist("a", list(), LISTED);
@@ -344,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_view_is_as_old_as_its_last_list_while_nobody_watches() {
-        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
+        let mut views = ClaimViews::new(Invariants::default());
         let at = |second| Moment::at(Duration::from_secs(second));
         let listed = Listed {
             span: ReadSpan {
@@ -366,40 +350,9 @@ mod tests {
 
     #[test]
     fn a_list_of_another_history_is_believed() {
-        let mut views = ClaimViews::new(Arc::default(), Invariants::default());
+        let mut views = ClaimViews::new(Invariants::default());
         views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(900))])]), 1_000);
         views.relist_all(Listing::from([("a".into(), vec![(uid("2"), claim(5))])]), 10);
         assert_eq!(count(&mut views, "a"), Some((1, 10)));
-    }
-
-    #[test]
-    fn reviews_see_how_many_claims_a_pool_has_while_they_are_watched() {
-        let reported = Arc::new(ClusterView::default());
-        let mut views = ClaimViews::new(Arc::clone(&reported), Invariants::default());
-        let existing = || reported.claims_of("a").map(|counts| counts.existing);
-        views.relist("a", ClaimView::listed(5, [(uid("1"), claim(3))]), LISTED);
-        assert_eq!(existing(), None, "a list of one moment is not followed");
-        views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 10);
-        assert_eq!(existing(), Some(1));
-        views.upsert("a", uid("2"), claim(11));
-        assert_eq!(existing(), Some(2));
-        let going = Claim {
-            deleting: true,
-            ..claim(12)
-        };
-        views.upsert("a", uid("2"), going);
-        let counts = ClaimCounts {
-            existing: 2,
-            undeleted: 1,
-            staying: 1,
-        };
-        assert_eq!(reported.claims_of("a"), Some(counts));
-        views.remove("a", &uid("2"), 13);
-        views.remove("a", &uid("1"), 14);
-        assert_eq!(existing(), Some(0));
-        views.relist("b", ClaimView::listed(20, [(uid("3"), claim(18))]), LISTED);
-        assert_eq!(reported.claims_of("b").map(|counts| counts.existing), Some(1));
-        views.lost();
-        assert_eq!(existing(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The watch of all NodeClaims, as `serve` and the gate run it.
+//! The watch of all NodeClaims.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -117,16 +117,16 @@ impl Candidate {
         let deadline = self.held_until().unwrap_or(begun + self.renewal());
         let call = self.renewal() / 3;
         let by = || Deadline::at(deadline.min(Instant::now() + call));
-        let stored = if let Some(lease) = self.leases.get_opt(self.name).by(by()).await? {
+        let stored = if let Some(lease) = self.leases.get_opt(self.name, by()).await? {
             self.observe(lease.spec.clone().unwrap_or_default());
             if !self.is_free() {
                 return Ok(false);
             }
             let lease = self.written(lease);
-            self.leases.replace(self.name, &lease).by(by()).await?
+            self.leases.replace(self.name, &lease, by()).await?
         } else {
             let lease = self.written(Lease::default());
-            self.leases.create(&lease).by(by()).await?
+            self.leases.create(&lease, by()).await?
         };
         self.observe(stored.spec.unwrap_or_default());
         Ok(true)
@@ -236,13 +236,13 @@ impl Candidate {
     }
 
     async fn give_back(&self, by: Deadline) -> Result<(), ApiError> {
-        let Some(mut lease) = self.leases.get_opt(self.name).by(by).await? else {
+        let Some(mut lease) = self.leases.get_opt(self.name, by).await? else {
             return Ok(());
         };
         let spec = lease.spec.get_or_insert_default();
         if spec.holder_identity.as_deref() == Some(&self.identity) {
             spec.holder_identity = Some(String::new());
-            self.leases.replace(self.name, &lease).by(by).await?;
+            self.leases.replace(self.name, &lease, by).await?;
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl Candidate {
 /// The holder that a Lease names. It may be gone.
 pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<String> {
     let leases = Collection::<Lease>::new(client, &path(namespace));
-    let lease = leases.get_opt(name).within(RELEASE).await.ok()??;
+    let lease = leases.get_opt(name, Deadline::within(RELEASE)).await.ok()??;
     lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
 }
 

@@ -8,7 +8,7 @@ use kube::Client;
 use tokio::time::sleep;
 
 use super::{LONGEST, age, duration, path};
-use crate::cluster::api::ApiError;
+use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
 use crate::cluster::collection::Collection;
 
@@ -26,7 +26,7 @@ pub async fn is_silent(
     clock: &Clock,
 ) -> Result<bool, ApiError> {
     let leases = Collection::<Lease>::new(client, &path(namespace));
-    let Some(lease) = leases.get_opt(name).within(LOOK).await? else {
+    let Some(lease) = leases.get_opt(name, Deadline::within(LOOK)).await? else {
         return Ok(true);
     };
     let spec = lease.spec.unwrap_or_default();
@@ -34,7 +34,7 @@ pub async fn is_silent(
         return Ok(false);
     }
     sleep(duration(&spec).unwrap_or(LONGEST)).await;
-    let later = leases.get_opt(name).within(LOOK).await?;
+    let later = leases.get_opt(name, Deadline::within(LOOK)).await?;
     Ok(later.is_none_or(|later| later.metadata.resource_version == lease.metadata.resource_version))
 }
 

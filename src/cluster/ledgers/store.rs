@@ -48,7 +48,7 @@ impl LedgerStore {
 
     /// Reads the ledger of a pool as it is now.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
-        let object = self.objects.get_opt(&object::name(pool)).by(by).await?;
+        let object = self.objects.get_opt(&object::name(pool), by).await?;
         let read = object.map(|object| object::parse_for(&object, Some(pool)));
         Ok(read.transpose()?)
     }
@@ -63,13 +63,8 @@ impl LedgerStore {
     ) -> Result<StoredLedger, LedgerError> {
         let object = object::write(owner, ledger, over);
         let written = match over {
-            Some(_) => {
-                self.objects
-                    .replace(&object::name(owner.name), &object)
-                    .by(by)
-                    .await
-            }
-            None => self.objects.create(&object).by(by).await,
+            Some(_) => self.objects.replace(&object::name(owner.name), &object, by).await,
+            None => self.objects.create(&object, by).await,
         };
         Ok(object::parse(
             &written.map_err(|error| failed(error, over.is_some()))?,

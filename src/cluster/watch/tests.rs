@@ -1,15 +1,20 @@
 //! When a watch begins again, and what it reports until then.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use futures_util::{Stream, stream};
+use futures_util::{FutureExt as _, stream};
+use http_body_util::StreamBody;
+use hyper::body::{Bytes, Frame};
+use hyper::{Request, Response};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::ObjectList;
+use kube::Client;
+use kube::client::Body;
 use kube::core::Status;
+use tower::service_fn;
 
 use super::*;
-use crate::cluster::collection::RawObject;
+use crate::cluster::api::Fault;
 use crate::lifecycle::StatusLine;
 
 #[test]
@@ -34,30 +39,24 @@ fn two_that_back_off_do_not_wait_for_the_same_times() {
     assert_ne!(one, other);
 }
 
-/// An API server whose list is empty, and whose watches are closed at once or stay silent.
-struct Server {
-    watches: Rc<Cell<u32>>,
-    is_silent: bool,
-}
-
-impl Source for Server {
-    async fn list(&self, _: &ListParams) -> kube::Result<ObjectList<RawObject>> {
-        let list = serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": []});
-        Ok(serde_json::from_value(list).expect("a list"))
-    }
-
-    async fn watch(
-        &self,
-        _: &WatchParams,
-        _: &str,
-    ) -> kube::Result<impl Stream<Item = kube::Result<WatchEvent<RawObject>>> + use<>> {
-        self.watches.set(self.watches.get() + 1);
-        Ok(if self.is_silent {
-            stream::pending().left_stream()
-        } else {
-            stream::empty().right_stream()
-        })
-    }
+/// An API server whose list is empty, and whose watches are closed at once or stay silent; it counts them.
+fn server(watches: &Arc<AtomicU32>, is_silent: bool) -> Client {
+    let watches = Arc::clone(watches);
+    let server = service_fn(move |request: Request<Body>| {
+        let is_watch = request
+            .uri()
+            .query()
+            .is_some_and(|query| query.contains("watch="));
+        watches.fetch_add(is_watch.into(), Ordering::Relaxed);
+        let list = br#"{"metadata": {"resourceVersion": "1"}, "items": []}"#;
+        let body = match (is_watch, is_silent) {
+            (false, _) => stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(list)))]).boxed(),
+            (true, false) => stream::empty().boxed(),
+            (true, true) => stream::pending().boxed(),
+        };
+        async { Ok::<_, Infallible>(Response::new(StreamBody::new(body))) }
+    });
+    Client::new(server, "default")
 }
 
 struct Nobody;
@@ -73,15 +72,12 @@ impl Follower for Nobody {
 
 /// How many watches are begun in a time, and the line of `/readyz` at its end.
 async fn watched_for(is_silent: bool, time: Duration) -> (u32, String) {
-    let watches = Rc::new(Cell::new(0));
+    let watches = Arc::default();
     let line = StatusLine::default();
     let watch = Watch::new("configmaps", "", line.clone(), &WatchMetrics::default());
-    let server = Server {
-        watches: Rc::clone(&watches),
-        is_silent,
-    };
-    let _ = timeout(time, watch.run_raw(&server, &mut Nobody)).await;
-    (watches.get(), line.state().to_string())
+    let objects = Collection::new(server(&watches, is_silent), "/api/v1/configmaps");
+    let _ = timeout(time, watch.run(objects, Nobody).boxed()).await;
+    (watches.load(Ordering::Relaxed), line.state().to_string())
 }
 
 #[tokio::test(start_paused = true)]
@@ -103,10 +99,11 @@ async fn a_watch_of_which_nothing_comes_is_down() {
 fn a_version_that_is_too_old_is_not_a_failure_of_the_watch() {
     let api = |code| {
         let status = Status::failure("too old", "Expired").with_code(code);
-        Failure::Client(kube::Error::Api(Box::new(status)))
+        let fault = Fault::Client(kube::Error::Api(Box::new(status)));
+        Failure::Call(ApiError::new("watch", "/api/v1/nodes", None, fault))
     };
     assert!(Failure::Expired.is_fixed_by_a_list());
     assert!(api(410).is_fixed_by_a_list());
     assert!(!api(403).is_fixed_by_a_list());
-    assert_eq!(api(403).to_string(), "too old");
+    assert_eq!(api(403).to_string(), "watch nodes: too old");
 }

@@ -25,7 +25,7 @@ impl Writer {
     /// The pool as it is stored now; `None` if it is gone.
     pub async fn read_pool(&self, name: &str) -> Result<Option<PoolObject>, WriteError> {
         let pools = Collection::new(self.client.clone(), NODE_POOLS);
-        self.call(|by| pools.get_opt(name).by(by)).await
+        self.call(|by| pools.get_opt(name, by)).await
     }
 
     /// The claims of a pool as they are stored now.
@@ -59,7 +59,7 @@ impl Writer {
         }});
         let claims = self.written(NODE_CLAIMS);
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        let written = |by| claims.patch_metadata(&claim.name, &params, &patch).by(by);
+        let written = |by| claims.patch_metadata(&claim.name, &params, &patch, by);
         if self.write_unless_stale("deadline", written).await?.is_some() {
             tracing::info!(nodeclaim = &*claim.name, %at, "its drain is bounded");
         }
@@ -83,7 +83,7 @@ impl Writer {
         Ok(claim.map(|claim| ReadClaim { claim, node, pods }))
     }
 
-    async fn read_one<K: DeserializeOwned + Clone + 'static>(
+    async fn read_one<K: DeserializeOwned + Clone + Send + 'static>(
         &self,
         path: &str,
         name: &str,
@@ -131,7 +131,7 @@ impl Writer {
             resource_version: Some(version.to_owned()),
         });
         let claims = self.written(NODE_CLAIMS);
-        let deleted = |by| claims.delete(&claim.name, &params).by(by);
+        let deleted = |by| claims.delete(&claim.name, &params, by);
         let deleted = self.write_unless_stale("terminate", deleted).await?;
         Ok(deleted.is_some())
     }

@@ -72,7 +72,7 @@ impl Writer {
         }
         let object = object(name, pool, event, Time(self.clock.wall()));
         let events = self.written(EVENTS);
-        match self.write("event", |by| events.create(&object).by(by)).await {
+        match self.write("event", |by| events.create(&object, by)).await {
             Err(error) if !error.is_conflict() => Err(error),
             _ => Ok(()),
         }
@@ -83,7 +83,7 @@ impl Writer {
             return self.create(name, pool, event).await;
         }
         let events = Collection::<EventObject>::new(self.client.clone(), EVENTS);
-        let Some(stored) = self.call(|by| events.get_opt(name).by(by)).await? else {
+        let Some(stored) = self.call(|by| events.get_opt(name, by)).await? else {
             // The API server deletes events after an hour or so.
             return self.create(name, pool, event).await;
         };
@@ -93,7 +93,7 @@ impl Writer {
             "lastTimestamp": Time(self.clock.wall()),
         });
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        let written = |by| events.patch(name, &params, &patch).by(by);
+        let written = |by| events.patch(name, &params, &patch, by);
         self.write_unless_stale("event", written).await?;
         Ok(())
     }

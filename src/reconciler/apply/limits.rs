@@ -33,7 +33,7 @@ impl Writer {
         let params = PatchParams::apply(MANAGER).force();
         let patch = Patch::Apply(&object);
         let pools = self.written(NODE_POOLS);
-        let written = |by| pools.patch(&pool.name, &params, &patch).by(by);
+        let written = |by| pools.patch(&pool.name, &params, &patch, by);
         if self.write_unless_stale("limit", written).await?.is_some() {
             tracing::info!(nodepool = &*pool.name, nodes, "spec.limits.nodes is written");
         }

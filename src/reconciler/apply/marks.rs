@@ -106,9 +106,7 @@ impl Writer {
         let nodes = Collection::<NodeObject>::new(self.client.clone(), NODES);
         let (params, patch) = (PatchParams::apply(MANAGER), Patch::Apply(&object));
         let stored = self
-            .write(what, |by| {
-                nodes.patch_metadata(&node.name, &params, &patch).by(by)
-            })
+            .write(what, |by| nodes.patch_metadata(&node.name, &params, &patch, by))
             .await?;
         tracing::info!(node = &*node.name, what, "written");
         Ok(Some(stored.metadata))
@@ -141,7 +139,7 @@ impl Writer {
         }});
         let nodes = self.written(NODES);
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        let stripped = |by| nodes.patch_metadata(&node.name, &params, &patch).by(by);
+        let stripped = |by| nodes.patch_metadata(&node.name, &params, &patch, by);
         match self.write(UNHOLD, stripped).await {
             Err(error) if !error.is_gone() => Err(error),
             _ => Ok(()),

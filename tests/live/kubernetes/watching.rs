@@ -7,13 +7,10 @@ use crate::support::accounts::Account;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1};
-use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
 use crate::support::wait::wait_for;
-
-const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
 /// A pool of a policy that came with Karpenter 1.14.
 fn balanced() -> Value {
@@ -160,70 +157,20 @@ fn a_static_pool_that_the_policy_exempts_by_a_label_is_scaled_beyond_its_limit()
     scale("scaled-data", "6").success();
 }
 
-/// A pool with a limit, whose status lags behind its three NodeClaims, one of which is going.
-fn outgrown(plane: &ControlPlane, name: &str) -> Value {
+#[test]
+fn a_lowered_limit_is_compared_with_the_nodes_that_the_pool_reports() {
+    let plane = &published().plane;
     let client = Client::of(plane);
-    let limited = |nodes: &str| node_pool(name, &json!({"limits": {"nodes": nodes}}));
+    let limited = |nodes: &str| node_pool("asked-outgrown", &json!({"limits": {"nodes": nodes}}));
     client.apply_object(&limited("5"));
     client.merge(
-        &format!("/apis/karpenter.sh/v1/nodepools/{name}/status"),
+        "/apis/karpenter.sh/v1/nodepools/asked-outgrown/status",
         &json!({"status": {"nodes": 2}}),
     );
-    for node in ["a", "b", "c"] {
-        let mut claim = node_claim(&format!("{name}-{node}"), name);
-        claim["metadata"]["finalizers"] = json!(["example.com/drain"]);
-        client.create(CLAIMS, &claim);
-    }
-    client.delete(&format!("{CLAIMS}/{name}-a"));
-    limited("1")
-}
-
-#[test]
-fn a_lowered_limit_is_compared_with_the_nodeclaims_that_exist_though_no_gate_runs() {
-    let plane = &published().plane;
-    let lowered = outgrown(plane, "asked-outgrown");
-    wait_for("the NodeClaims to be counted", || {
-        let warned = dry_run(plane, &lowered);
-        assert!(warned.status.success(), "{warned:?}");
-        let counted = "the pool has 3 NodeClaims, 1 of them being deleted; 2 are above the limit";
-        warned.stderr.contains(counted).then_some(())
-    });
-}
-
-#[test]
-fn who_may_not_read_nodeclaims_counts_by_the_status_and_stays_ready() {
-    let plane = &published().plane;
-    let run = |line: &str| plane.kubectl(&line.split(' ').collect::<Vec<_>>(), "").success();
-    run("-n default create serviceaccount claimless");
-    run(
-        "create clusterrole claimless --verb=list,watch --resource=nodepools.karpenter.sh,customresourcedefinitions.apiextensions.k8s.io",
-    );
-    run("create clusterrolebinding claimless --clusterrole=claimless --serviceaccount=default:claimless");
-    let poolgate = Poolgate::serve_watching(&plane.kubeconfig_of("default", "claimless"), &[]);
-    poolgate.wait_until_reported("NodeClaims: not watching: nodeclaims.karpenter.sh is forbidden");
-    poolgate.wait_until_reported("static NodePools: watching\n");
-    assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodeclaims\"} 0");
-    assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");
-    plane.register_webhooks_for("claimless-", &poolgate.base_url(), &poolgate.ca());
-    let lowered = outgrown(plane, "claimless-outgrown");
-    let warned = dry_run(plane, &lowered);
+    let warned = dry_run(plane, &limited("1"));
     let counted = "the pool's status reports 2 nodes; 1 is above the limit";
     assert!(
         warned.status.success() && warned.stderr.contains(counted),
         "{warned:?}"
     );
-    assert_eq!(poolgate.probe("/readyz").0, 200);
-    assert_eq!(poolgate.logged("not watching", 1).len(), 1, "{}", poolgate.log());
-}
-
-#[test]
-fn the_gate_has_seats_of_its_own() {
-    let plane = &published().plane;
-    plane.kubeconfig_by(Account::Gate);
-    let client = Client::of(plane);
-    // Of 600, as manifests/components/gate/flowcontrol.yaml says.
-    let seats = "apiserver_flowcontrol_nominal_limit_seats{priority_level=\"poolgate-gate\"}";
-    wait_for("the gate to have its seats", || {
-        (client.metric(seats) == Some(24.0)).then_some(())
-    });
 }

@@ -2,7 +2,7 @@
 
 use super::amount::LIMIT_AMOUNT;
 use super::{Limit, Limits, NODES, path};
-use crate::api::{ClaimCounts, NodeLimitMode, OverLimit};
+use crate::api::OverLimit;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use crate::rules::findings::Findings;
@@ -68,7 +68,7 @@ fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<
         ));
 }
 
-/// Compares a limit that this update lowers or sets with the existing nodes.
+/// Compares a limit that this update lowers or sets with the nodes that the stored pool reports.
 fn check_lowered(
     pool: &NodePool<'_>,
     limit: &Limit<'_>,
@@ -83,72 +83,29 @@ fn check_lowered(
         return;
     }
     let value = limit.value;
-    let claims = findings.context.claims;
-    let (Some(limit), Some(counts)) = (
-        limits.node_limit(pool, findings.context.policy),
-        claims.or_else(|| reported(old)),
-    ) else {
+    let (Some(limit), Some(nodes)) = (limits.node_limit(pool, findings.context.policy), old.reported_nodes()) else {
         return;
     };
-    let above = counts.counted(limit.mode).saturating_sub(limit.nodes as usize);
+    let above = nodes.saturating_sub(limit.nodes as usize);
     if above == 0 {
         return;
     }
     let are = if above == 1 { "is" } else { "are" };
-    let excess_mode = limits.mode.unwrap_or(NodeLimitMode::UNWRITTEN_ABOVE_LIMIT);
-    let excess = counts.excess(limit.nodes, excess_mode);
-    let title = format!(
-        "{}; {above} {are} above the limit",
-        described(counts, limit.mode, claims.is_some())
-    );
-    let finding = findings
+    let title = format!("the pool's status reports {nodes} nodes; {above} {are} above the limit");
+    findings
         .report(&LIMIT_BELOW_NODES, path(NODES), value, title)
-        .consequence(fate(pool, excess, limit.over_limit));
-    if excess > 0 {
-        let stay = counts.standing(excess_mode);
-        let which = if stay == counts.existing {
-            "all"
-        } else {
-            "the others"
-        };
-        finding.suggest(format!("write {stay} or more if {which} should stay"));
-    }
+        .consequence(fate(pool, above, limit.over_limit))
+        .suggest(format!("write {nodes} or more if all should stay"));
 }
 
-/// What will happen to the nodes above the limit that are not on their way out yet.
-fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
+/// What will happen to the nodes above the limit.
+fn fate(pool: &NodePool<'_>, above: usize, over_limit: OverLimit) -> String {
     // Karpenter itself scales static pools down to their replicas, and the reconciler ignores them.
     let is_static = !pool.replicas.is_absent();
     match over_limit {
-        _ if excess == 0 => "that many are already being removed".to_owned(),
         OverLimit::Terminate if !is_static => {
-            format!("the reconciler will terminate {excess}, where it runs (over-limit: terminate)")
+            format!("the reconciler will terminate {above}, where it runs (over-limit: terminate)")
         }
         _ => "none is removed for that, and none is launched until enough are gone".to_owned(),
     }
-}
-
-/// How many nodes a stored pool has, and the source of the number.
-fn described(counts: ClaimCounts, mode: NodeLimitMode, are_claims: bool) -> String {
-    let (counted, going) = (counts.counted(mode), counts.existing - counts.standing(mode));
-    match mode {
-        _ if !are_claims => format!("the pool's status reports {counted} nodes"),
-        _ if going == 0 => format!("the pool has {counted} NodeClaims"),
-        NodeLimitMode::Hard => {
-            format!("the pool has {counted} NodeClaims, {going} of them being deleted")
-        }
-        NodeLimitMode::Soft => {
-            format!("the pool has {counted} NodeClaims and {going} more being disrupted")
-        }
-    }
-}
-
-/// Karpenter's number as counts: it leaves out nodes on their way out.
-fn reported(stored: &NodePool<'_>) -> Option<ClaimCounts> {
-    let nodes = stored.reported_nodes()?;
-    Some(ClaimCounts {
-        existing: nodes,
-        undeleted: nodes,
-        staying: nodes,
-    })
 }
