@@ -131,6 +131,7 @@ fn reported(before: &Value, pool: &Value, policy: &Policy) -> usize {
         subject: Subject::NodePool(V1),
         object: &Json::from(pool),
         old: Some(&Json::from(before)),
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     let report = review(&request, policy, &TargetKarpenter::default()).report;

@@ -143,6 +143,7 @@ impl Reviewer {
             subject,
             object,
             old,
+            claims: None,
             at: Timestamp::now(),
         };
         review(&request, &self.policy.load().policy, &self.view.karpenter())

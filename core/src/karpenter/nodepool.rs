@@ -88,6 +88,11 @@ impl<'a> NodePool<'a> {
         }
     }
 
+    /// Whether Karpenter has written a status.
+    pub fn has_status(&self) -> bool {
+        self.object.get("status").is_some_and(Json::is_object)
+    }
+
     /// How many nodes the status of a stored pool has, without those on their way out: Karpenter writes it every few seconds,
     /// into `nodes` since 1.8.
     pub fn reported_nodes(&self) -> Option<usize> {

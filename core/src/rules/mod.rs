@@ -137,6 +137,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &policy::budgets::BUDGET_COUNT,
     &policy::budgets::BUDGET_ALWAYS,
     &policy::budgets::FREEZE_WINDOW,
+    &drift::DRIFT_ACKNOWLEDGED,
     &policy::template::TEMPLATE_LABELS,
     &policy::template::CAPACITY_TYPE,
     &policy::template::NODE_CLASS,

@@ -59,6 +59,7 @@ impl Example {
             subject,
             object: &Json::from(&pool),
             old: old.as_ref(),
+            claims: None,
             at: MONDAY.parse().expect("a time"),
         };
         let release = self.karpenter.as_ref();

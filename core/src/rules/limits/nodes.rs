@@ -83,7 +83,10 @@ fn check_lowered(
         return;
     }
     let value = limit.value;
-    let (Some(limit), Some(nodes)) = (limits.node_limit(pool, findings.context.policy), old.reported_nodes()) else {
+    let (Some(limit), Some(nodes)) = (
+        limits.node_limit(pool, findings.context.policy),
+        old.reported_nodes(),
+    ) else {
         return;
     };
     let above = nodes.saturating_sub(limit.nodes as usize);
