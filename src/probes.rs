@@ -11,12 +11,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use clap::Args;
 
-use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server};
+use crate::http::{HttpMetrics, ListenAddr, Server};
 use crate::lifecycle::{Heartbeat, Readiness, StatusBoard};
 use crate::telemetry::{CONTENT_TYPE, Registry};
 
-/// How many connections are kept open: of a kubelet and a few Prometheus servers.
-const MAX_CONNECTIONS: usize = 64;
+/// How many connections are kept open. A kubelet and a few Prometheus servers need a handful, and others may have their
+/// address.
+const MAX_CONNECTIONS: usize = 256;
+
+/// How long a connection may idle: less than a kubelet takes to give up, so that silent connections of its address do not
+/// keep it out. Prometheus repeats a scrape on a connection that is being closed.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// Where the probes are answered.
 #[derive(Debug, Args)]
@@ -28,11 +33,10 @@ pub struct ProbeArgs {
         default_value = "8080",
         value_name = "ADDR"
     )]
-    probe_listen: ListenAddr,
+    pub probe_listen: ListenAddr,
 }
 
 /// What the answers are made from.
-#[derive(Debug)]
 pub struct Probes {
     /// Whether the process is ready.
     pub readiness: Arc<Readiness>,
@@ -45,23 +49,18 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// The server of the port, which has still to run.
-    pub async fn server(
-        self,
-        args: &ProbeArgs,
-        otherwise: Interface,
-        metrics: HttpMetrics,
-    ) -> Result<Server, BindError> {
-        Ok(Server {
+    /// The server of the port.
+    pub fn server(self, metrics: HttpMetrics) -> Server {
+        Server {
             name: "probe",
-            listener: http::bind("probes", args.probe_listen, otherwise).await?,
             tls: None,
             readiness: Arc::clone(&self.readiness),
             router: router(self),
             max_connections: MAX_CONNECTIONS,
+            idle: IDLE,
             grace: Duration::ZERO,
             metrics,
-        })
+        }
     }
 }
 

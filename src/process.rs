@@ -1,5 +1,6 @@
 //! The process of `serve`, `gate`, `reconcile` and `certificates`: it starts, answers probes, and stops after a signal.
 
+use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::http::{self, BindError, HttpMetrics, Interface};
+use crate::http::{self, BindError, HttpMetrics};
 use crate::lifecycle::{Heartbeat, PartError, Readiness, Signal, Signals, StatusBoard, SystemError, Tasks};
 use crate::probes::{ProbeArgs, Probes};
 use crate::telemetry::{Registry, count_panics};
@@ -28,7 +29,6 @@ pub struct Process {
 }
 
 /// A process that answers probes. No metric can be registered any more.
-#[derive(Debug)]
 pub struct Running {
     pub tasks: Tasks,
     /// Where probes are answered.
@@ -58,7 +58,7 @@ impl Process {
     pub async fn answer_probes(
         mut self,
         args: &ProbeArgs,
-        otherwise: Interface,
+        otherwise: IpAddr,
         readiness: Arc<Readiness>,
     ) -> Result<Running, BindError> {
         let probes = Probes {
@@ -67,10 +67,11 @@ impl Process {
             heartbeat: self.heartbeat,
             metrics: self.registry,
         };
-        let server = probes.server(args, otherwise, self.http_metrics).await?;
-        let probe_address = http::local_addr(&server.listener);
+        let listener = http::bind("probes", args.probe_listen, otherwise).await?;
+        let probe_address = http::local_addr(&listener);
+        let server = probes.server(self.http_metrics);
         self.tasks
-            .spawn(server.name, server.run(CancellationToken::new()));
+            .spawn(server.name, server.run(listener, CancellationToken::new()));
         Ok(Running {
             tasks: self.tasks,
             probe_address,

@@ -6,7 +6,6 @@ pub mod answer;
 mod cluster_view;
 pub mod envelope;
 pub mod inquiry;
-mod parsed_size;
 mod pools;
 mod scale;
 mod warnings;
@@ -14,7 +13,7 @@ mod warnings;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use poolgate_core::json::Json;
+use poolgate_core::json::{Json, MOST_PER_BYTE, parsed_size};
 use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
 
 use crate::policy_watch::PolicyInForce;
@@ -26,8 +25,10 @@ pub use cluster_view::StaticPool;
 pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
 pub use inquiry::About;
-pub use parsed_size::is_light;
 pub use pools::{CachedPool, Pools};
+
+/// How much memory the objects of one review may take. The largest NodePools in use take a hundredth of it.
+const MEMORY: usize = 24 * 1024 * 1024;
 
 /// What poolgate is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,10 +93,10 @@ impl Reviewer {
 
     /// Answers an AdmissionReview. Fails only if there is no request to answer.
     pub fn respond<'b>(&self, endpoint: Endpoint, body: &'b [u8]) -> Result<Answer<'b>, Malformed> {
-        if !parsed_size::fits(body) {
+        if !takes_at_most(MEMORY, body) {
             let request = envelope::open_without_objects(body)?;
             return Ok(match subject_of(endpoint, &request) {
-                Some(_) => answer::too_large(&request, parsed_size::LIMIT),
+                Some(_) => answer::too_large(&request, MEMORY),
                 None => self.answer(endpoint, &request, &Review::default()),
             });
         }
@@ -159,6 +160,11 @@ impl Reviewer {
             Endpoint::Mutate => answer::completed(request, &review.defaults),
         }
     }
+}
+
+/// Whether the objects of a review take no more memory than this. Their text says so before they are built.
+pub fn takes_at_most(memory: usize, body: &[u8]) -> bool {
+    body.len() <= memory / MOST_PER_BYTE || parsed_size(body) <= memory
 }
 
 /// What a request wants reviewed: nothing if it deletes an object or is about a subresource. A NodeClaim is only

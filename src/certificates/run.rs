@@ -12,7 +12,7 @@ use super::metrics::CertificatesMetrics;
 use super::objects::Names;
 use super::store::Store;
 use crate::cluster::{client_for_watches, required_cluster};
-use crate::http::Interface;
+use crate::http::EVERYWHERE;
 use crate::lifecycle::{self, FEW_THREADS, Readiness};
 use crate::process::Process;
 
@@ -39,7 +39,7 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     let config = required_cluster(&args.cluster).await?;
     let end = process.drain.clone();
     let mut process = process
-        .answer_probes(&args.probes, Interface::All, Arc::clone(&readiness))
+        .answer_probes(&args.probes, EVERYWHERE, Arc::clone(&readiness))
         .await?;
 
     let names =

@@ -10,8 +10,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-use crate::lifecycle::Need;
-
 /// A chain and the key of its leaf.
 #[derive(Debug)]
 pub struct Pair {
@@ -120,6 +118,10 @@ impl Current {
     }
 
     /// Why clients reject the certificate now, if they do.
+    pub fn lacks(&self) -> Option<String> {
+        self.lacks_at(SystemTime::now())
+    }
+
     fn lacks_at(&self, now: SystemTime) -> Option<String> {
         let now = unix_seconds(now);
         match &*self.0.load() {
@@ -145,12 +147,6 @@ impl Current {
 impl ResolvesServerCert for Current {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.0.load().as_ref().map(|pair| Arc::clone(&pair.key))
-    }
-}
-
-impl Need for Current {
-    fn lacks(&self) -> Option<String> {
-        self.lacks_at(SystemTime::now())
     }
 }
 

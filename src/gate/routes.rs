@@ -62,8 +62,7 @@ impl ClaimWebhook {
         let route = self.route(on_error);
         let webhook = Arc::clone(self);
         let open = move |body: &[u8]| {
-            let review = webhook.intake.guard(|| review::open(body))?;
-            Ok(review.map_err(|answer| webhook.intake.note(webhook.route(on_error), answer)))
+            Ok(review::open(body)?.map_err(|answer| webhook.intake.note(webhook.route(on_error), answer)))
         };
         let review = match self.intake.work(request, open).await? {
             Err(answer) => return Ok(answer),
@@ -84,69 +83,5 @@ impl ClaimWebhook {
             OnError::Allow => &self.lenient,
             OnError::Deny => &self.strict,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-    use std::time::Duration;
-
-    use axum::body::Body;
-    use axum::http::{StatusCode, header};
-    use tower::ServiceExt;
-
-    use super::super::metrics::GateMetrics;
-    use super::*;
-    use crate::cluster::clock::Clock;
-    use crate::telemetry::Registry;
-    use crate::webhook::{HeavyThread, WebhookMetrics};
-
-    const PATIENCE: Duration = Duration::from_mins(1);
-
-    fn about() -> About {
-        About {
-            policy: None,
-            view: Arc::default(),
-            certificate: Arc::default(),
-        }
-    }
-
-    /// A review of the deletion of a NodeClaim, which the gate answers itself, padded with so many bytes.
-    fn deletion(path: &str, bytes: usize) -> Request {
-        let nothing = " ".repeat(bytes);
-        let body = format!(
-            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","operation":"DELETE",
-            "kind":{{"group":"karpenter.sh","version":"v1","kind":"NodeClaim"}},{nothing}"oldObject":{{}}}}}}"#
-        );
-        Request::post(path)
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(Body::from(body))
-            .expect("a request")
-    }
-
-    #[tokio::test]
-    async fn a_large_review_of_a_nodeclaim_waits_for_its_turn_and_a_usual_one_does_not() {
-        let (gate, _inbox) = Gate::new(false, GateMetrics::default(), Clock::start());
-        let heavy = HeavyThread::start().expect("a thread");
-        let metrics = WebhookMetrics::register(&mut Registry::default());
-        let intake = Intake::new(PATHS, heavy.clone(), metrics);
-        let router = ClaimWebhook::new(gate, about(), intake).router();
-        let (sender, receiver) = mpsc::channel::<()>();
-        let occupied = heavy.run(PATIENCE, move || receiver.recv_timeout(PATIENCE).is_ok());
-        let status = async |path: &str, bytes| {
-            let answer = router.clone().oneshot(deletion(path, bytes)).await;
-            answer.expect("an answer").status()
-        };
-        let asked = async {
-            for path in ["/gate?timeout=10ms", "/gate/strict?timeout=10ms"] {
-                assert_eq!(status(path, 0).await, StatusCode::OK, "{path}");
-                let large = status(path, 3 << 20).await;
-                assert_eq!(large, StatusCode::SERVICE_UNAVAILABLE, "{path}");
-            }
-            sender.send(()).expect("the thread is occupied");
-        };
-        assert!(tokio::join!(occupied, asked).0.is_ok_and(|reported| reported));
-        assert_eq!(status("/gate", 3 << 20).await, StatusCode::OK);
     }
 }

@@ -48,6 +48,6 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     })?;
     server.process.tasks.spawn("cluster watch", watch);
 
-    let webhook = ClaimWebhook::new(gate, server.about(None), server.intake(PATHS)?);
+    let webhook = ClaimWebhook::new(gate, server.about(None), server.intake(PATHS));
     server.run(webhook.router(), definition_read).await
 }

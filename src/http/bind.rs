@@ -14,19 +14,8 @@ pub struct ListenAddr {
     port: u16,
 }
 
-/// A text that is not an address to listen on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("write a port (8443) or an address with a port (127.0.0.1:8443, [::1]:8443)")]
-pub struct NotAnAddress;
-
-/// Which interfaces a server listens on if the user gave only a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interface {
-    /// All, of both address families.
-    All,
-    /// This machine only.
-    Loopback,
-}
+/// All interfaces, of both address families.
+pub const EVERYWHERE: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +34,15 @@ impl ListenAddr {
 }
 
 impl FromStr for ListenAddr {
-    type Err = NotAnAddress;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if let Ok(port) = text.strip_prefix(':').unwrap_or(text).parse() {
             return Ok(Self { ip: None, port });
         }
-        let address: SocketAddr = text.parse().map_err(|_| NotAnAddress)?;
+        let address: SocketAddr = text
+            .parse()
+            .map_err(|_| "write a port (8443) or an address with a port (127.0.0.1:8443, [::1]:8443)")?;
         Ok(Self {
             ip: Some(address.ip()),
             port: address.port(),
@@ -68,23 +59,24 @@ impl fmt::Display for ListenAddr {
     }
 }
 
-/// Opens the socket; `what` names the server in an error.
+/// Opens the socket; `what` names the server in an error, `otherwise` is where it listens if the user gave only a port.
 pub async fn bind(
     what: &'static str,
     address: ListenAddr,
-    otherwise: Interface,
+    otherwise: IpAddr,
 ) -> Result<TcpListener, BindError> {
-    let at = |ip: IpAddr| TcpListener::bind(SocketAddr::new(ip, address.port));
-    match (address.ip, otherwise) {
-        (Some(ip), _) => at(ip).await,
-        (None, Interface::Loopback) => at(Ipv4Addr::LOCALHOST.into()).await,
-        // The IPv6 wildcard takes IPv4 as well; a machine without IPv6 has only the other one.
-        (None, Interface::All) => match at(Ipv6Addr::UNSPECIFIED.into()).await {
-            Err(error) if error.kind() != io::ErrorKind::AddrInUse => at(Ipv4Addr::UNSPECIFIED.into()).await,
-            bound => bound,
-        },
-    }
-    .map_err(|cause| BindError { what, address, cause })
+    let at = |ip| TcpListener::bind(SocketAddr::new(ip, address.port));
+    let ip = address.ip.unwrap_or(otherwise);
+    let bound = match at(ip).await {
+        // This takes IPv4 as well; a machine without IPv6 has only the other one.
+        Err(error)
+            if ip == EVERYWHERE && address.ip.is_none() && error.kind() != io::ErrorKind::AddrInUse =>
+        {
+            at(Ipv4Addr::UNSPECIFIED.into()).await
+        }
+        bound => bound,
+    };
+    bound.map_err(|cause| BindError { what, address, cause })
 }
 
 /// The address that a client can connect to, if the socket knows it.
@@ -118,7 +110,7 @@ mod tests {
             "-1",
             "1.2.3.4:70000",
         ] {
-            assert_eq!(wrong.parse::<ListenAddr>(), Err(NotAnAddress), "{wrong}");
+            assert!(wrong.parse::<ListenAddr>().is_err(), "{wrong}");
         }
     }
 

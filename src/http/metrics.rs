@@ -1,10 +1,8 @@
 //! The metrics of the sockets.
 
-use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::progress::TimeoutKind;
 use crate::telemetry::{Counters, Label, Registry};
 
 /// What all servers of the process count together.
@@ -14,8 +12,7 @@ pub struct HttpMetrics {
     pub accept_errors: Counters,
     pub handshake_failures: Counters,
     pub denied: Counters,
-    overdue: Family<[Label; 2], Counter>,
-    pub displaced: Counters,
+    pub timeouts: Counters,
     pub refused: Counters,
 }
 
@@ -39,18 +36,14 @@ impl HttpMetrics {
                 "Connections whose client showed no accepted certificate",
                 "reason",
             ),
-            overdue: registry.metric(
+            timeouts: registry.counters(
                 "connection_timeouts",
                 "Connections closed because the client took too long",
-            ),
-            displaced: registry.counters(
-                "connections_displaced",
-                "Connections closed, the longest idle one first, because too many were open",
                 "server",
             ),
             refused: registry.counters(
                 "connections_refused",
-                "New connections closed at once because too many had a request in work",
+                "New connections closed immediately because too many were open",
                 "server",
             ),
         }
@@ -58,10 +51,5 @@ impl HttpMetrics {
 
     pub fn connections(&self, server: &'static str) -> Gauge {
         self.connections.get_or_create_owned(&[("server", server)])
-    }
-
-    pub fn overdue(&self, server: &'static str, overdue: TimeoutKind) {
-        let labels = [("server", server), ("waiting_for", overdue.name())];
-        self.overdue.get_or_create(&labels).inc();
     }
 }

@@ -1,22 +1,30 @@
-//! The accept loop: accepts connections, serves each by a task, and closes them cleanly when the server stops.
+//! Accepts connections, answers their requests with hyper, and closes them when the server stops.
 
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, copy, sink};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::yield_now;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower::Service;
 
-use super::connection::{self, ConnectionContext, Peer};
 use super::metrics::HttpMetrics;
-use super::slots::{Grant, Slot, Slots};
+use super::places::{Place, Places};
 use super::tls::Tls;
 use crate::lifecycle::Readiness;
 use crate::telemetry::LogLimit;
@@ -25,21 +33,41 @@ use crate::telemetry::LogLimit;
 /// without a pause would take a whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// How long the system's queue of connections must stay empty before the socket is closed.
+/// How long connections that the system has taken for us are still accepted when the server stops: closing the socket
+/// resets them.
 const REST: Duration = Duration::from_millis(50);
 
-/// A socket and what is served on it.
+/// The size of a request's head, and of the piece of a body that is read at once. The API server's head has
+/// about 400 bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// How old a connection may become: its next answer then asks the client to open another one, which may lead to a server
+/// with less to do.
+const AGE: Duration = Duration::from_mins(10);
+
+/// When a connection ends whatever it does: a client that follows the rules is gone before.
+const LIFETIME: Duration = Duration::from_mins(15);
+
+/// How long we still read, and throw away, what a client sends after our last answer. A socket that is closed with unread
+/// bytes is reset, and the client would lose the answer (such as 413) that it has not read yet.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The client's address, as an extension of each request.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub IpAddr);
+
+/// What is served on a socket.
 pub struct Server {
     /// The name in metrics and logs.
     pub name: &'static str,
-    /// The socket.
-    pub listener: TcpListener,
     /// The layer between TCP and HTTP, if there is one.
     pub tls: Option<Arc<Tls>>,
     /// The answers, by path.
     pub router: Router,
-    /// How many connections may be open at once; for further ones, idle ones are closed.
+    /// How many connections may be open at once. One address may have half of them.
     pub max_connections: usize,
+    /// How long a client may take to send the head of its next request: hyper counts the time that a connection idles.
+    pub idle: Duration,
     /// How long a connected client may still begin a request after the server was asked to stop.
     pub grace: Duration,
     /// Whether clients should look for another server.
@@ -51,86 +79,163 @@ pub struct Server {
 impl Server {
     /// Serves until `drain` is cancelled, then until every request that has begun, or that a connected client may be
     /// about to send, is answered.
-    pub async fn run(self, drain: CancellationToken) {
-        let connections = TaskTracker::new();
-        let mut accepting = Accepting {
-            server: &self,
-            connections: &connections,
-            drain: &drain,
-            slots: Slots::new(self.max_connections, self.metrics.connections(self.name)),
-            full: LogLimit::default(),
-            denied: Arc::default(),
-            failing: false,
-        };
-        tokio::select! {
-            () = accepting.all() => {}
-            () = drain.cancelled() => {}
-        }
-        accepting.rest().await;
-        // The socket closes before the connections do.
-        drop(self.listener);
-        connections.close();
-        connections.wait().await;
-    }
-
-    /// Serves one connection. The future does not borrow the server.
-    fn serve(
-        &self,
-        stream: TcpStream,
-        peer: Peer,
-        slot: Slot,
-        denied: &Arc<LogLimit>,
-        drain: CancellationToken,
-    ) -> impl Future<Output = ()> + Send + use<> {
-        let (name, router, tls) = (self.name, self.router.clone(), self.tls.clone());
-        let metrics = self.metrics.clone();
-        let context = ConnectionContext {
-            readiness: Arc::clone(&self.readiness),
-            drain,
-            grace: self.grace,
-        };
-        let denied = Arc::clone(denied);
-        async move {
-            let (progress, _held) = (Arc::clone(slot.progress()), slot);
-            // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
-            // does not take the option is about to fail anyway, which is reported below.
-            let _ = stream.set_nodelay(true);
-            let deny = |reason: &'static str, why: &dyn Display| {
-                metrics.denied.inc(reason);
-                if let Some(left_out) = denied.permit(reason) {
-                    tracing::warn!(server = name, peer = %peer.0, reason = %why, left_out, "client denied");
-                }
-            };
-            let overdue = match tls {
-                None => connection::serve(stream, peer, progress, router, context).await,
-                Some(tls) => match tls.handshake(stream, &progress.gives_way).await {
-                    Ok((stream, objection)) => {
-                        let router = match objection {
-                            Some(objection) => {
-                                deny("name", &objection);
-                                forbidden(objection)
-                            }
-                            None => router,
-                        };
-                        connection::serve(stream, peer, progress, router, context).await
-                    }
-                    Err(failure) => {
-                        metrics.handshake_failures.inc(failure.reason());
-                        // Not more than debug: load balancers and port scanners do this all day.
-                        tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "no handshake");
-                        if let Some(denial) = failure.denial() {
-                            deny(denial, &failure);
-                        }
-                        failure.close().await;
-                        None
-                    }
+    pub async fn run(self, listener: TcpListener, drain: CancellationToken) {
+        let (grace, connections) = (self.grace, TaskTracker::new());
+        let serving = Arc::new(Serving::new(self));
+        let mut stopped = pin!(async {
+            drain.cancelled().await;
+            sleep(REST).await;
+        });
+        loop {
+            tokio::select! {
+                biased;
+                accepted = listener.accept() => match serving.admit(accepted) {
+                    Ok(Some(connection)) => { connections.spawn(connection); }
+                    Ok(None) => {}
+                    Err(_) if drain.is_cancelled() => break,
+                    Err(_) => sleep(ACCEPT_PAUSE).await,
                 },
-            };
-            if let Some(overdue) = overdue {
-                metrics.overdue(name, overdue);
-                tracing::debug!(server = name, peer = %peer.0, waiting_for = overdue.name(), "client overdue");
+                () = &mut stopped => break,
             }
         }
+        drop(listener);
+        connections.close();
+        let _ = timeout(grace, connections.wait()).await;
+        serving.closing.cancel();
+        connections.wait().await;
+    }
+}
+
+/// A server that runs.
+struct Serving {
+    server: Server,
+    places: Arc<Places>,
+    /// Cancelled when no client is waited for any more.
+    closing: CancellationToken,
+    log: LogLimit,
+}
+
+impl Serving {
+    fn new(server: Server) -> Self {
+        let open = server.metrics.connections(server.name);
+        Self {
+            places: Places::new(server.max_connections, open),
+            server,
+            closing: CancellationToken::new(),
+            log: LogLimit::default(),
+        }
+    }
+
+    /// What serves a connection that was accepted, if there is a place for it.
+    fn admit(
+        self: &Arc<Self>,
+        accepted: io::Result<(TcpStream, SocketAddr)>,
+    ) -> io::Result<Option<impl Future<Output = ()> + Send + 'static>> {
+        let server = &self.server;
+        let (stream, address) = accepted.inspect_err(|error| {
+            server.metrics.accept_errors.inc(server.name);
+            if let Some(left_out) = self.log.permit("accept") {
+                tracing::error!(server = server.name, %error, left_out, "connections cannot be accepted");
+            }
+        })?;
+        let peer = Peer(address.ip().to_canonical());
+        let Some(place) = self.places.take(peer.0) else {
+            server.metrics.refused.inc(server.name);
+            if let Some(left_out) = self.log.permit("full") {
+                tracing::warn!(server = server.name, peer = %peer.0, left_out, "too many connections: a new one is refused");
+            }
+            return Ok(None);
+        };
+        Ok(Some(Arc::clone(self).serve(stream, peer, place)))
+    }
+
+    async fn serve(self: Arc<Self>, stream: TcpStream, peer: Peer, _place: Place) {
+        // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that does not take the
+        // option is about to fail anyway, which is reported below.
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.server.tls else {
+            return self.answer_all(stream, peer, self.server.router.clone()).await;
+        };
+        match tls.handshake(stream).await {
+            Ok((stream, None)) => self.answer_all(stream, peer, self.server.router.clone()).await,
+            Ok((stream, Some(objection))) => {
+                self.deny(peer, "name", &objection);
+                self.answer_all(stream, peer, forbidden(objection)).await;
+            }
+            Err(failure) => {
+                self.server.metrics.handshake_failures.inc(failure.reason());
+                // Not more than debug: load balancers and port scanners do this all day.
+                tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "no handshake");
+                if let Some(denial) = failure.denial() {
+                    self.deny(peer, denial, &failure);
+                }
+                if let Some(stream) = failure.into_stream() {
+                    linger(stream).await;
+                }
+            }
+        }
+    }
+
+    fn deny(&self, peer: Peer, reason: &'static str, why: &dyn Display) {
+        let server = &self.server;
+        server.metrics.denied.inc(reason);
+        if let Some(left_out) = self.log.permit(reason) {
+            tracing::warn!(server = server.name, peer = %peer.0, reason = %why, left_out, "client denied");
+        }
+    }
+
+    /// Answers requests until the client closes the connection or is overdue, or the server stops.
+    async fn answer_all<S>(&self, mut stream: S, peer: Peer, router: Router)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let opened = Instant::now();
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.server.idle)
+            .max_buf_size(BUFFER_BYTES)
+            .serve_connection(
+                TokioIo::new(&mut stream),
+                service_fn(|request| self.answer(router.clone(), request, peer, opened)),
+            );
+        let ended = timeout(LIFETIME, async {
+            let mut connection = pin!(connection);
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => return ended,
+                () = self.closing.cancelled() => connection.as_mut().graceful_shutdown(),
+            }
+            connection.await
+        });
+        match ended.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) if !error.is_timeout() => {
+                tracing::debug!(peer = %peer.0, error = &error as &dyn std::error::Error, "connection failed");
+            }
+            Ok(Err(_)) | Err(_) => {
+                self.server.metrics.timeouts.inc(self.server.name);
+                tracing::debug!(server = self.server.name, peer = %peer.0, "client overdue");
+            }
+        }
+        linger(stream).await;
+    }
+
+    /// Answers one request. If the connection closes after it, the answer says so.
+    async fn answer(
+        &self,
+        mut router: Router,
+        mut request: Request<Incoming>,
+        peer: Peer,
+        opened: Instant,
+    ) -> Result<Response, Infallible> {
+        request.extensions_mut().insert(peer);
+        let mut response = router.call(request).await?;
+        if self.server.readiness.is_leaving() || opened.elapsed() >= AGE {
+            response
+                .headers_mut()
+                .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(response)
     }
 }
 
@@ -141,73 +246,14 @@ fn forbidden(objection: String) -> Router {
     Router::new().fallback(async move || answer.clone())
 }
 
-/// The accept loop of a server.
-struct Accepting<'a> {
-    server: &'a Server,
-    connections: &'a TaskTracker,
-    drain: &'a CancellationToken,
-    slots: Arc<Slots>,
-    full: LogLimit,
-    denied: Arc<LogLimit>,
-    failing: bool,
+/// Closes our side, and the connection when the client has closed its own, or after a deadline.
+async fn linger<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) {
+    let rest = async {
+        stream.shutdown().await?;
+        copy(&mut stream, &mut sink()).await
+    };
+    let _ = timeout(LINGER, rest).await;
 }
 
-impl Accepting<'_> {
-    async fn all(&mut self) {
-        loop {
-            let accepted = self.server.listener.accept().await;
-            self.take(accepted).await;
-        }
-    }
-
-    /// Accepts the connections in the system's queue: closing the socket would reset them.
-    async fn rest(&mut self) {
-        for _ in 0..self.server.max_connections {
-            let Ok(accepted) = timeout(REST, self.server.listener.accept()).await else {
-                return;
-            };
-            self.take(accepted).await;
-        }
-    }
-
-    /// Begins to serve a connection, if it was accepted without an error.
-    async fn take(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
-        let (server, name) = (self.server, self.server.name);
-        let (stream, peer) = match accepted {
-            Ok((stream, address)) => (stream, Peer::of(address)),
-            Err(error) => {
-                server.metrics.accept_errors.inc(name);
-                if !std::mem::replace(&mut self.failing, true) {
-                    tracing::error!(server = name, %error, "connections cannot be accepted");
-                }
-                return sleep(ACCEPT_PAUSE).await;
-            }
-        };
-        self.failing = false;
-        let slot = match self.slots.take(peer.0) {
-            Grant::Free(slot) => slot,
-            Grant::Displacing(slot) => {
-                server.metrics.displaced.inc(name);
-                self.warn(
-                    "too many connections: the longest idle one is closed for a new one",
-                    peer,
-                );
-                slot
-            }
-            Grant::Refused => {
-                server.metrics.refused.inc(name);
-                return self.warn("too many connections, all at work: a new one is refused", peer);
-            }
-        };
-        self.connections
-            .spawn(server.serve(stream, peer, slot, &self.denied, self.drain.clone()));
-        // A displaced connection closes before the next one is accepted.
-        yield_now().await;
-    }
-
-    fn warn(&self, what: &'static str, peer: Peer) {
-        if let Some(left_out) = self.full.permit(what) {
-            tracing::warn!(server = self.server.name, peer = %peer.0, left_out, "{what}");
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -10,18 +10,13 @@ use rustls::pki_types::CertificateDer;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tokio_util::sync::CancellationToken;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-
-/// How long a client may take to read why there is no handshake.
-const LINGER: Duration = Duration::from_secs(1);
 
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -68,23 +63,16 @@ impl Tls {
         self.config.store(Arc::new(config));
     }
 
-    /// Does the handshake, unless the slot of this connection is needed for another one. Also returns why the client is
-    /// denied, if it is.
+    /// Does the handshake. Also returns why the client is denied, if it is.
     pub async fn handshake(
         &self,
         stream: TcpStream,
-        gives_way: &CancellationToken,
     ) -> Result<(TlsStream<TcpStream>, Option<String>), HandshakeError> {
         let acceptor = TlsAcceptor::from(self.config.load_full());
-        let stream = tokio::select! {
-            shaken = timeout(HANDSHAKE, acceptor.accept(stream).into_fallible()) => {
-                match shaken.map_err(|_| HandshakeError::Timeout)? {
-                    Ok(stream) => stream,
-                    Err((error, stream)) => return Err(HandshakeError::Failed(error, stream)),
-                }
-            }
-            () = gives_way.cancelled() => return Err(HandshakeError::Displaced),
-        };
+        let stream = timeout(HANDSHAKE, acceptor.accept(stream).into_fallible())
+            .await
+            .map_err(|_| HandshakeError::Timeout)?
+            .map_err(|(error, stream)| HandshakeError::Failed(error, stream))?;
         let (_, session) = stream.get_ref();
         let shown = session.peer_certificates().and_then(|chain| chain.first());
         let objection = shown.and_then(|certificate| (self.objection)(certificate));
@@ -110,8 +98,6 @@ pub enum HandshakeError {
     Timeout,
     #[error("{0}")]
     Failed(io::Error, TcpStream),
-    #[error("closed to make room for another connection")]
-    Displaced,
 }
 
 impl HandshakeError {
@@ -119,7 +105,6 @@ impl HandshakeError {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
-            Self::Displaced => "displaced",
             Self::Failed(error, _) if error.kind() == io::ErrorKind::UnexpectedEof => "client_left",
             Self::Failed(..) => match self.tls() {
                 // Such as a client that does not know our CA.
@@ -140,25 +125,18 @@ impl HandshakeError {
         }
     }
 
-    /// Closes the connection when the client has read what was wrong, or after a deadline. A socket that is closed with
-    /// unread bytes, such as a request that the client has already sent, is reset, and the client would lose the reason.
-    pub async fn close(self) {
-        let Self::Failed(_, mut stream) = self else {
-            return;
-        };
-        let mut bytes = [0; 1024];
-        let read = async {
-            stream.shutdown().await?;
-            while stream.read(&mut bytes).await? > 0 {}
-            io::Result::Ok(())
-        };
-        let _ = timeout(LINGER, read).await;
+    /// The connection, on which the client has still to read what was wrong.
+    pub fn into_stream(self) -> Option<TcpStream> {
+        match self {
+            Self::Failed(_, stream) => Some(stream),
+            Self::Timeout => None,
+        }
     }
 
     fn tls(&self) -> Option<&rustls::Error> {
         match self {
             Self::Failed(error, _) => error.get_ref()?.downcast_ref(),
-            Self::Timeout | Self::Displaced => None,
+            Self::Timeout => None,
         }
     }
 }

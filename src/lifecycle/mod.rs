@@ -9,7 +9,7 @@ mod tasks;
 use std::io;
 
 pub use heartbeat::Heartbeat;
-pub use readiness::{Need, Readiness, StatusBoard, StatusLine};
+pub use readiness::{Readiness, StatusBoard, StatusLine};
 pub use signals::{Signal, Signals};
 pub use tasks::{PartError, Tasks, on_own_thread};
 

@@ -1,7 +1,6 @@
 //! Whether new requests should be sent here, and the lines of `/readyz`. Those lines decide nothing: if a part is
 //! down that is not needed, its line says so, and the process stays ready.
 
-use std::fmt::Debug;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,25 +9,19 @@ use arc_swap::ArcSwap;
 const READY: u8 = 1;
 const LEAVING: u8 = 2;
 
-/// The phase of the process, which only moves forward, and what the process needs.
-#[derive(Debug, Default)]
+/// The phase of the process, which only moves forward, and what the process needs to do its work.
+#[derive(Default)]
 pub struct Readiness {
     stage: AtomicU8,
-    needs: Vec<Arc<dyn Need>>,
-}
-
-/// Something that the process needs to do its work. It may be missing now and come back.
-pub trait Need: Debug + Send + Sync {
-    /// What is wrong with it now, if anything is.
-    fn lacks(&self) -> Option<String>;
+    lacks: Option<Box<dyn Fn() -> Option<String> + Send + Sync>>,
 }
 
 impl Readiness {
-    /// The readiness of a process that needs these.
-    pub fn needing(needs: Vec<Arc<dyn Need>>) -> Self {
+    /// The readiness of a process that cannot work while `lacks` says what is missing.
+    pub fn needing(lacks: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
             stage: AtomicU8::default(),
-            needs,
+            lacks: Some(Box::new(lacks)),
         }
     }
 
@@ -45,7 +38,7 @@ impl Readiness {
     /// Why no new work should be sent here, if it should not.
     pub fn unready(&self) -> Option<String> {
         match self.stage.load(Ordering::Relaxed) {
-            READY => self.needs.iter().find_map(|need| need.lacks()),
+            READY => self.lacks.as_ref().and_then(|lacks| lacks()),
             LEAVING => Some("shutting down".into()),
             _ => Some("starting".into()),
         }
@@ -118,23 +111,16 @@ mod tests {
 
     #[test]
     fn a_process_is_not_ready_while_a_need_is_missing() {
-        #[derive(Debug, Default)]
-        struct Thing(AtomicU8);
-
-        impl Need for Thing {
-            fn lacks(&self) -> Option<String> {
-                (self.0.load(Ordering::Relaxed) == 0).then(|| "there is no thing".into())
-            }
-        }
-
-        let thing = Arc::new(Thing::default());
-        let readiness = Readiness::needing(vec![thing.clone()]);
+        let thing = Arc::new(AtomicU8::default());
+        let seen = Arc::clone(&thing);
+        let lacks = move || (seen.load(Ordering::Relaxed) == 0).then(|| "there is no thing".into());
+        let readiness = Readiness::needing(lacks);
         assert_eq!(readiness.unready().as_deref(), Some("starting"));
         readiness.ready();
         assert_eq!(readiness.unready().as_deref(), Some("there is no thing"));
-        thing.0.store(1, Ordering::Relaxed);
+        thing.store(1, Ordering::Relaxed);
         assert_eq!(readiness.unready(), None);
-        thing.0.store(0, Ordering::Relaxed);
+        thing.store(0, Ordering::Relaxed);
         assert_eq!(readiness.unready().as_deref(), Some("there is no thing"));
     }
 }

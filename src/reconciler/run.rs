@@ -14,7 +14,7 @@ use super::metrics::ReconcileMetrics;
 use super::thread::{LEASE, Lines, Reconciler, ReconcilerThread};
 use crate::cluster::clock::Clock;
 use crate::cluster::{Leadership, WatchMetrics, client, lease_holder, lease_is_silent, required_cluster};
-use crate::http::Interface;
+use crate::http::EVERYWHERE;
 use crate::lifecycle::{self, FEW_THREADS, Readiness, SystemError};
 use crate::policy_watch::IfUnusable;
 use crate::process::Process;
@@ -114,7 +114,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
         heartbeat: process.heartbeat.clone(),
     };
     let mut process = process
-        .answer_probes(&work.part.args.probes, Interface::All, readiness)
+        .answer_probes(&work.part.args.probes, EVERYWHERE, readiness)
         .await?;
     process
         .tasks

@@ -8,7 +8,7 @@ use axum::response::Response;
 use axum::routing::post;
 
 use crate::admission::{Endpoint, Reviewer};
-use crate::webhook::{Intake, Rejection, Route};
+use crate::webhook::{Intake, Route};
 
 /// What a wrong path is told.
 pub const PATHS: &str = "/mutate or /validate";
@@ -48,19 +48,13 @@ impl PoolWebhook {
     }
 
     async fn answer(self: Arc<Self>, endpoint: Endpoint, request: Request) -> Response {
-        let review = async |request| self.review(endpoint, request).await;
-        self.intake.answer(self.route(endpoint), request, review).await
-    }
-
-    async fn review(self: &Arc<Self>, endpoint: Endpoint, request: Request) -> Result<Vec<u8>, Rejection> {
-        let webhook = Arc::clone(self);
+        let webhook = Arc::clone(&self);
         let answer_to = move |body: &[u8]| {
-            let answer = webhook
-                .intake
-                .guard(|| webhook.reviewer.respond(endpoint, body))?;
+            let answer = webhook.reviewer.respond(endpoint, body)?;
             Ok(webhook.intake.note(webhook.route(endpoint), answer))
         };
-        self.intake.work(request, answer_to).await
+        let review = async |request| self.intake.work(request, answer_to).await;
+        self.intake.answer(self.route(endpoint), request, review).await
     }
 
     const fn route(&self, endpoint: Endpoint) -> &Route {

@@ -43,7 +43,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
     let definition_read = start_cluster(&mut server, policy.clone()).await?;
     let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict());
     let reviewer = reviewer.answering_inquiries(server.about(Some(policy)));
-    let webhook = PoolWebhook::new(reviewer, server.intake(PATHS)?);
+    let webhook = PoolWebhook::new(reviewer, server.intake(PATHS));
     server.run(webhook.router(), definition_read).await
 }
 

@@ -1,5 +1,6 @@
 //! The flags that `serve` and `gate` share.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 
 use crate::cluster::ClusterArgs;
 use crate::flags;
-use crate::http::{Interface, ListenAddr};
+use crate::http::{EVERYWHERE, ListenAddr};
 use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
@@ -139,11 +140,11 @@ impl WebhookArgs {
     }
 
     /// The interface for a port without an address. A self-signed certificate is of use only on this machine.
-    pub fn interface(&self) -> Interface {
+    pub fn interface(&self) -> IpAddr {
         if self.self_signed {
-            Interface::Loopback
+            Ipv4Addr::LOCALHOST.into()
         } else {
-            Interface::All
+            EVERYWHERE
         }
     }
 
@@ -216,8 +217,8 @@ mod tests {
             parse("--tls-cert a --tls-key b").shutdown_delay(),
             CLUSTER_SHUTDOWN_DELAY
         );
-        assert_eq!(parse("--tls-cert a --tls-key b").interface(), Interface::All);
-        assert_eq!(parse("--self-signed").interface(), Interface::Loopback);
+        assert_eq!(parse("--tls-cert a --tls-key b").interface(), EVERYWHERE);
+        assert_eq!(parse("--self-signed").interface(), Ipv4Addr::LOCALHOST);
     }
 
     #[test]

@@ -1,46 +1,53 @@
 //! What happens to every request of a webhook, whatever it asks.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::{Instrument, Span, field};
 
-use super::body::{BodyMemoryLimit, HeldBody};
+use super::body::BodyMemory;
 use super::deadline;
-use super::heavy::HeavyThread;
 use super::metrics::{Route, WebhookMetrics};
 use super::rejection::{Rejection, excerpt};
 use crate::admission::{self, Answer, Malformed, Summary, Verdict};
 use crate::http::Peer;
-use crate::telemetry::{LogLimit, caught};
+use crate::telemetry::{LogLimit, Registry, caught};
 
 /// The media type of a review.
 const JSON: &str = "application/json";
+
+/// The largest body that is reviewed where it was read, beside others: a larger one takes long.
+const LIGHT_BYTES: usize = 1024 * 1024;
+
+/// The most memory that its objects may take.
+const LIGHT_MEMORY: usize = 4 * 1024 * 1024;
 
 /// Takes requests in: what all of them go through, whatever they ask.
 #[derive(Debug)]
 pub struct Intake {
     /// The paths that are served, in words.
     paths: &'static str,
-    room: BodyMemoryLimit,
-    heavy: HeavyThread,
+    memory: BodyMemory,
+    /// The turn of a body that is not light: they are reviewed one at a time.
+    heavy: Arc<Semaphore>,
     rejected: LogLimit,
     metrics: WebhookMetrics,
 }
 
 impl Intake {
-    pub fn new(paths: &'static str, heavy: HeavyThread, metrics: WebhookMetrics) -> Self {
+    pub fn new(paths: &'static str, registry: &mut Registry) -> Self {
         Self {
             paths,
-            room: BodyMemoryLimit::default(),
-            heavy,
+            memory: BodyMemory::default(),
+            heavy: Arc::new(Semaphore::new(1)),
             rejected: LogLimit::default(),
-            metrics,
+            metrics: WebhookMetrics::register(registry),
         }
     }
 
@@ -81,32 +88,37 @@ impl Intake {
         }
     }
 
-    /// Reads the body of a review and does `work` with it: here, or for a very large one on the thread for those.
+    /// Reads the body of a review and does `work` with it. Large ones wait for one another, and block no thread that
+    /// answers others. A panic ends only this request.
     pub async fn work<T: Send + 'static>(
         &self,
         request: Request,
-        work: impl FnOnce(&[u8]) -> Result<T, Rejection> + Send + 'static,
+        work: impl FnOnce(&[u8]) -> Result<T, Malformed> + Send + 'static,
     ) -> Result<T, Rejection> {
         let limit = deadline::from_query(request.uri().query());
-        let held = self.read(request, limit).await?;
-        if admission::is_light(&held.bytes) {
-            return work(&held.bytes);
-        }
-        let span = Span::current();
-        let done = self.heavy.run(limit, move || span.in_scope(|| work(&held.bytes)));
-        done.await?
-    }
-
-    /// Reads the body of a review.
-    async fn read(&self, request: Request, limit: Duration) -> Result<HeldBody, Rejection> {
         if !is_json(request.headers()) {
-            return Err(Rejection::content_type(
-                request.headers().get(header::CONTENT_TYPE),
-            ));
+            let declared = request.headers().get(header::CONTENT_TYPE);
+            return Err(Rejection::content_type(declared));
         }
-        timeout(limit, self.room.read(peer(&request), request.into_body()))
+        let held = timeout(limit, self.memory.read(request.into_body()))
             .await
-            .map_err(|_| Rejection::Late(limit))?
+            .map_err(|_| Rejection::Late(limit))??;
+        let is_light = is_light(&held.bytes);
+        let work = move || caught(|| work(&held.bytes));
+        let done = if is_light {
+            work()
+        } else {
+            let turn = timeout(limit, Arc::clone(&self.heavy).acquire_owned());
+            let turn = turn.await.map_err(|_| Rejection::Busy)?;
+            let span = Span::current();
+            let done = spawn_blocking(move || {
+                let _turn = turn;
+                span.in_scope(work)
+            });
+            done.await.ok().flatten()
+        };
+        let done = done.ok_or(Rejection::Panicked)?;
+        Ok(done.inspect_err(|_| self.metrics.malformed())?)
     }
 
     /// Counts and logs an answer.
@@ -119,13 +131,6 @@ impl Intake {
     pub fn count(&self, route: &Route, answer: Answer<'_>) -> Vec<u8> {
         self.metrics.reviewed(route, &answer.summary);
         answer.body
-    }
-
-    /// Does the work of a review. A panic ends only this request.
-    pub fn guard<T>(&self, work: impl FnOnce() -> Result<T, Malformed>) -> Result<T, Rejection> {
-        let done = caught(work).ok_or(Rejection::Panicked)?;
-        done.inspect_err(|_| self.metrics.malformed())
-            .map_err(Rejection::Malformed)
     }
 
     /// Answers a request that gets no review. Any client can send many such requests, so not each of them is
@@ -158,6 +163,11 @@ fn trace(headers: &HeaderMap) -> Span {
         Some(traceparent) => tracing::info_span!("request", traceparent = excerpt(traceparent)),
         None => Span::none(),
     }
+}
+
+/// Whether a review is like thousands of others, in memory and in time.
+fn is_light(body: &[u8]) -> bool {
+    body.len() <= LIGHT_BYTES && admission::takes_at_most(LIGHT_MEMORY, body)
 }
 
 /// Whether the body is declared as JSON, with or without parameters such as a character set.
@@ -193,19 +203,63 @@ fn log(route: &Route, summary: &Summary<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use axum::body::Body;
+
     use super::*;
-    use crate::telemetry::Registry;
+
+    fn intake() -> Intake {
+        Intake::new("/validate", &mut Registry::default())
+    }
+
+    /// A request with a body of so many bytes.
+    fn request(timeout: &str, bytes: usize) -> Request {
+        Request::post(format!("/validate?timeout={timeout}"))
+            .header(header::CONTENT_TYPE, JSON)
+            .body(Body::from(vec![b' '; bytes]))
+            .expect("a request")
+    }
+
+    #[tokio::test]
+    async fn a_large_review_waits_for_its_turn_and_a_usual_one_does_not() {
+        let intake = intake();
+        let (sender, receiver) = mpsc::channel::<()>();
+        let occupied = intake.work(request("30s", LIGHT_BYTES + 1), move |_| {
+            Ok(receiver.recv_timeout(Duration::from_mins(1)).is_ok())
+        });
+        let others = async {
+            let size = |bytes: &[u8]| Ok(bytes.len());
+            let usual = intake.work(request("10ms", LIGHT_BYTES), size).await;
+            assert_eq!(usual.expect("it is answered here"), LIGHT_BYTES);
+            let large = intake.work(request("10ms", LIGHT_BYTES + 1), size).await;
+            assert!(matches!(large, Err(Rejection::Busy)), "{large:?}");
+            sender.send(()).expect("the first one is at work");
+        };
+        let (occupied, ()) = tokio::join!(occupied, others);
+        assert!(occupied.expect("done"));
+    }
+
+    #[tokio::test]
+    async fn a_review_that_panics_is_a_500_and_the_connection_goes_on() {
+        let intake = intake();
+        for bytes in [LIGHT_BYTES, LIGHT_BYTES + 1] {
+            let crashed = intake.work::<()>(request("30s", bytes), |_| panic!("a defect"));
+            let response = crashed.await.expect_err("a rejection").into_response();
+            assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            assert_eq!(response.headers().get(header::CONNECTION), None);
+            let next = intake.work(request("30s", bytes), |_| Ok("next"));
+            assert_eq!(next.await.expect("done"), "next");
+        }
+    }
 
     #[test]
-    fn a_review_that_panics_is_a_500_and_the_connection_goes_on() {
-        let heavy = HeavyThread::start().expect("a thread");
-        let metrics = WebhookMetrics::register(&mut Registry::default());
-        let intake = Intake::new("/validate", heavy, metrics);
-        let rejection = intake.guard::<()>(|| panic!("a defect")).expect_err("a denial");
-        let response = rejection.into_response();
-        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(response.headers().get(header::CONNECTION), None);
-        assert!(intake.guard(|| Ok(())).is_ok());
+    fn a_usual_review_is_light_and_one_of_many_objects_is_not() {
+        let objects = |count: usize| format!("[{}0]", "{\"a\":1},".repeat(count));
+        assert!(is_light(objects(100).as_bytes()));
+        assert!(is_light(&vec![b' '; 100_000]));
+        assert!(!is_light(objects(10_000).as_bytes()));
     }
 
     #[test]

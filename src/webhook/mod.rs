@@ -4,7 +4,6 @@
 mod args;
 mod body;
 pub mod deadline;
-mod heavy;
 mod intake;
 mod metrics;
 mod rejection;
@@ -15,8 +14,3 @@ pub use intake::Intake;
 pub use metrics::Route;
 pub use rejection::Rejection;
 pub use server::WebhookServer;
-
-#[cfg(test)]
-pub use heavy::HeavyThread;
-#[cfg(test)]
-pub use metrics::WebhookMetrics;

@@ -9,23 +9,25 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{CertificateChoice, WebhookArgs};
-use super::heavy::HeavyThread;
 use super::intake::Intake;
-use super::metrics::WebhookMetrics;
 use crate::admission::{About, ClusterView};
 use crate::certs::{
     CertificateFiles, CertificateMetrics, ClientAuthorityFile, Current, client_names, self_signed,
 };
 use crate::http::{self, Server, Tls};
-use crate::lifecycle::{Readiness, SystemError};
+use crate::lifecycle::Readiness;
 use crate::policy_watch::PolicyInForce;
 use crate::polled_file::LoadMetrics;
 use crate::process::Process;
 use crate::registration::{Registration, RegistrationMetrics, Serves};
 
 /// How many connections the admission port keeps open. An API server needs a handful; the rest are for other
-/// clients. Below the usual limit of 1024 open files.
+/// clients. Together with the probe port's below the usual limit of 1024 open files.
 const MAX_ADMISSION_CONNECTIONS: usize = 512;
+
+/// How long a connection may idle. The API server closes its connections after 90 s, and does not repeat a POST on one that
+/// is being closed: with a longer limit we never close one that it is about to use.
+const IDLE: Duration = Duration::from_mins(3);
 
 /// How long after the shutdown delay a client may still begin a request on a connection that it has.
 const GRACE: Duration = Duration::from_secs(5);
@@ -83,9 +85,8 @@ impl<'a> WebhookServer<'a> {
     }
 
     /// What takes its requests in. A wrong path is told to use `paths`.
-    pub fn intake(&mut self, paths: &'static str) -> Result<Intake, SystemError> {
-        let metrics = WebhookMetrics::register(&mut self.process.registry);
-        Ok(Intake::new(paths, HeavyThread::start()?, metrics))
+    pub fn intake(&mut self, paths: &'static str) -> Intake {
+        Intake::new(paths, &mut self.process.registry)
     }
 
     /// Answers at these paths until a signal. It is ready when `definition_read` is cancelled.
@@ -97,23 +98,24 @@ impl<'a> WebhookServer<'a> {
             tls,
             ..
         } = self;
-        let readiness = Arc::new(Readiness::needing(vec![certificate]));
+        let readiness = Arc::new(Readiness::needing(move || certificate.lacks()));
+        let listener = http::bind("admission reviews", args.listen, args.interface()).await?;
+        let admission_address = http::local_addr(&listener);
         let admission = Server {
             name: "admission",
-            listener: http::bind("admission reviews", args.listen, args.interface()).await?,
             tls: Some(tls),
             router,
             max_connections: MAX_ADMISSION_CONNECTIONS,
+            idle: IDLE,
             grace: args.shutdown_delay().min(GRACE),
             readiness: Arc::clone(&readiness),
             metrics: process.http_metrics.clone(),
         };
-        let admission_address = http::local_addr(&admission.listener);
         let drain = process.drain.clone();
         let mut process = process
             .answer_probes(&args.probes, args.interface(), Arc::clone(&readiness))
             .await?;
-        process.tasks.spawn(ADMISSION, admission.run(drain));
+        process.tasks.spawn(ADMISSION, admission.run(listener, drain));
         tokio::spawn(ready_when(definition_read, readiness));
         tracing::info!(
             admission = admission_address,

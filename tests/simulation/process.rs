@@ -32,7 +32,7 @@ use crate::gate::{ClaimWebhook, Clients, GateMetrics, GateRunner, PATHS};
 use crate::lifecycle::{Readiness, StatusBoard};
 use crate::reconciler::{Lines, ReconcileArgs, ReconcileMetrics, Reconciler, unhold_with};
 use crate::telemetry::Registry;
-use crate::webhook::{HeavyThread, Intake, WebhookMetrics};
+use crate::webhook::Intake;
 
 /// A process that runs, stands still or has ended.
 #[derive(Clone)]
@@ -106,14 +106,13 @@ pub(super) struct Gate {
 
 impl Gate {
     /// Starts a gate.
-    pub(super) fn start(cluster: &Arc<Cluster>, name: &str, lifetime: Duration, heavy: &HeavyThread) -> Self {
+    pub(super) fn start(cluster: &Arc<Cluster>, name: &str, lifetime: Duration) -> Self {
         let (requests, mut asked) = mpsc::unbounded_channel::<Asked>();
         let clients = Clients {
             usual: Connection::client(cluster, name, true),
             fresh: Connection::client(cluster, name, false),
         };
         let clock = clock(cluster, name);
-        let heavy = heavy.clone();
         let main = async move {
             let view = Arc::new(ClusterView::default());
             let board = StatusBoard::default();
@@ -125,7 +124,7 @@ impl Gate {
                 view,
                 certificate: Arc::default(),
             };
-            let intake = Intake::new(PATHS, heavy, WebhookMetrics::register(&mut Registry::default()));
+            let intake = Intake::new(PATHS, &mut Registry::default());
             let router = ClaimWebhook::new(gate, about, intake).router();
             let answering = async {
                 while let Some((path, review, answer)) = asked.recv().await {

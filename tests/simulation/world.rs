@@ -17,7 +17,6 @@ use super::faults::{Fault, Faults, LONGEST_CALL};
 use super::history::Event;
 use super::process::{Gate, Process, reconciler, unhold};
 use super::store::metadata;
-use crate::webhook::HeavyThread;
 
 /// What runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +58,6 @@ pub(super) struct World {
     random: RefCell<StdRng>,
     pub(super) gates: RefCell<Vec<Gate>>,
     pub(super) reconcilers: RefCell<Vec<(String, Process)>>,
-    heavy: HeavyThread,
     names: RefCell<usize>,
     calls: RefCell<u64>,
     /// How many claims of a pool Karpenter is creating.
@@ -217,7 +215,7 @@ impl World {
     }
 
     pub(super) fn start_gate(&self) -> Gate {
-        Gate::start(&self.cluster, &self.name("gate"), LIFETIME, &self.heavy)
+        Gate::start(&self.cluster, &self.name("gate"), LIFETIME)
     }
 
     pub(super) fn start_reconciler(&self) -> (String, Process) {
@@ -294,7 +292,6 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
         random: RefCell::new(StdRng::seed_from_u64(seed)),
         gates: RefCell::default(),
         reconcilers: RefCell::default(),
-        heavy: HeavyThread::start().expect("a thread"),
         names: RefCell::default(),
         calls: RefCell::default(),
         creating: RefCell::default(),
