@@ -93,6 +93,11 @@ impl<'a> NodePool<'a> {
         self.object.get("status").is_some_and(Json::is_object)
     }
 
+    /// How much of a resource the nodes of a stored pool have together, by its status.
+    pub(crate) fn used(&self, resource: &str) -> Option<&'a Json<'a>> {
+        self.object.get("status")?.get("resources")?.get(resource)
+    }
+
     /// How many nodes the status of a stored pool has, without those on their way out: Karpenter writes it every few seconds,
     /// into `nodes` since 1.8.
     pub fn reported_nodes(&self) -> Option<usize> {

@@ -77,7 +77,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::amount::LIMIT_UNIT,
     &limits::LIMIT_UNKNOWN,
     &limits::nodes::LIMIT_NODES_RELEASE,
-    &limits::nodes::LIMIT_BELOW_NODES,
+    &limits::nodes::LIMIT_BELOW_USE,
     &limits::room::LIMIT_TOO_SMALL,
     &constraints::WEIGHT,
     &replicas::REPLICAS,
