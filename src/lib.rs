@@ -11,7 +11,7 @@ mod cli;
 // Where the simulation runs, time and chance come from outside: see clippy.toml.
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 mod cluster;
-mod cluster_thread;
+mod cluster_watch;
 mod flags;
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 mod gate;

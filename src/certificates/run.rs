@@ -11,7 +11,7 @@ use super::keeper::Keeper;
 use super::metrics::CertificatesMetrics;
 use super::objects::Names;
 use super::store::Store;
-use crate::cluster::{client_for_watches, required_cluster};
+use crate::cluster::{lasting_client, required_cluster};
 use crate::http::EVERYWHERE;
 use crate::lifecycle::{self, FEW_THREADS, Readiness};
 use crate::process::Process;
@@ -46,12 +46,9 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
         Names::new(&config.default_namespace, &args.name).map_err(|error| anyhow!("--name: {error}"))?;
     let (settings, interval) = (args.settings()?, args.look_interval);
     let keep = async move {
-        let client = client_for_watches(&config, std::slice::from_ref(&line), MEANWHILE, || {
-            metrics.failed();
-        })
-        .await;
+        let namespace = config.default_namespace.clone();
         let keeper = Keeper {
-            store: Store::new(client, &config.default_namespace),
+            store: Store::new(lasting_client(config), &namespace),
             names,
             settings,
             interval,
@@ -72,6 +69,3 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
         .until_signalled(Duration::ZERO, CERTIFICATES, DRAIN)
         .await?)
 }
-
-/// What is logged while there is no client for the cluster.
-const MEANWHILE: &str = "the stored certificates stay in use";

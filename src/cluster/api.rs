@@ -34,6 +34,11 @@ impl Deadline {
     pub const fn at(at: Instant) -> Self {
         Self { at, limit: None }
     }
+
+    /// How long it is until then.
+    pub fn left(self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
 }
 
 /// Makes a call with this verb for objects at this path, or for one of them. `answer` must be there by the deadline.

@@ -77,7 +77,12 @@ impl<K> Collection<K> {
         by: Deadline,
     ) -> BoxFuture<'a, Result<T, ApiError>> {
         Box::pin(async move {
-            let answer = async { self.client.request(request.map_err(Error::BuildRequest)?).await };
+            let answer = async {
+                let mut request = request.map_err(Error::BuildRequest)?;
+                // The client repeats a read in time.
+                request.extensions_mut().insert(by);
+                self.client.request(request).await
+            };
             call(verb, &self.request.url_path, name, by, answer).await
         })
     }

@@ -19,6 +19,7 @@ pub mod objects;
 mod pool_ledgers;
 pub mod pools;
 mod reader;
+mod reconnect;
 pub mod stored_verdicts;
 pub mod watch;
 pub mod webhooks;
@@ -26,7 +27,7 @@ pub mod webhooks;
 pub use api::{ApiError, Deadline, call};
 pub use collection::{Collection, RawObject, Versioned};
 pub use config::ClusterArgs;
-pub use connect::{client, client_for_watches, required_cluster, without_kept_connections};
+pub use connect::{client, lasting_client, required_cluster};
 pub use definition::FIELDS as DEFINITION_FIELDS;
 pub use lease::{
     Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, age as lease_age,
@@ -36,4 +37,6 @@ pub use ledgers::{LedgerError, path as ledgers_path};
 pub use metrics::{ClusterMetrics, WatchMetrics};
 pub use pool_ledgers::{PoolLedgers, read_ledger};
 pub use reader::ClusterReader;
+#[cfg(test)]
+pub use reconnect::reconnecting;
 pub use watch::{Follower, Watch, backoff};

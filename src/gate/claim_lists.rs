@@ -3,30 +3,26 @@
 //!
 //! A LIST continues after its round: if it is too late for one request, the next one can use it.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::ListParams;
+use parking_lot::Mutex;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::{ClaimView, Moment, ReadSpan};
-use tokio::sync::{Notify, watch};
-use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 
 use super::error::{CallError, GateError};
 use super::metrics::GateMetrics;
 use crate::cluster::claims::{ClaimViews, Listed, NodeClaim};
 use crate::cluster::clock::Clock;
 use crate::cluster::{Collection, Deadline};
+use crate::lifecycle::spawn;
 
 /// How long the API server may take for a LIST.
 pub const DEADLINE: Duration = Duration::from_secs(20);
-
-/// After this time the same LIST is made on a new connection too: the open one may be dead, and reads on others do not
-/// notice that.
-pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Listing a pool takes a twentieth of the time at most, or one LIST a second if each takes long.
 pub const TIMES_LONGER: u32 = 20;
@@ -39,14 +35,11 @@ const METADATA_PAGE: u32 = 10_000;
 
 /// Lists claims, and puts them into the views.
 pub struct ClaimLists {
-    usual: Collection<NodeClaim>,
-    fresh: Collection<NodeClaim>,
-    /// Notifies the running LISTs that open connections are silent.
-    silence: Notify,
-    views: Rc<RefCell<ClaimViews>>,
+    all: Collection<NodeClaim>,
+    views: Arc<Mutex<ClaimViews>>,
     clock: Clock,
     metrics: GateMetrics,
-    pools: RefCell<BTreeMap<Box<str>, Pool>>,
+    pools: Mutex<BTreeMap<Box<str>, Pool>>,
 }
 
 /// The LISTs of one pool.
@@ -59,25 +52,23 @@ enum Pool {
 
 impl ClaimLists {
     pub fn new(
-        [usual, fresh]: [Collection<NodeClaim>; 2],
-        views: Rc<RefCell<ClaimViews>>,
+        all: Collection<NodeClaim>,
+        views: Arc<Mutex<ClaimViews>>,
         clock: Clock,
         metrics: GateMetrics,
     ) -> Self {
         Self {
-            usual,
-            fresh,
-            silence: Notify::new(),
+            all,
             views,
             clock,
             metrics,
-            pools: RefCell::default(),
+            pools: Mutex::default(),
         }
     }
 
     /// Returns when the view of this pool shows all claims that existed at `moment`. With `whole`, the view must also show
-    /// which of them are being disrupted. Within a [`LocalSet`](tokio::task::LocalSet).
-    pub async fn as_of(self: &Rc<Self>, pool: &str, moment: Moment, whole: bool) -> Result<(), CallError> {
+    /// which of them are being disrupted.
+    pub async fn as_of(self: &Arc<Self>, pool: &str, moment: Moment, whole: bool) -> Result<(), CallError> {
         while !self.is_listed(pool, moment, whole) {
             let mut running = self.running(pool, whole);
             let ended = running.wait_for(Option::is_some).await;
@@ -87,21 +78,16 @@ impl ClaimLists {
         Ok(())
     }
 
-    /// Open connections are silent, and new ones are answered: the running LISTs begin again on a new connection.
-    pub fn old_are_silent(&self) {
-        self.silence.notify_waiters();
-    }
-
     fn is_listed(&self, pool: &str, moment: Moment, whole: bool) -> bool {
-        let views = self.views.borrow();
+        let views = self.views.lock();
         views
             .listed(pool)
             .is_some_and(|listed| listed.span.begun >= moment && (listed.whole || !whole))
     }
 
     /// The running LIST; a new one if there is none.
-    fn running(self: &Rc<Self>, pool: &str, whole: bool) -> watch::Receiver<Option<Result<(), CallError>>> {
-        let mut pools = self.pools.borrow_mut();
+    fn running(self: &Arc<Self>, pool: &str, whole: bool) -> watch::Receiver<Option<Result<(), CallError>>> {
+        let mut pools = self.pools.lock();
         let now = Instant::now();
         let next = match pools.get(pool) {
             Some(Pool::Running(running)) => return running.clone(),
@@ -111,8 +97,8 @@ impl ClaimLists {
         pools.retain(|_, pool| !matches!(pool, Pool::Pausing(next) if *next <= now));
         let (ended, running) = watch::channel(None);
         pools.insert(pool.into(), Pool::Running(running.clone()));
-        let (lists, pool) = (Rc::clone(self), Box::from(pool));
-        spawn_local(async move {
+        let (lists, pool) = (Arc::clone(self), Box::from(pool));
+        spawn(async move {
             sleep_until(next).await;
             let pausing = Pausing {
                 lists: &lists,
@@ -131,22 +117,12 @@ impl ClaimLists {
         self.metrics.reads.inc("claims");
         let begun = self.clock.now();
         let by = Deadline::within(DEADLINE);
-        let anew = async {
-            tokio::select! {
-                () = self.silence.notified() => {}
-                () = sleep(PATIENCE) => {}
-            }
-            of_pool(&self.fresh, pool, whole, by).await
-        };
-        let list = tokio::select! {
-            list = of_pool(&self.usual, pool, whole, by) => list,
-            list = anew => list,
-        }?;
+        let list = of_pool(&self.all, pool, whole, by).await?;
         let span = ReadSpan {
             begun,
             done: self.clock.now(),
         };
-        self.views.borrow_mut().relist(pool, list, Listed { span, whole });
+        self.views.lock().relist(pool, list, Listed { span, whole });
         Ok(())
     }
 }
@@ -190,6 +166,6 @@ impl Drop for Pausing<'_> {
     fn drop(&mut self) {
         let pause = (self.begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE);
         let next = Pool::Pausing(self.begun + pause);
-        self.lists.pools.borrow_mut().insert(self.pool.clone(), next);
+        self.lists.pools.lock().insert(self.pool.clone(), next);
     }
 }

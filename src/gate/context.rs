@@ -1,12 +1,11 @@
-//! What decisions need: everything that is known of pools, ledgers and claims, and clients to ask the API server.
+//! What decisions need: everything that is known of pools, ledgers and claims, and how to ask the API server.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use parking_lot::Mutex;
 use poolgate_core::api::{NodeLimit, OverLimit};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
@@ -21,31 +20,22 @@ use crate::admission::{CachedPool, ClusterView};
 use crate::cluster::Collection;
 use crate::cluster::claims::ClaimViews;
 use crate::cluster::clock::Clock;
-use crate::cluster::ledgers::{CachedLedgers, CachingLedgerStore, LedgerStore};
+use crate::cluster::ledgers::Ledgers;
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::cluster::pools::Pool;
 
 /// What all decisions share.
 pub struct GateContext {
-    /// Connections that are kept and used again.
-    pub usual: ApiConnection,
-    /// A new connection for each call.
-    pub fresh: ApiConnection,
-    pub ledgers: Rc<RefCell<CachedLedgers>>,
-    pub lists: Rc<ClaimLists>,
-    pub pools: Rc<PoolLists>,
-    pub claims: Rc<RefCell<ClaimViews>>,
+    pub ledgers: Arc<Ledgers>,
+    pub pools: Collection<Pool>,
+    pub claims: Arc<Mutex<ClaimViews>>,
+    pub claim_lists: Arc<ClaimLists>,
+    pub pool_lists: Arc<PoolLists>,
     pub shared: Shared,
     /// Denials by pool that are in no ledger yet.
-    unrecorded: RefCell<BTreeMap<Box<str>, u64>>,
-    /// The pools with a write beside their rounds.
-    writing: RefCell<BTreeSet<Box<str>>>,
-}
-
-/// A client, and what is read and stored with it.
-pub struct ApiConnection {
-    pub store: CachingLedgerStore,
-    pub pools: Collection<Pool>,
+    unrecorded: Mutex<BTreeMap<Box<str>, u64>>,
+    /// The pools with work beside their rounds.
+    beside: Mutex<BTreeSet<Box<str>>>,
 }
 
 /// What a NodePool says of its node limit.
@@ -90,53 +80,49 @@ impl PoolLimit {
 
 impl GateContext {
     /// A context whose ledgers are in `namespace`.
-    pub fn new(Clients { usual, fresh }: Clients, namespace: &str, shared: Shared) -> Self {
+    pub fn new(client: &Client, namespace: &str, shared: Shared) -> Arc<Self> {
         let (clock, metrics) = (&shared.clock, &shared.metrics);
-        let ledgers = CachedLedgers::new(shared.reservation_lifetime, metrics.ledgers.clone());
-        let ledgers = Rc::new(RefCell::new(ledgers));
-        let views = ClaimViews::new(metrics.invariants.clone());
-        let claims = Rc::new(RefCell::new(views));
-        let lists = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_CLAIMS));
-        let pools = [&usual, &fresh].map(|client| Collection::new(client.clone(), NODE_POOLS));
-        let way = |client: Client| ApiConnection {
-            store: CachingLedgerStore::new(
-                LedgerStore::new(client.clone(), namespace),
-                Rc::clone(&ledgers),
-                clock.clone(),
-            ),
-            pools: Collection::new(client, NODE_POOLS),
-        };
-        Self {
-            usual: way(usual),
-            fresh: way(fresh),
-            ledgers,
-            pools: Rc::new(PoolLists::new(pools, clock.clone(), metrics.clone())),
-            lists: Rc::new(ClaimLists::new(
-                lists,
-                Rc::clone(&claims),
-                clock.clone(),
-                metrics.clone(),
-            )),
+        let ledgers = Ledgers::new(
+            client.clone(),
+            namespace,
+            shared.reservation_lifetime,
+            metrics.ledgers.clone(),
+            clock.clone(),
+        );
+        let claims = ClaimViews::new(metrics.invariants.clone());
+        let claims = Arc::new(Mutex::new(claims));
+        let claim_lists = ClaimLists::new(
+            Collection::new(client.clone(), NODE_CLAIMS),
+            Arc::clone(&claims),
+            clock.clone(),
+            metrics.clone(),
+        );
+        let pools = || Collection::new(client.clone(), NODE_POOLS);
+        Arc::new(Self {
+            ledgers: Arc::new(ledgers),
+            pools: pools(),
             claims,
+            claim_lists: Arc::new(claim_lists),
+            pool_lists: Arc::new(PoolLists::new(pools(), clock.clone(), metrics.clone())),
             shared,
-            unrecorded: RefCell::default(),
-            writing: RefCell::default(),
-        }
+            unrecorded: Mutex::default(),
+            beside: Mutex::default(),
+        })
     }
 
     /// How many denials of this pool are in no ledger yet.
     pub fn unrecorded(&self, pool: &str) -> u64 {
-        self.unrecorded.borrow().get(pool).copied().unwrap_or_default()
+        self.unrecorded.lock().get(pool).copied().unwrap_or_default()
     }
 
     /// So many more denials of this pool were answered and are in no ledger yet.
     pub fn answered(&self, pool: &str, denials: u64) {
-        *self.unrecorded.borrow_mut().entry(pool.into()).or_default() += denials;
+        *self.unrecorded.lock().entry(pool.into()).or_default() += denials;
     }
 
     /// So many of them are in a ledger now.
     pub fn recorded(&self, pool: &str, denials: u64) {
-        let mut unrecorded = self.unrecorded.borrow_mut();
+        let mut unrecorded = self.unrecorded.lock();
         if let Some(count) = unrecorded.get_mut(pool) {
             *count = count.saturating_sub(denials);
             if *count == 0 {
@@ -145,51 +131,46 @@ impl GateContext {
         }
     }
 
-    /// Begins a write beside the rounds of this pool; `None` if there is one already.
-    pub fn begin_write(self: &Rc<Self>, pool: &str) -> Option<WriteBeside> {
-        let begins = self.writing.borrow_mut().insert(pool.into());
-        begins.then(|| WriteBeside {
-            context: Rc::clone(self),
+    /// Begins work beside the rounds of this pool; `None` if there is some already.
+    pub fn begin_beside(self: &Arc<Self>, pool: &str) -> Option<Beside> {
+        let begins = self.beside.lock().insert(pool.into());
+        begins.then(|| Beside {
+            context: Arc::clone(self),
             pool: pool.into(),
         })
     }
 
-    /// The clients to call the API server with.
-    pub fn way(&self, old_are_silent: bool) -> &ApiConnection {
-        if old_are_silent { &self.fresh } else { &self.usual }
-    }
-
     /// The pools whose ledgers need a sweep.
     pub fn unsettled(&self) -> Vec<Box<str>> {
-        self.ledgers.borrow().unsettled().map(Box::from).collect()
+        self.ledgers.known().unsettled().map(Box::from).collect()
     }
 
     /// Whether the oldest reservation of a pool is old enough to be removed if its claim does not exist, or its closed ledger
     /// is old enough to open.
     pub fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
-        let ledgers = self.ledgers.borrow();
+        let ledgers = self.ledgers.known();
         let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
     }
 }
 
-/// A write beside the rounds of its pool. It ends when this is dropped, also by a panic: otherwise nothing more of the
-/// pool would be recorded until a restart.
-pub struct WriteBeside {
-    context: Rc<GateContext>,
+/// Work beside the rounds of a pool: a sweep, or the write of denials. It ends when this is dropped, also by a panic:
+/// otherwise nothing more of the pool would be recorded until a restart.
+pub struct Beside {
+    context: Arc<GateContext>,
     pool: Box<str>,
 }
 
-impl Drop for WriteBeside {
+impl Drop for Beside {
     fn drop(&mut self) {
-        self.context.writing.borrow_mut().remove(&self.pool);
+        self.context.beside.lock().remove(&self.pool);
     }
 }
 
 #[cfg(test)]
 impl GateContext {
     /// A context that knows of the cluster that there is a NodePool `general`, without a limit.
-    pub fn of_clients(usual: Client, fresh: Client) -> Self {
+    pub fn of_client(client: &Client) -> Arc<Self> {
         let general = CachedPool {
             uid: "p".into(),
             version: 4,
@@ -205,16 +186,8 @@ impl GateContext {
             metrics: GateMetrics::default(),
             reservation_lifetime: Duration::from_mins(1),
         };
-        Self::new(Clients { usual, fresh }, "default", shared)
+        Self::new(client, "default", shared)
     }
-}
-
-/// Two clients of one API server.
-pub struct Clients {
-    /// Keeps its connections, and uses them again.
-    pub usual: Client,
-    /// Makes a new connection for each request.
-    pub fresh: Client,
 }
 
 /// What the gate shares with the rest of the process.

@@ -1,16 +1,16 @@
 //! The write of a decision: a ledger is stored, and what that means is counted.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::{Ledger, Uid};
-use tokio::task::spawn_local;
 
-use super::context::{ApiConnection, GateContext};
+use super::context::GateContext;
 use super::error::CallError;
 use super::reads::write_limit;
 use crate::cluster::Deadline;
 use crate::cluster::ledgers::Owner;
+use crate::lifecycle::spawn;
 
 /// A ledger to be stored.
 pub struct LedgerWrite {
@@ -32,25 +32,20 @@ pub struct LedgerWrite {
 
 impl LedgerWrite {
     /// Stores it within `limit`.
-    pub async fn store(
-        &self,
-        context: &GateContext,
-        way: &ApiConnection,
-        limit: Duration,
-    ) -> Result<(), CallError> {
+    pub async fn store(&self, context: &GateContext, limit: Duration) -> Result<(), CallError> {
         let owner = Owner {
             name: &self.pool,
             uid: &self.owner,
         };
         let metrics = &context.shared.metrics;
         let by = Deadline::within(limit);
-        let written = way.store.write(owner, &self.ledger, self.over, by).await;
+        let written = context.ledgers.write(owner, &self.ledger, self.over, by).await;
         let written = written.map_err(CallError::from);
         match &written {
             Ok(_) => {
                 metrics.ledgers.writes.inc("stored");
                 metrics.ledgers.expired(&self.pool, self.expired.len());
-                context.claims.borrow_mut().ended(&self.expired);
+                context.claims.lock().ended(&self.expired);
                 metrics.ledgers.surged(&self.pool, self.surged);
                 context.recorded(&self.pool, self.denials);
                 if self.closes {
@@ -81,16 +76,11 @@ impl LedgerWrite {
     }
 
     /// Stores what no request waits for: if another replica was faster, that one has written what matters.
-    pub async fn store_if_unchanged(
-        &self,
-        context: &GateContext,
-        way: &ApiConnection,
-        limit: Duration,
-    ) -> Result<(), CallError> {
-        match self.store(context, way, limit).await {
+    pub async fn store_if_unchanged(&self, context: &GateContext, limit: Duration) -> Result<(), CallError> {
+        match self.store(context, limit).await {
             Err(CallError::Conflict) => {
                 // The cache holds an older ledger, and the watch does not report the newer one a second time.
-                way.store.read(&self.pool, Deadline::within(limit)).await?;
+                context.ledgers.read(&self.pool, Deadline::within(limit)).await?;
                 Ok(())
             }
             other => other,
@@ -99,16 +89,15 @@ impl LedgerWrite {
 
     /// The same, while the pool's next round runs already: a slow write of a denial must not delay the next decision. One
     /// at a time for each pool; what is not stored now is recorded with the next write.
-    pub fn store_meanwhile(self, context: &Rc<GateContext>, old_are_silent: bool) {
-        let Some(begun) = context.begin_write(&self.pool) else {
+    pub fn store_meanwhile(self, context: &Arc<GateContext>) {
+        let Some(beside) = context.begin_beside(&self.pool) else {
             return;
         };
-        let context = Rc::clone(context);
-        spawn_local(async move {
-            let way = context.way(old_are_silent);
+        let context = Arc::clone(context);
+        spawn(async move {
             // Counted already if it failed, and nobody waits for it.
-            let _ = self.store_if_unchanged(&context, way, write_limit(&[])).await;
-            drop(begun);
+            let _ = self.store_if_unchanged(&context, write_limit(&[])).await;
+            drop(beside);
         });
     }
 }

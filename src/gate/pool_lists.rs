@@ -1,22 +1,22 @@
 //! The LISTs of NodePools for names that the watch does not know: one at a time, no matter how many names are asked about.
 //! Anybody who reaches the gate can invent names.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use kube::api::ListParams;
+use parking_lot::Mutex;
 use poolgate_core::nodelimit::ledger::{Moment, ReadSpan};
 use tokio::sync::watch;
-use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
-use super::claim_lists::{DEADLINE, LONGEST_PAUSE, PATIENCE, TIMES_LONGER};
+use super::claim_lists::{DEADLINE, LONGEST_PAUSE, TIMES_LONGER};
 use super::error::CallError;
 use super::metrics::GateMetrics;
 use crate::cluster::clock::Clock;
 use crate::cluster::pools::Pool;
 use crate::cluster::{Collection, Deadline};
+use crate::lifecycle::spawn;
 
 /// How many pools a page has.
 const PAGE: u32 = 500;
@@ -28,37 +28,35 @@ pub struct ListedPools {
     pub span: ReadSpan,
 }
 
-type Ended = Option<Result<Rc<ListedPools>, CallError>>;
+type Ended = Option<Result<Arc<ListedPools>, CallError>>;
 
 /// Lists the NodePools.
 pub struct PoolLists {
-    usual: Collection<Pool>,
-    fresh: Collection<Pool>,
+    all: Collection<Pool>,
     clock: Clock,
     metrics: GateMetrics,
-    last: RefCell<Option<LastList>>,
+    last: Mutex<Option<LastList>>,
 }
 
 /// The last LIST, running or ended.
 struct LastList {
     ended: watch::Receiver<Ended>,
     /// When the next one may begin.
-    next: Rc<Cell<Instant>>,
+    next: Arc<Mutex<Instant>>,
 }
 
 impl PoolLists {
-    pub fn new([usual, fresh]: [Collection<Pool>; 2], clock: Clock, metrics: GateMetrics) -> Self {
+    pub fn new(all: Collection<Pool>, clock: Clock, metrics: GateMetrics) -> Self {
         Self {
-            usual,
-            fresh,
+            all,
             clock,
             metrics,
-            last: RefCell::default(),
+            last: Mutex::default(),
         }
     }
 
-    /// All pools that existed at `moment`. Within a [`LocalSet`](tokio::task::LocalSet).
-    pub async fn as_of(self: &Rc<Self>, moment: Moment) -> Result<Rc<ListedPools>, CallError> {
+    /// All pools that existed at `moment`.
+    pub async fn as_of(self: &Arc<Self>, moment: Moment) -> Result<Arc<ListedPools>, CallError> {
         loop {
             let mut running = self.running(moment);
             let ended = running.wait_for(Option::is_some).await;
@@ -74,8 +72,8 @@ impl PoolLists {
     }
 
     /// The LIST that runs, or that has ended and began late enough; else a new one.
-    fn running(self: &Rc<Self>, moment: Moment) -> watch::Receiver<Ended> {
-        let mut last = self.last.borrow_mut();
+    fn running(self: &Arc<Self>, moment: Moment) -> watch::Receiver<Ended> {
+        let mut last = self.last.lock();
         let mut next = Instant::now();
         if let Some(last) = &*last {
             let serves = match &*last.ended.borrow() {
@@ -86,22 +84,22 @@ impl PoolLists {
             if serves {
                 return last.ended.clone();
             }
-            next = last.next.get();
+            next = *last.next.lock();
         }
         let (ended, running) = watch::channel(None);
-        let after = Rc::new(Cell::new(next));
+        let after = Arc::new(Mutex::new(next));
         *last = Some(LastList {
             ended: running.clone(),
-            next: Rc::clone(&after),
+            next: Arc::clone(&after),
         });
-        let lists = Rc::clone(self);
-        spawn_local(async move {
+        let lists = Arc::clone(self);
+        spawn(async move {
             sleep_until(next).await;
             let begun = Instant::now();
             let result = lists.list().await;
-            after.set(begun + (begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE));
+            *after.lock() = begun + (begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE);
             // Perhaps no request waits any more.
-            let _ = ended.send(Some(result.map(Rc::new)));
+            let _ = ended.send(Some(result.map(Arc::new)));
         });
         running
     }
@@ -110,14 +108,7 @@ impl PoolLists {
         self.metrics.reads.inc("pools");
         let begun = self.clock.now();
         let by = Deadline::within(DEADLINE);
-        let anew = async {
-            sleep(PATIENCE).await;
-            all(&self.fresh, by).await
-        };
-        let by_name = tokio::select! {
-            listed = all(&self.usual, by) => listed,
-            listed = anew => listed,
-        }?;
+        let by_name = all(&self.all, by).await?;
         let done = self.clock.now();
         Ok(ListedPools {
             by_name,

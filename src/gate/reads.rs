@@ -1,14 +1,11 @@
 //! What a round reads from the API server, and how it reads it in time.
 
-use std::cell::Cell;
-use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
 use poolgate_core::nodelimit::ledger::{Needs, Observed, ReadSpan};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::context::{ApiConnection, GateContext, PoolLimit};
+use super::context::{GateContext, PoolLimit};
 use super::error::{CallError, GateError};
 use super::waiter::Waiter;
 use crate::cluster::ledgers::StoredLedger;
@@ -39,7 +36,6 @@ pub struct Reads<'a> {
     pub ledger: Option<(Option<StoredLedger>, ReadSpan)>,
     /// Whether a LIST of the claims was late.
     pub claims_late: bool,
-    old_are_silent: Cell<bool>,
 }
 
 impl<'a> Reads<'a> {
@@ -50,18 +46,7 @@ impl<'a> Reads<'a> {
             pool: None,
             ledger: None,
             claims_late: false,
-            old_are_silent: Cell::default(),
         }
-    }
-
-    /// The client that the API server answers.
-    pub fn way(&self) -> &'a ApiConnection {
-        self.context.way(self.old_are_silent())
-    }
-
-    /// Whether a new connection has answered where an old one did not.
-    pub fn old_are_silent(&self) -> bool {
-        self.old_are_silent.get()
     }
 
     /// Reads what is needed in parallel, before the first of these creations must be answered.
@@ -69,7 +54,7 @@ impl<'a> Reads<'a> {
         if !needs.any() {
             return Ok(());
         }
-        let (context, name, limit) = (self.context, self.name, read_limit(waiters));
+        let (context, limit) = (self.context, read_limit(waiters));
         for (is_read, of) in [(needs.ledger, "ledger"), (needs.limit, "limit")] {
             if is_read {
                 context.shared.metrics.reads.inc(of);
@@ -77,7 +62,7 @@ impl<'a> Reads<'a> {
         }
         let begun = context.shared.clock.now();
         let (ledger, pool, claims_late) = tokio::try_join!(
-            self.hedged(needs.ledger, limit, |way, by| way.store.read(name, by)),
+            self.stored(needs.ledger, limit),
             self.pool(needs.limit, limit, waiters),
             self.claims_are_late(needs.claims, waiters),
         )?;
@@ -106,15 +91,18 @@ impl<'a> Reads<'a> {
         waiters: &[Waiter],
     ) -> Result<Option<(Option<Pool>, Option<ReadSpan>)>, CallError> {
         let (context, name) = (self.context, self.name);
-        if !is_wanted || context.shared.view.pool(name).is_some() {
-            let read = self.hedged(is_wanted, limit, |way, by| way.pools.get_opt(name, by));
-            return Ok(read.await?.map(|pool| (pool, None)));
+        if !is_wanted {
+            return Ok(None);
+        }
+        if context.shared.view.pool(name).is_some() {
+            let pool = context.pools.get_opt(name, Deadline::within(limit)).await?;
+            return Ok(Some((pool, None)));
         }
         let newest = waiters.iter().map(|waiter| waiter.arrived).max();
         let newest = newest.unwrap_or_else(|| context.shared.clock.now());
         let ledger_read = self.ledger.as_ref().map(|(_, span)| span.done);
         let as_of = ledger_read.map_or(newest, |read| newest.max(read));
-        let listed = timeout(limit, context.pools.as_of(as_of)).await;
+        let listed = timeout(limit, context.pool_lists.as_of(as_of)).await;
         let listed = listed.map_err(|_| CallError::Failure {
             error: GateError::ApiServer("the NodePools could not be listed in time".into()),
             is_final: false,
@@ -122,36 +110,20 @@ impl<'a> Reads<'a> {
         Ok(Some((listed.by_name.get(name).cloned(), Some(listed.span))))
     }
 
-    /// Reads what is needed within `limit`. After half of it, the same call is made a second time, on a new connection: the
-    /// open connections may be dead, and a second call on one of them would get no answer either.
-    async fn hedged<T, E, C>(
+    async fn stored(
         &self,
         is_wanted: bool,
         limit: Duration,
-        call: impl Fn(&'a ApiConnection, Deadline) -> C,
-    ) -> Result<Option<T>, CallError>
-    where
-        C: Future<Output = Result<T, E>>,
-        E: Into<CallError>,
-    {
+    ) -> Result<Option<Option<StoredLedger>>, CallError> {
         if !is_wanted {
             return Ok(None);
         }
-        let by = Deadline::within(limit);
-        let second = async {
-            sleep(limit / 2).await;
-            Box::pin(call(&self.context.fresh, by)).await
-        };
-        let read = match select(Box::pin(call(self.way(), by)), pin!(second)).await {
-            Either::Left((first, _)) => first,
-            Either::Right((Ok(second), _)) => {
-                self.old_are_silent.set(true);
-                self.context.lists.old_are_silent();
-                Ok(second)
-            }
-            Either::Right((Err(_), first)) => first.await,
-        };
-        Ok(Some(read.map_err(Into::into)?))
+        let read = self
+            .context
+            .ledgers
+            .read(self.name, Deadline::within(limit))
+            .await;
+        Ok(Some(read?))
     }
 
     /// Waits for a list of the claims, if it is needed, as long as the first creation can wait. Returns whether it is late. A
@@ -165,7 +137,7 @@ impl<'a> Reads<'a> {
         let whole = limit.is_none_or(|limit| limit.depends_on_disruption());
         let listed = async |moment| {
             let mut pause = FIRST_PAUSE;
-            while let Err(error) = context.lists.as_of(self.name, moment, whole).await {
+            while let Err(error) = context.claim_lists.as_of(self.name, moment, whole).await {
                 if matches!(error, CallError::Failure { is_final: true, .. }) {
                     return Err(error);
                 }
@@ -178,7 +150,7 @@ impl<'a> Reads<'a> {
         let ledger_read = self.ledger.as_ref().map(|(_, span)| span.done);
         let Some(newest) = newest else {
             context
-                .lists
+                .claim_lists
                 .as_of(self.name, context.shared.clock.now(), whole)
                 .await?;
             return Ok(false);
@@ -223,16 +195,16 @@ pub fn write_limit(waiters: &[Waiter]) -> Duration {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::future::pending;
-    use std::ptr;
+    use std::future::{pending, ready};
 
     use hyper::{Request, Response, StatusCode};
     use kube::Client;
     use kube::client::Body;
-    use tokio::task::LocalSet;
+    use parking_lot::Mutex;
     use tower::service_fn;
 
     use super::*;
+    use crate::cluster::reconnecting;
 
     const READS: Needs = Needs {
         ledger: true,
@@ -257,52 +229,49 @@ mod tests {
         Client::new(nothing, "default")
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn where_open_connections_are_silent_a_round_continues_on_new_ones() {
-        let context = GateContext::of_clients(silent(), empty());
+    /// A round's reads by a client whose first connection is this one, and whose others are that one.
+    async fn read(first: Client, others: Client, needs: Needs) -> (Result<(), CallError>, bool) {
+        let first = Mutex::new(Some(first));
+        let make = move || ready(Ok(first.lock().take().unwrap_or_else(|| others.clone())));
+        let context = GateContext::of_client(&reconnecting("default", make));
         let mut reads = Reads::new(&context, "general");
-        assert!(ptr::eq(reads.way(), &raw const context.usual));
-        reads.read(READS, &[]).await.expect("answers");
-        assert!(matches!(&reads.pool, Some(pool) if pool.value.uid.is_none()));
-        assert!(matches!(&reads.ledger, Some((None, _))));
-        assert!(ptr::eq(reads.way(), &raw const context.fresh));
+        let read = reads.read(needs, &[]).await;
+        let is_complete = matches!(&reads.pool, Some(pool) if pool.value.uid.is_none())
+            && matches!(&reads.ledger, Some((None, _)));
+        (read, is_complete)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_list_that_is_under_way_on_a_silent_connection_begins_anew() {
-        let context = GateContext::of_clients(silent(), empty());
-        let mut reads = Reads::new(&context, "general");
-        let everything = Needs {
-            claims: true,
-            ..READS
-        };
-        let read = LocalSet::new().run_until(reads.read(everything, &[])).await;
-        // It is answered: there are no NodeClaims to list here.
-        assert!(
-            matches!(read, Err(CallError::Failure { is_final: true, .. })),
-            "{read:?}"
-        );
+    async fn a_round_continues_on_a_new_connection_if_the_open_ones_are_silent() {
+        let (read, is_complete) = read(silent(), empty(), READS).await;
+        assert!(read.is_ok() && is_complete, "{read:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_list_on_a_silent_connection_begins_anew_although_no_other_read_notices_it() {
-        let context = GateContext::of_clients(silent(), empty());
-        let mut reads = Reads::new(&context, "general");
+    async fn a_list_on_a_silent_connection_begins_anew() {
         let claims = Needs {
             claims: true,
             ..Needs::default()
         };
-        let read = LocalSet::new().run_until(reads.read(claims, &[])).await;
-        assert!(
-            matches!(read, Err(CallError::Failure { is_final: true, .. })),
-            "{read:?}"
-        );
+        for needs in [
+            claims,
+            Needs {
+                claims: true,
+                ..READS
+            },
+        ] {
+            // It is answered: there are no NodeClaims to list here.
+            let (read, _) = read(silent(), empty(), needs).await;
+            assert!(
+                matches!(read, Err(CallError::Failure { is_final: true, .. })),
+                "{read:?}"
+            );
+        }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_nobody_answers_at_all_a_read_ends() {
-        let context = GateContext::of_clients(silent(), silent());
-        let error = Reads::new(&context, "general").read(READS, &[]).await;
-        assert!(matches!(error, Err(CallError::Failure { is_final: false, .. })));
+    async fn a_read_ends_although_nobody_answers_at_all() {
+        let (read, _) = read(silent(), silent(), READS).await;
+        assert!(matches!(read, Err(CallError::Failure { is_final: false, .. })));
     }
 }

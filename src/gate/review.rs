@@ -135,6 +135,30 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>)
     )
 }
 
+#[cfg(test)]
+impl NodeClaimReview {
+    /// A review of a NodeClaim with this UID that is about to be created in a pool.
+    pub fn of_creation(pool: &str, uid: &str) -> Self {
+        let claim =
+            serde_json::json!({"metadata": {"name": uid, "uid": uid, "labels": {NODEPOOL_LABEL: pool}}});
+        let review = serde_json::json!({
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": {
+                "uid": "review",
+                "kind": {"group": GROUP, "version": "v1", "kind": "NodeClaim"},
+                "operation": "CREATE",
+                "object": claim,
+            },
+        });
+        let body = review.to_string();
+        let Ok(review) = open(body.as_bytes()).expect("a review") else {
+            panic!("it is answered without the gate");
+        };
+        review
+    }
+}
+
 impl NodeClaimReview {
     /// Whether it is an inquiry: nothing is stored, so it is admitted, and the decision is in a warning.
     pub fn is_inquiry(&self) -> bool {

@@ -1,7 +1,7 @@
 //! One round: all creations that wait for one pool are decided together and stored with one write.
 
 use std::mem::take;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::{
@@ -15,7 +15,7 @@ use super::context::{GateContext, PoolLimit};
 use super::error::{CallError, GateError, OnError};
 use super::ledger_write::LedgerWrite;
 use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, write_limit};
-use super::waiter::{DecidedRequest, Waiter};
+use super::waiter::Waiter;
 use crate::cluster::ledgers::StoredLedger;
 
 /// How old a view may be that a creation is denied by.
@@ -26,7 +26,7 @@ const UNHURRIED_STEPS: u32 = 5;
 
 /// Work on one pool.
 pub struct Round<'a> {
-    context: &'a Rc<GateContext>,
+    context: &'a Arc<GateContext>,
     pool: &'a str,
     waiters: Vec<Waiter>,
     /// UIDs whose reservations must be cancelled.
@@ -67,7 +67,7 @@ impl LedgerToDecideOn {
 
 impl<'a> Round<'a> {
     pub fn new(
-        context: &'a Rc<GateContext>,
+        context: &'a Arc<GateContext>,
         pool: &'a str,
         waiters: Vec<Waiter>,
         releases: Vec<Uid>,
@@ -140,17 +140,17 @@ impl<'a> Round<'a> {
                 is_final: true,
             }),
             Step::Read(needs) => Ok(Some(needs)),
-            Step::Decided(decision) => self.carry_out(&pool, base, decision).await,
+            Step::Decided(decision) => self.carry_out(&pool, base, decision).await.map(|()| None),
         }
     }
 
-    /// Stores what must be stored first, answers, and stores the rest. Returns what the next step needs, if there is one.
+    /// Stores what must be stored first, answers, and stores the rest.
     async fn carry_out(
         &mut self,
         pool: &PoolLimit,
         base: Option<LedgerToDecideOn>,
         decision: Decision,
-    ) -> Result<Option<Needs>, CallError> {
+    ) -> Result<(), CallError> {
         let Decision { write, answers } = decision;
         match write {
             Write::Required(ledger) => {
@@ -164,7 +164,7 @@ impl<'a> Round<'a> {
                 if answers.is_empty() || !self.releases.is_empty() {
                     self.store_if_unchanged(&write).await?;
                 } else {
-                    write.store_meanwhile(self.context, self.read.old_are_silent());
+                    write.store_meanwhile(self.context);
                 }
             }
             Write::Nothing => {
@@ -173,12 +173,9 @@ impl<'a> Round<'a> {
                     let write = self.write(pool, base.as_ref(), ledger);
                     self.store_if_unchanged(&write).await?;
                 }
-                self.releases.clear();
             }
         }
-        // Reservations whose answers could not be sent: the next step is based on what was stored just now.
-        self.read.ledger = None;
-        Ok((!self.releases.is_empty()).then_some(NOTHING))
+        Ok(())
     }
 
     /// The write of the ledger that follows this one, with what it adds to that, and removes from it.
@@ -203,9 +200,7 @@ impl<'a> Round<'a> {
 
     /// Stores a ledger, in which the reservations are cancelled that must be.
     async fn store(&mut self, write: &LedgerWrite) -> Result<(), CallError> {
-        let stored = write
-            .store(self.context, self.read.way(), write_limit(&self.waiters))
-            .await;
+        let stored = write.store(self.context, write_limit(&self.waiters)).await;
         match &stored {
             Ok(()) => self
                 .context
@@ -223,16 +218,14 @@ impl<'a> Round<'a> {
     async fn store_if_unchanged(&mut self, write: &LedgerWrite) -> Result<(), CallError> {
         if self.releases.is_empty() {
             let limit = write_limit(&self.waiters);
-            return write
-                .store_if_unchanged(self.context, self.read.way(), limit)
-                .await;
+            return write.store_if_unchanged(self.context, limit).await;
         }
         self.store(write).await
     }
 
     /// The reservations of a ledger that are missing in the next one although their claims were never seen.
     fn expired(&self, before: &Ledger, after: &Ledger) -> Vec<Uid> {
-        let mut claims = self.context.claims.borrow_mut();
+        let mut claims = self.context.claims.lock();
         let Some((view, _)) = claims.current(self.pool) else {
             return Vec::new();
         };
@@ -257,11 +250,7 @@ impl<'a> Round<'a> {
             if matches!(answer, RequestVerdict::Deny(Denial::Full(full)) if full.stale) {
                 metrics.stale();
             }
-            let verdict = DecidedRequest {
-                answer: *answer,
-                mode: pool.limit.map(|limit| limit.mode),
-            };
-            self.releases.extend(waiter.answer(Ok(verdict)));
+            waiter.decide(*answer, pool.limit.map(|limit| limit.mode));
         }
         if !is_recorded && denied > 0 {
             self.context.answered(self.pool, denied);
@@ -275,7 +264,7 @@ impl<'a> Round<'a> {
             .partition(|waiter| waiter.on_error == OnError::Deny && !waiter.observed);
         self.waiters = waiting;
         for waiter in denied {
-            waiter.answer(Err(GateError::Limit(why.into())));
+            waiter.fail(GateError::Limit(why.into()));
         }
     }
 
@@ -293,7 +282,7 @@ impl<'a> Round<'a> {
         let creations = undecided.len();
         tracing::warn!(pool = self.pool, %error, creations, "NodeClaim creations could not be decided");
         for waiter in undecided {
-            waiter.answer(Err(error.clone()));
+            waiter.fail(error.clone());
         }
     }
 
@@ -334,7 +323,7 @@ impl<'a> Round<'a> {
     fn base(&self) -> Option<LedgerToDecideOn> {
         let stored = match &self.read.ledger {
             Some((stored, _)) => stored.clone(),
-            None => self.context.ledgers.borrow().get(self.pool),
+            None => self.context.ledgers.known().get(self.pool),
         }?;
         Some(LedgerToDecideOn {
             released: stored.ledger.release(&self.releases),
@@ -344,7 +333,7 @@ impl<'a> Round<'a> {
 
     fn decide(&self, limit: Observed<Option<LimitInForce>>, base: Option<&LedgerToDecideOn>) -> Step {
         let context = self.context;
-        let mut claims = context.claims.borrow_mut();
+        let mut claims = context.claims.lock();
         let oldest = context.shared.clock.now().minus(OLDEST_VIEW);
         let claims_late = self.read.claims_late && claims.is_known_since(self.pool, oldest);
         // Without a limit nothing is counted.
@@ -362,7 +351,7 @@ impl<'a> Round<'a> {
         // What was listed without disruptions is no evidence of them.
         let depends = limit.value.is_some_and(|limit| limit.depends_on_disruption());
         let listed = listed.filter(|listed| listed.whole || !depends);
-        let ledgers = context.ledgers.borrow();
+        let ledgers = context.ledgers.known();
         let none = FirstSeen::new(context.shared.reservation_lifetime);
         let facts = Facts {
             ledger: Observed {

@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::post;
 
 use super::error::OnError;
-use super::handle::Gate;
+use super::pools::Gate;
 use super::review;
 use crate::admission::About;
 use crate::webhook::{Intake, Rejection, Route, deadline};
@@ -18,9 +18,8 @@ use crate::webhook::{Intake, Rejection, Route, deadline};
 pub const PATHS: &str = "/gate or /gate/strict";
 
 /// Answers whether NodeClaims may be created.
-#[derive(Debug)]
 pub struct ClaimWebhook {
-    gate: Gate,
+    gate: Arc<Gate>,
     about: About,
     lenient: Route,
     strict: Route,
@@ -28,7 +27,7 @@ pub struct ClaimWebhook {
 }
 
 impl ClaimWebhook {
-    pub fn new(gate: Gate, about: About, intake: Intake) -> Self {
+    pub fn new(gate: Arc<Gate>, about: About, intake: Intake) -> Self {
         Self {
             gate,
             about,

@@ -1,45 +1,13 @@
-//! A creation that waits for its decision, seen from both sides.
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::time::Instant;
+//! A creation that waits for its decision.
 
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Moment, Request, RequestVerdict, Uid};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
 
 use super::error::{GateError, OnError};
 
-/// A decision.
-#[derive(Debug, Clone, Copy)]
-pub struct DecidedRequest {
-    /// What it is.
-    pub answer: RequestVerdict,
-    /// What the pool's limit counts; `None` if it has no limit.
-    pub mode: Option<NodeLimitMode>,
-}
-
-impl DecidedRequest {
-    /// Whether a reservation was stored for it.
-    fn is_reserved(self) -> bool {
-        self.answer == RequestVerdict::Reserved
-    }
-}
-
-/// The decision on a creation that waits.
-pub type Reply = Result<DecidedRequest, GateError>;
-
-/// What the cluster's thread receives.
-#[derive(Debug)]
-pub enum Message {
-    /// A creation waits.
-    Ask(Box<str>, Waiter),
-    /// A reservation of this pool was stored for a creation whose answer could not be sent.
-    Release(Box<str>, Uid),
-}
-
-/// A creation that waits, on the side that decides.
-#[derive(Debug)]
+/// A creation that waits.
 pub struct Waiter {
     pub uid: Uid,
     pub name: Box<str>,
@@ -52,7 +20,23 @@ pub struct Waiter {
     /// Whether it is admitted whatever the decision.
     pub observed: bool,
     pub reply: oneshot::Sender<Reply>,
-    pub is_admitted: Arc<AtomicBool>,
+    /// Takes back a reservation that was stored for it.
+    pub release: Release,
+    /// Its place among all that wait.
+    pub place: OwnedSemaphorePermit,
+}
+
+/// The decision on a creation that waits.
+pub type Reply = Result<DecidedRequest, GateError>;
+
+pub type Release = Box<dyn FnOnce() + Send + Sync>;
+
+/// A decision. If it is dropped before it is received, so is the reservation that was stored for it.
+pub struct DecidedRequest {
+    pub answer: RequestVerdict,
+    /// What the pool's limit counts; `None` if it has no limit.
+    pub mode: Option<NodeLimitMode>,
+    unreceived: Option<Release>,
 }
 
 impl Waiter {
@@ -68,134 +52,113 @@ impl Waiter {
         }
     }
 
-    /// Whether the request is gone.
+    /// Whether the request does not wait any more.
     pub fn has_gone(&self) -> bool {
-        self.reply.is_closed()
+        self.reply.is_closed() || self.deadline <= Instant::now()
     }
 
-    /// Sends the decision. Returns the uid if a reservation was stored for a request that is gone.
-    pub fn answer(self, reply: Reply) -> Option<Uid> {
-        let unsent = self.reply.send(reply).err()?;
-        let reserved = unsent.is_ok_and(DecidedRequest::is_reserved);
-        // A NodeClaim that was admitted without a decision may still be created: then its reservation is needed.
-        (reserved && !self.is_admitted.load(Ordering::Acquire)).then_some(self.uid)
+    /// Sends the decision.
+    pub fn decide(self, answer: RequestVerdict, mode: Option<NodeLimitMode>) {
+        let reserved = answer == RequestVerdict::Reserved;
+        let decided = DecidedRequest {
+            answer,
+            mode,
+            unreceived: reserved.then_some(self.release),
+        };
+        drop(self.place);
+        // A request that is gone does not receive it.
+        let _ = self.reply.send(Ok(decided));
     }
-}
 
-/// A creation that waits, on the side that asks. If it is dropped before it has its answer, a reservation that was stored for
-/// it is cancelled.
-#[derive(Debug)]
-pub struct Pending<'a> {
-    pub pool: &'a str,
-    pub uid: Uid,
-    pub reply: oneshot::Receiver<Reply>,
-    pub is_admitted: Arc<AtomicBool>,
-    pub inbox: &'a mpsc::Sender<Message>,
-}
-
-impl Pending<'_> {
-    /// It is admitted without a decision.
-    pub fn admit(&self) {
-        self.is_admitted.store(true, Ordering::Release);
+    /// Sends why it cannot be decided.
+    pub fn fail(self, error: GateError) {
+        // Perhaps the request is gone.
+        let _ = self.reply.send(Err(error));
     }
 }
 
-impl Drop for Pending<'_> {
+impl DecidedRequest {
+    /// Its NodeClaim may be created from now on: the reservation stays.
+    pub fn received(&mut self) {
+        self.unreceived = None;
+    }
+}
+
+impl Drop for DecidedRequest {
     fn drop(&mut self) {
-        self.reply.close();
-        let unread = self.reply.try_recv();
-        let reserved = matches!(unread, Ok(Ok(verdict)) if verdict.is_reserved());
-        if reserved && !self.is_admitted.load(Ordering::Acquire) {
-            // If the inbox is full, the reservation expires by itself.
-            let _ = self
-                .inbox
-                .try_send(Message::Release(self.pool.into(), self.uid.clone()));
+        if let Some(release) = self.unreceived.take() {
+            release();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
+
+    use tokio::sync::Semaphore;
 
     use super::*;
 
-    fn uid() -> Uid {
-        Uid::new("u-1").expect("a uid")
-    }
-
-    fn pair(inbox: &mpsc::Sender<Message>) -> (Waiter, Pending<'_>) {
+    /// A creation that waits, where its decision is received, and how often its reservation was released.
+    fn waiting() -> (Waiter, oneshot::Receiver<Reply>, Arc<AtomicUsize>) {
         let (sender, reply) = oneshot::channel();
-        let is_admitted = Arc::new(AtomicBool::new(false));
+        let released = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&released);
+        let place = Arc::new(Semaphore::new(1)).try_acquire_owned();
         let waiter = Waiter {
-            uid: uid(),
+            uid: Uid::new("u-1").expect("a uid"),
             name: "general-x7k2p".into(),
             arrived: Moment::at(Duration::ZERO),
-            deadline: Instant::now(),
+            deadline: Instant::now() + Duration::from_secs(1),
             on_error: OnError::Allow,
             dry_run: false,
             observed: false,
             reply: sender,
-            is_admitted: Arc::clone(&is_admitted),
+            release: Box::new(move || {
+                count.fetch_add(1, Ordering::Relaxed);
+            }),
+            place: place.expect("a place"),
         };
-        let pending = Pending {
-            pool: "general",
-            uid: uid(),
-            reply,
-            is_admitted,
-            inbox,
-        };
-        (waiter, pending)
+        (waiter, reply, released)
     }
 
-    fn verdict(answer: RequestVerdict) -> DecidedRequest {
-        DecidedRequest {
-            answer,
-            mode: Some(NodeLimitMode::Hard),
-        }
-    }
-
-    #[test]
-    fn a_reservation_is_taken_back_where_nobody_waits_for_it_any_more() {
-        let (inbox, _messages) = mpsc::channel(1);
-        for (answer, expected) in [
-            (RequestVerdict::Reserved, Some(uid())),
-            (RequestVerdict::Allow, None),
-        ] {
-            let (waiter, pending) = pair(&inbox);
-            drop(pending);
+    #[tokio::test]
+    async fn a_reservation_is_released_if_nobody_receives_its_answer() {
+        for (answer, expected) in [(RequestVerdict::Reserved, 1), (RequestVerdict::Allow, 0)] {
+            let (waiter, reply, released) = waiting();
+            drop(reply);
             assert!(waiter.has_gone());
-            assert_eq!(waiter.answer(Ok(verdict(answer))), expected);
+            waiter.decide(answer, None);
+            assert_eq!(released.load(Ordering::Relaxed), expected, "the request is gone");
+
+            let (waiter, reply, released) = waiting();
+            waiter.decide(answer, None);
+            assert_eq!(released.load(Ordering::Relaxed), 0, "it was sent");
+            drop(reply);
+            assert_eq!(released.load(Ordering::Relaxed), expected, "it is not received");
         }
-        let (waiter, pending) = pair(&inbox);
-        pending.admit();
-        drop(pending);
-        assert_eq!(
-            waiter.answer(Ok(verdict(RequestVerdict::Reserved))),
-            None,
-            "it may come to be"
-        );
     }
 
-    #[test]
-    fn an_answer_that_is_not_read_gives_its_reservation_back() {
-        let (inbox, mut messages) = mpsc::channel(1);
-        let (waiter, pending) = pair(&inbox);
-        assert_eq!(
-            waiter.answer(Ok(verdict(RequestVerdict::Reserved))),
-            None,
-            "it was sent"
-        );
-        drop(pending);
-        let Ok(Message::Release(pool, released)) = messages.try_recv() else {
-            panic!("no release");
+    #[tokio::test]
+    async fn a_reservation_stays_if_its_answer_was_received() {
+        let (waiter, reply, released) = waiting();
+        waiter.decide(RequestVerdict::Reserved, None);
+        let Ok(Ok(mut decided)) = reply.await else {
+            panic!("no decision");
         };
-        assert_eq!((&*pool, released), ("general", uid()));
+        decided.received();
+        drop(decided);
+        assert_eq!(released.load(Ordering::Relaxed), 0);
+    }
 
-        let (waiter, mut pending) = pair(&inbox);
-        waiter.answer(Ok(verdict(RequestVerdict::Reserved)));
-        assert!(pending.reply.try_recv().is_ok(), "it is read");
-        drop(pending);
-        assert!(messages.try_recv().is_err());
+    #[tokio::test(start_paused = true)]
+    async fn a_request_does_not_wait_beyond_its_deadline() {
+        let (waiter, _reply, _) = waiting();
+        assert!(!waiter.has_gone());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(waiter.has_gone());
     }
 }

@@ -8,6 +8,8 @@ mod tasks;
 
 use std::io;
 
+use tokio::task::JoinHandle;
+
 pub use heartbeat::Heartbeat;
 pub use readiness::{Readiness, StatusBoard, StatusLine};
 pub use signals::{Signal, Signals};
@@ -20,6 +22,13 @@ pub const FEW_THREADS: usize = 2;
 #[derive(Debug, thiserror::Error)]
 #[error("threads or signal handlers cannot be set up")]
 pub struct SystemError(#[from] io::Error);
+
+/// Starts a task that nothing else ends. In the simulation it belongs to the process that starts it, which can stand still.
+pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    #[cfg(test)]
+    let task = simulated::of_this_process(task);
+    tokio::spawn(task)
+}
 
 /// Runs a process on a runtime with so many threads. Tasks that still run at its end are not waited for: those that matter
 /// have been drained.
@@ -35,4 +44,29 @@ pub fn run<T, E: From<SystemError>>(
     let ended = runtime.block_on(process);
     runtime.shutdown_background();
     ended
+}
+
+#[cfg(test)]
+pub mod simulated {
+    //! Many processes on one runtime.
+
+    use std::sync::Arc;
+
+    use futures_util::future::BoxFuture;
+
+    /// Makes a task one of a process.
+    pub type OfProcess = Arc<dyn Fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()> + Send + Sync>;
+
+    tokio::task_local! {
+        /// The process of the running task.
+        pub static PROCESS: OfProcess;
+    }
+
+    pub fn of_this_process(task: impl Future<Output = ()> + Send + 'static) -> BoxFuture<'static, ()> {
+        let task = Box::pin(task);
+        match PROCESS.try_with(Arc::clone) {
+            Ok(of_process) => of_process(task),
+            Err(_) => task,
+        }
+    }
 }

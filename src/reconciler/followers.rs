@@ -10,9 +10,8 @@ use poolgate_core::nodelimit::ledger::Moment;
 use serde::de::DeserializeOwned;
 
 use super::index::Index;
-use super::objects::{ClaimObject, Key, NodeObject, PodObject};
 use super::watched_state::{Watched, WatchedState};
-use crate::cluster::objects::{Definition, PoolObject};
+use crate::cluster::objects::{ClaimObject, Definition, Key, NodeObject, PodObject, PoolObject};
 use crate::cluster::{Follower, Versioned};
 
 /// How the index takes the objects of one kind.

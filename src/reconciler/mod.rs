@@ -11,7 +11,6 @@ mod controller;
 mod followers;
 mod index;
 mod metrics;
-mod objects;
 mod pace;
 mod queue;
 mod reads;

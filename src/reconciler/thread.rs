@@ -21,7 +21,7 @@ use crate::cluster::clock::Clock;
 use crate::cluster::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::cluster::{
     Candidate, Collection, DEFINITION_FIELDS, Leadership, PoolLedgers, Versioned, Watch, WatchMetrics,
-    client_for_watches, ledgers_path,
+    lasting_client, ledgers_path,
 };
 use crate::lifecycle::{Heartbeat, Readiness, StatusBoard, StatusLine, on_own_thread};
 use crate::policy_watch::PolicyInForce;
@@ -92,13 +92,8 @@ impl ReconcilerThread {
 
     async fn run(self) {
         let Self { part, cluster, .. } = self;
-        let failed = || part.watches.errors.inc(Watched::Definition.name());
-        let lines = &part.lines.watches;
-        let client = tokio::select! {
-            client = client_for_watches(&cluster, lines, MEANWHILE, failed) => client,
-            () = part.end.cancelled() => return,
-        };
-        Box::pin(part.run(client, &cluster.default_namespace)).await;
+        let namespace = cluster.default_namespace.clone();
+        Box::pin(part.run(lasting_client(cluster), &namespace)).await;
     }
 }
 

@@ -1,6 +1,5 @@
 //! Starts `poolgate serve` from its flags.
 
-use std::future::ready;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -10,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::args::ServeArgs;
 use super::routes::{PATHS, PoolWebhook};
 use crate::admission::Reviewer;
-use crate::cluster::ClusterMetrics;
-use crate::cluster_thread::Cluster;
+use crate::cluster::{ClusterMetrics, lasting_client};
+use crate::cluster_watch::ClusterWatch;
 use crate::lifecycle::{self, FEW_THREADS};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Serves;
@@ -57,16 +56,15 @@ async fn start_cluster(
     let metrics = ClusterMetrics::register(&mut server.process.registry);
     let registration = server.registration(Serves::Reviews);
     let view = Arc::clone(&server.view);
-    let found = Cluster::find(&server.args.cluster, view, policy, &board, metrics).await?;
-    let Some((cluster, config)) = found else {
+    let found = ClusterWatch::find(&server.args.cluster, view, policy, &board, metrics).await?;
+    let Some((watch, config)) = found else {
         let nothing_to_read = CancellationToken::new();
         nothing_to_read.cancel();
         return Ok(nothing_to_read);
     };
-    let cluster = cluster.with(registration.map(|registration| registration.shown_on(&board)));
-    let definition_read = cluster.definition_read();
-    let heartbeat = server.process.heartbeat.clone();
-    let watch = cluster.watch(config, heartbeat, |_, _, _| ready(()))?;
-    server.process.tasks.spawn("cluster watch", watch);
+    let watch = watch.with(registration.map(|registration| registration.shown_on(&board)));
+    let definition_read = watch.definition_read();
+    let watching = watch.run(lasting_client(config));
+    server.process.tasks.spawn("cluster watch", watching);
     Ok(definition_read)
 }

@@ -46,7 +46,7 @@ const PACKAGES: [(&str, &[&[&str]]); 3] = [
             &["process", "admission"],
             &["cluster"],
             &["registration"],
-            &["cluster_thread"],
+            &["cluster_watch"],
             &["webhook"],
             &["serve", "gate", "reconciler", "certificates", "status", "admit"],
             &["cli"],

@@ -1,10 +1,8 @@
 //! Processes of poolgate: their real code, on a client, a router and clocks. Dropping one is its crash, not polling it is
 //! a pause.
 
-use std::cell::RefCell;
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::rc::Rc;
+use std::collections::BTreeMap;
+use std::future::{poll_fn, ready};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -14,11 +12,14 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header;
 use clap::Parser;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use http_body_util::BodyExt as _;
+use parking_lot::Mutex;
 use poolgate_core::policy::Policy;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::spawn_local;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
@@ -26,59 +27,83 @@ use super::cluster::{Cluster, NAMESPACE};
 use super::server::Connection;
 use crate::admission::{About, ClusterView};
 use crate::cluster::clock::Clock;
-use crate::cluster::{ClusterMetrics, WatchMetrics};
-use crate::cluster_thread;
-use crate::gate::{ClaimWebhook, Clients, GateMetrics, GateRunner, PATHS};
-use crate::lifecycle::{Readiness, StatusBoard};
+use crate::cluster::{ClusterMetrics, WatchMetrics, reconnecting};
+use crate::cluster_watch::ClusterWatch;
+use crate::gate::{self, ClaimWebhook, GateContext, GateMetrics, PATHS, Shared};
+use crate::lifecycle::simulated::{OfProcess, PROCESS};
+use crate::lifecycle::{Readiness, StatusBoard, spawn};
 use crate::reconciler::{Lines, ReconcileArgs, ReconcileMetrics, Reconciler, unhold_with};
 use crate::telemetry::Registry;
 use crate::webhook::Intake;
 
 /// A process that runs, stands still or has ended.
 #[derive(Clone)]
-pub(super) struct Process(Rc<RefCell<State>>);
+pub(super) struct Process(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     is_paused: bool,
     is_killed: bool,
-    waker: Option<Waker>,
+    /// Of its tasks, by their numbers.
+    wakers: BTreeMap<u64, Waker>,
+    tasks: u64,
 }
 
 impl Process {
     /// Starts it.
     fn start(main: impl Future<Output = ()> + 'static) -> Self {
-        let state = Rc::new(RefCell::new(State::default()));
-        let process = Self(Rc::clone(&state));
-        let tasks = LocalSet::new();
-        tasks.spawn_local(main);
-        let mut tasks = Some(Box::pin(tasks) as Pin<Box<dyn Future<Output = ()>>>);
-        spawn_local(poll_fn(move |context| {
-            {
-                let mut state = state.borrow_mut();
-                state.waker = Some(context.waker().clone());
-                if state.is_paused && !state.is_killed {
-                    return Poll::Pending;
-                }
-            }
-            if state.borrow().is_killed {
-                tasks = None;
-            }
-            match &mut tasks {
-                Some(running) => running.as_mut().poll(context),
-                None => Poll::Ready(()),
-            }
-        }));
+        let process = Self(Arc::default());
+        spawn_local(process.task(main));
         process
     }
 
-    fn set(&self, change: impl FnOnce(&mut State)) {
-        let waker = {
-            let mut state = self.0.borrow_mut();
-            change(&mut state);
-            state.waker.take()
+    /// A task of it. What that starts are tasks of it, too.
+    fn task<F: Future<Output = ()>>(&self, task: F) -> impl Future<Output = ()> + use<F> {
+        let process = self.clone();
+        let of_process: OfProcess = Arc::new(move |task| process.boxed_task(task));
+        let mut task = Some(Box::pin(PROCESS.scope(of_process, task)));
+        let state = Arc::clone(&self.0);
+        let number = {
+            let mut state = state.lock();
+            state.tasks += 1;
+            state.tasks
         };
-        if let Some(waker) = waker {
+        poll_fn(move |context| {
+            let is_killed = {
+                let mut state = state.lock();
+                if state.is_paused && !state.is_killed {
+                    state.wakers.insert(number, context.waker().clone());
+                    return Poll::Pending;
+                }
+                state.is_killed
+            };
+            let ended = match &mut task {
+                Some(running) if !is_killed => running.poll_unpin(context),
+                _ => Poll::Ready(()),
+            };
+            let mut state = state.lock();
+            if ended.is_ready() {
+                state.wakers.remove(&number);
+                drop(state);
+                task = None;
+            } else {
+                state.wakers.insert(number, context.waker().clone());
+            }
+            ended
+        })
+    }
+
+    fn boxed_task(&self, task: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        self.task(task).boxed()
+    }
+
+    fn set(&self, change: impl FnOnce(&mut State)) {
+        let wakers = {
+            let mut state = self.0.lock();
+            change(&mut state);
+            std::mem::take(&mut state.wakers)
+        };
+        for waker in wakers.into_values() {
             waker.wake();
         }
     }
@@ -108,44 +133,51 @@ impl Gate {
     /// Starts a gate.
     pub(super) fn start(cluster: &Arc<Cluster>, name: &str, lifetime: Duration) -> Self {
         let (requests, mut asked) = mpsc::unbounded_channel::<Asked>();
-        let clients = Clients {
-            usual: Connection::client(cluster, name, true),
-            fresh: Connection::client(cluster, name, false),
-        };
+        let client = client(cluster, name);
         let clock = clock(cluster, name);
         let main = async move {
             let view = Arc::new(ClusterView::default());
             let board = StatusBoard::default();
-            let (metrics, claims) = (GateMetrics::default(), ClusterMetrics::default());
-            let (gate, runner) = GateRunner::open(false, lifetime, Arc::clone(&view), &board, metrics, clock);
-            let watches = cluster_thread::Cluster::new(Arc::clone(&view), None, &board, claims.clone());
+            let metrics = ClusterMetrics::default();
+            let shared = Shared {
+                view: Arc::clone(&view),
+                clock,
+                metrics: GateMetrics::default(),
+                reservation_lifetime: lifetime,
+            };
+            let client = client();
+            let context = GateContext::new(&client, NAMESPACE, shared);
+            let gate = gate::Gate::new(false, Arc::clone(&context));
+            let followed = gate::follow(
+                context,
+                client.clone(),
+                NAMESPACE,
+                &board,
+                metrics.watches.clone(),
+            );
+            let watch = ClusterWatch::new(Arc::clone(&view), None, &board, metrics);
             let about = About {
                 policy: None,
                 view,
                 certificate: Arc::default(),
             };
             let intake = Intake::new(PATHS, &mut Registry::default());
-            let router = ClaimWebhook::new(gate, about, intake).router();
-            let answering = async {
-                while let Some((path, review, answer)) = asked.recv().await {
-                    let router = router.clone();
-                    spawn_local(async move {
-                        let mut answer = answer;
-                        // As hyper does, what nobody waits for any more is dropped.
-                        let answered = tokio::select! {
-                            biased;
-                            () = answer.closed() => return,
-                            answered = ask(router, &path, &review) => answered,
-                        };
-                        let _ = answer.send(answered);
-                    });
-                }
-            };
-            tokio::join!(
-                watches.follow(clients.usual.clone()),
-                runner.run_with(clients, NAMESPACE, claims),
-                answering,
-            );
+            let router = ClaimWebhook::new(Arc::clone(&gate), about, intake).router();
+            spawn(watch.run(client));
+            spawn(followed);
+            spawn(gate.sweep());
+            while let Some((path, review, mut answer)) = asked.recv().await {
+                let router = router.clone();
+                spawn(async move {
+                    // As hyper does, what nobody waits for any more is dropped.
+                    let answered = tokio::select! {
+                        biased;
+                        () = answer.closed() => return,
+                        answered = ask(router, &path, &review) => answered,
+                    };
+                    let _ = answer.send(answered);
+                });
+            }
         };
         Self {
             process: Process::start(main),
@@ -179,7 +211,7 @@ struct Flags {
 
 /// Starts a reconciler.
 pub(super) fn reconciler(cluster: &Arc<Cluster>, name: &str) -> Process {
-    let client = Connection::client(cluster, name, true);
+    let client = client(cluster, name);
     let args = Flags::parse_from(["reconcile", "--settle=1m", "--over-limit=terminate"]).args;
     let board = StatusBoard::default();
     let mut registry = Registry::default();
@@ -194,7 +226,7 @@ pub(super) fn reconciler(cluster: &Arc<Cluster>, name: &str) -> Process {
         readiness: Arc::new(Readiness::default()),
         end: CancellationToken::new(),
     };
-    Process::start(async move { Box::pin(part.run(client, NAMESPACE)).await })
+    Process::start(async move { Box::pin(part.run(client(), NAMESPACE)).await })
 }
 
 /// Starts what the `CronJob` runs: it removes all marks if no reconciler has renewed its Lease for long.
@@ -206,6 +238,17 @@ pub(super) fn unhold(cluster: &Arc<Cluster>, name: &str) {
         // A failed run is repeated by the next one.
         let _ = unhold_with(client, NAMESPACE, longest, clock).await;
     });
+}
+
+/// Makes the client of a process, which makes new connections by itself.
+fn client(cluster: &Arc<Cluster>, name: &str) -> impl Fn() -> kube::Client + Send + 'static {
+    let (cluster, name) = (Arc::clone(cluster), name.to_owned());
+    move || {
+        let (cluster, name) = (Arc::clone(&cluster), name.clone());
+        reconnecting(NAMESPACE, move || {
+            ready(Ok(Connection::client(&cluster, &name, true)))
+        })
+    }
 }
 
 /// The clocks of a process. Its wall clock is some minutes off.

@@ -1,7 +1,8 @@
 //! The watch of all NodeClaims.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::object::NodeClaim;
 use super::views::{ClaimViews, Listing};
@@ -9,7 +10,7 @@ use crate::cluster::watch::Follower;
 
 /// Keeps the views up to date.
 pub struct ClaimFollower {
-    views: Rc<RefCell<ClaimViews>>,
+    views: Arc<Mutex<ClaimViews>>,
     listing: Listing,
     /// Whether the listing is complete, and only its version is missing.
     is_listed: bool,
@@ -17,7 +18,7 @@ pub struct ClaimFollower {
 
 impl ClaimFollower {
     /// Keeps these views.
-    pub fn new(views: Rc<RefCell<ClaimViews>>) -> Self {
+    pub fn new(views: Arc<Mutex<ClaimViews>>) -> Self {
         Self {
             views,
             listing: Listing::new(),
@@ -46,14 +47,14 @@ impl Follower for ClaimFollower {
 
     fn changed(&mut self, claim: NodeClaim) {
         if let Some((pool, uid, claim)) = claim.into_parts() {
-            self.views.borrow_mut().upsert(&pool, uid, claim);
+            self.views.lock().upsert(&pool, uid, claim);
         }
     }
 
     fn gone(&mut self, claim: &NodeClaim) {
         let version = claim.metadata.version();
         if let (Some((pool, uid, _)), Some(version)) = (claim.clone().into_parts(), version) {
-            self.views.borrow_mut().remove(&pool, &uid, version);
+            self.views.lock().remove(&pool, &uid, version);
         }
     }
 
@@ -62,7 +63,7 @@ impl Follower for ClaimFollower {
         let Ok(version) = version.parse() else {
             return self.lost();
         };
-        let mut views = self.views.borrow_mut();
+        let mut views = self.views.lock();
         if std::mem::take(&mut self.is_listed) {
             views.relist_all(std::mem::take(&mut self.listing), version);
         } else {
@@ -71,6 +72,6 @@ impl Follower for ClaimFollower {
     }
 
     fn lost(&mut self) {
-        self.views.borrow_mut().lost();
+        self.views.lock().lost();
     }
 }

@@ -1,10 +1,10 @@
 //! The watch of all NodeClaims.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use parking_lot::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::follower::ClaimFollower;
@@ -26,9 +26,6 @@ pub struct ClaimWatch {
 }
 
 impl ClaimWatch {
-    /// Its name in logs and metrics.
-    pub const NAME: &'static str = "nodeclaims";
-
     /// A watch in whose absence poolgate does this.
     pub fn new(meanwhile: &'static str, board: &StatusBoard) -> Self {
         Self {
@@ -37,15 +34,10 @@ impl ClaimWatch {
         }
     }
 
-    /// Where its state is reported.
-    pub fn line(&self) -> StatusLine {
-        self.line.clone()
-    }
-
     /// Keeps these views up to date until the process stops.
-    pub async fn run(self, client: Client, views: Rc<RefCell<ClaimViews>>, metrics: WatchMetrics) {
-        let watch = Watch::new(Self::NAME, self.meanwhile, self.line, &metrics);
-        let follower = ClaimFollower::new(Rc::clone(&views));
+    pub async fn run(self, client: Client, views: Arc<Mutex<ClaimViews>>, metrics: WatchMetrics) {
+        let watch = Watch::new("nodeclaims", self.meanwhile, self.line, &metrics);
+        let follower = ClaimFollower::new(Arc::clone(&views));
         tokio::join!(
             watch.run(Collection::new(client, NODE_CLAIMS), follower),
             forget_departures(&views),
@@ -53,11 +45,11 @@ impl ClaimWatch {
     }
 }
 
-async fn forget_departures(views: &RefCell<ClaimViews>) {
+async fn forget_departures(views: &Mutex<ClaimViews>) {
     let mut departures = interval(DEPARTURES_PERIOD);
     departures.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         departures.tick().await;
-        views.borrow_mut().forget_departures();
+        views.lock().forget_departures();
     }
 }

@@ -132,7 +132,7 @@ impl CachedLedgers {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     use super::*;
     use poolgate_core::nodelimit::ledger::Ledger;
@@ -144,7 +144,7 @@ mod tests {
             version,
             uid: "ledger-1".into(),
             owner: "pool-1".into(),
-            ledger: Rc::new(Ledger::parse(&text).expect("a ledger")),
+            ledger: Arc::new(Ledger::parse(&text).expect("a ledger")),
             lost: None,
         }
     }

@@ -7,8 +7,7 @@ mod metrics;
 mod object;
 mod store;
 
-pub use cached::CachedLedgers;
 pub use follower::LedgerFollower;
 pub use metrics::LedgerMetrics;
 pub use object::{BrokenLedger, Owner, StoredLedger, parse, path};
-pub use store::{CachingLedgerStore, LedgerError, LedgerStore};
+pub use store::{LedgerError, LedgerStore, Ledgers};

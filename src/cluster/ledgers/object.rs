@@ -1,7 +1,7 @@
 //! What a ledger looks like as a ConfigMap.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -109,9 +109,9 @@ pub struct StoredLedger {
     /// The UID of the NodePool that owns it; empty if none does.
     pub owner: Box<str>,
     /// Its content; a closed ledger if that cannot be read.
-    pub ledger: Rc<Ledger>,
+    pub ledger: Arc<Ledger>,
     /// Why it cannot be read.
-    pub lost: Option<Rc<str>>,
+    pub lost: Option<Arc<str>>,
 }
 
 /// Reads a ledger. One that cannot be read counts as closed, and is overwritten with a closed one.
@@ -141,8 +141,8 @@ fn content(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault
         version,
         uid: metadata.uid.as_deref().unwrap_or_default().into(),
         owner: owner.map(|owner| owner.uid.as_str()).unwrap_or_default().into(),
-        ledger: Rc::new(ledger),
-        lost: lost.map(Rc::from),
+        ledger: Arc::new(ledger),
+        lost: lost.map(Arc::from),
     };
     let Some(named) = named else {
         let pool = pool.ok_or(Fault::OtherPool)?;

@@ -1,13 +1,14 @@
 //! The ledgers in the API server.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
+use parking_lot::{Mutex, MutexGuard};
 use poolgate_core::nodelimit::ledger::{Ledger, TooManyVictims, UnusableUid};
 
-use super::cached::CachedLedgers;
+use super::cached::{CachedLedgers, ReadLedger};
+use super::metrics::LedgerMetrics;
 use super::object::{self, BrokenLedger, Owner, StoredLedger};
 use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
@@ -72,23 +73,49 @@ impl LedgerStore {
     }
 }
 
-/// Reads and writes ledgers, and caches them.
-pub struct CachingLedgerStore {
+/// The ledgers, and what this replica knows of them.
+pub struct Ledgers {
     store: LedgerStore,
-    kept: Rc<RefCell<CachedLedgers>>,
+    known: Mutex<CachedLedgers>,
     clock: Clock,
 }
 
-impl CachingLedgerStore {
-    /// These ledgers, cached there.
-    pub fn new(store: LedgerStore, kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
-        Self { store, kept, clock }
+impl Ledgers {
+    /// The ledgers in `namespace`. `reservation_lifetime` is how long after it was first seen a reservation may become a
+    /// NodeClaim.
+    pub fn new(
+        client: Client,
+        namespace: &str,
+        reservation_lifetime: Duration,
+        metrics: LedgerMetrics,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            store: LedgerStore::new(client, namespace),
+            known: Mutex::new(CachedLedgers::new(reservation_lifetime, metrics)),
+            clock,
+        }
+    }
+
+    /// Takes what a watch has listed.
+    pub fn listed(&self, name: &str, read: ReadLedger) {
+        self.known().put(name, read, self.clock.now());
+    }
+
+    /// Takes what a watch reports.
+    pub fn changed(&self, name: &str, version: u64, read: ReadLedger) {
+        self.known().put_newer(name, version, read, self.clock.now());
+    }
+
+    /// What is known.
+    pub fn known(&self) -> MutexGuard<'_, CachedLedgers> {
+        self.known.lock()
     }
 
     /// Reads the ledger of a pool as it is now.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
         let read = self.store.read(pool, by).await;
-        let (name, mut kept) = (object::name(pool), self.kept.borrow_mut());
+        let (name, mut kept) = (object::name(pool), self.known.lock());
         match &read {
             Ok(None) => kept.remove(&name),
             Ok(Some(stored)) => kept.put(&name, Ok(stored.clone()), self.clock.now()),
@@ -114,7 +141,7 @@ impl CachingLedgerStore {
         };
         if let Some((version, read)) = read {
             // The watch may have reported a later write already, and does not report it a second time.
-            let mut kept = self.kept.borrow_mut();
+            let mut kept = self.known.lock();
             kept.put_newer(&object::name(owner.name), version, read, self.clock.now());
         }
         written

@@ -9,7 +9,7 @@ use kube::client::Body;
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Claim, ClaimView, ReadSpan};
 use serde_json::json;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tower::service_fn;
 
 use super::super::error::OnError;
@@ -50,24 +50,18 @@ fn write(over: Option<u64>) -> LedgerWrite {
 
 #[tokio::test(start_paused = true)]
 async fn a_ledger_that_another_replica_has_written_is_known_afterwards() {
-    let context = Rc::new(GateContext::of_clients(
-        written_by_another(),
-        written_by_another(),
-    ));
+    let context = GateContext::of_client(&written_by_another());
     let mut round = Round::new(&context, "general", Vec::new(), Vec::new());
     let stored = round.store_if_unchanged(&write(Some(100))).await;
     assert!(stored.is_ok(), "{stored:?}");
-    let known = context.ledgers.borrow().get("general");
+    let known = context.ledgers.known().get("general");
     assert_eq!(known.map(|stored| stored.version), Some(101));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_surge() {
     let is_decided = |surge, whole| {
-        let context = Rc::new(GateContext::of_clients(
-            written_by_another(),
-            written_by_another(),
-        ));
+        let context = GateContext::of_client(&written_by_another());
         let now = context.shared.clock.now();
         let span = ReadSpan {
             begun: now,
@@ -80,9 +74,10 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             initialized: false,
         };
         let list = ClaimView::listed(9, [(Uid::new("a").expect("a uid"), claim)]);
-        let mut views = context.claims.borrow_mut();
+        let mut views = context.claims.lock();
         views.relist("general", list, Listed { span, whole });
         drop(views);
+        let place = Arc::new(Semaphore::new(1));
         let waiter = Waiter {
             uid: Uid::new("b").expect("a uid"),
             name: "b".into(),
@@ -92,7 +87,8 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             dry_run: false,
             observed: false,
             reply: oneshot::channel().0,
-            is_admitted: Arc::default(),
+            release: Box::new(|| ()),
+            place: place.try_acquire_owned().expect("a place"),
         };
         let mut round = Round::new(&context, "general", vec![waiter], Vec::new());
         round.read.ledger = Some((None, span));
@@ -119,21 +115,17 @@ async fn a_write_beside_rounds_that_panics_does_not_keep_the_next_one_from_being
         panic!("a defect");
     });
     let client = Client::new(server, "default");
-    let context = Rc::new(GateContext::of_clients(client.clone(), client));
-    tokio::task::LocalSet::new()
-        .run_until(async {
-            write(Some(100)).store_meanwhile(&context, false);
-            assert!(context.begin_write("general").is_none(), "one at a time");
-            sleep(Duration::from_mins(1)).await;
-            assert!(context.begin_write("general").is_some());
-        })
-        .await;
+    let context = GateContext::of_client(&client);
+    write(Some(100)).store_meanwhile(&context);
+    assert!(context.begin_beside("general").is_none(), "one at a time");
+    sleep(Duration::from_mins(1)).await;
+    assert!(context.begin_beside("general").is_some());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_sweep_keeps_the_owner_that_the_ledger_has() {
     let client = written_by_another();
-    let context = Rc::new(GateContext::of_clients(client.clone(), client));
+    let context = GateContext::of_client(&client);
     let mut round = Round::new(&context, "general", Vec::new(), Vec::new());
     let base = LedgerToDecideOn {
         stored: StoredLedger {
@@ -141,7 +133,7 @@ async fn a_sweep_keeps_the_owner_that_the_ledger_has() {
             version: 7,
             uid: "ledger-1".into(),
             owner: "new".into(),
-            ledger: Rc::default(),
+            ledger: Arc::default(),
             lost: None,
         },
         released: None,

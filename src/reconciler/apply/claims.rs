@@ -11,9 +11,10 @@ use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, PODS, PoolObject};
+use crate::cluster::objects::{
+    ClaimObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeClaim, NodeObject, PODS, PodObject, PoolObject,
+};
 use crate::reconciler::index::ReadClaim;
-use crate::reconciler::objects::{ClaimObject, NodeObject, PodObject};
 
 /// How many claims are in one page of their list: few pools have a second one, and of each the metadata alone is sent.
 const CLAIMS_PAGE: u32 = 2_000;

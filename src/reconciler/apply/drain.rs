@@ -6,8 +6,7 @@ use poolgate_core::nodelimit::plan::{DrainObstacle, MOST_PODS_ON_NODE, PodDisrup
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::cluster::objects::{PODS, Texts};
-use crate::reconciler::objects::{BudgetObject, PodObject};
+use crate::cluster::objects::{BudgetObject, PODS, PodObject, Texts};
 
 /// The path of PodDisruptionBudgets.
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";

@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 
 use super::{MANAGER, PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::cluster::objects::{Metadata, NODES, Texts};
-use crate::reconciler::objects::NodeObject;
+use crate::cluster::objects::{Metadata, NODES, NodeObject, Texts};
 
 /// How many nodes are written to at the same time.
 const AT_ONCE: usize = 8;

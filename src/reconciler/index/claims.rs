@@ -7,7 +7,7 @@ use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::Tries;
 
 use super::{Index, KnownClaim};
-use crate::reconciler::objects::{ClaimObject, Key};
+use crate::cluster::objects::{ClaimObject, Key};
 
 impl Index {
     /// A claim is new or has changed.

@@ -24,7 +24,7 @@ use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool, Tries};
 use poolgate_core::policy::Policy;
 use serde_json::Value;
 
-use super::objects::{Interned, Key, NodeKinds, PodKinds, PodLocation, SeenClaim, SeenNode};
+use crate::cluster::objects::{Interned, Key, NodeKinds, PodKinds, PodLocation, SeenClaim, SeenNode};
 
 pub use snapshot::{Applied, PlanInputs, ReadClaim, Snapshot};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poolgate_core::nodelimit::plan::Node;
 
 use super::Index;
-use crate::reconciler::objects::{NodeObject, SeenNode};
+use crate::cluster::objects::{NodeObject, SeenNode};
 
 impl Index {
     /// A node is new or has changed.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use poolgate_core::nodelimit::plan::Needs;
 
 use super::{Index, MOST_SELECTED};
-use crate::reconciler::objects::{Key, PodLocation, PodObject};
+use crate::cluster::objects::{Key, PodLocation, PodObject};
 
 impl Index {
     /// A pod is new or has changed.

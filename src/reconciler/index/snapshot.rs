@@ -11,7 +11,7 @@ use poolgate_core::nodelimit::plan::{
 };
 
 use super::Index;
-use crate::reconciler::objects::{
+use crate::cluster::objects::{
     ClaimObject, Interned, NodeKinds, NodeObject, PodKinds, PodLocation, PodObject,
 };
 

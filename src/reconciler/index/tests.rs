@@ -8,8 +8,7 @@ use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cluster::objects::PoolObject;
-use crate::reconciler::objects::{ClaimObject, Key, NodeObject, PodObject};
+use crate::cluster::objects::{ClaimObject, Key, NodeObject, PodObject, PoolObject};
 
 mod memory;
 

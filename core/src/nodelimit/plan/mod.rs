@@ -22,15 +22,15 @@ use situation::Situation;
 
 pub use events::{Event, EventReason, above_limit, of_limit};
 pub use replacement::{
-    Deadline, DrainObstacle, Ended, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget, PodOnNode,
-    ReplacementOutcome, ReplacementState,
+    Deadline, DrainObstacle, Ended, Eviction, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget,
+    PodOnNode, ReplacementOutcome, ReplacementState,
 };
 pub use situation::{Memory, Numbers};
 pub use state::{
     Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DeletionCost, Disruption,
     DoNotDisrupt, Effect, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node, NodeTemplate,
-    Now, ObjectRef, PODS, Pod, Pool, PoolState, Requirement, Resources, Rights, SETTLE, Settings, Taint,
-    Toleration, Tries,
+    Now, ObjectRef, PODS, Pod, Pool, PoolState, Protection, Requirement, Resources, Rights, SETTLE, Settings,
+    Taint, Toleration, Tries,
 };
 
 /// Decides what to do for a pool now.

@@ -118,6 +118,20 @@ async fn budgets_without_a_status_of_their_spec_allow_nothing() {
 }
 
 #[tokio::test]
+async fn a_pod_that_is_not_ready_goes_if_its_budget_lets_it() {
+    let mut unready = pod("a", "cart");
+    unready["status"]["conditions"] = json!([{"type": "Ready", "status": "False"}]);
+    for (policy, is_obstacle) in [("IfHealthyBudget", true), ("AlwaysAllow", false)] {
+        let mut tight = budget("tight", &json!({}), 0);
+        tight["spec"]["unhealthyPodEvictionPolicy"] = json!(policy);
+        for (pod, is_obstacle) in [(unready.clone(), is_obstacle), (pod("a", "cart"), true)] {
+            let found = obstacle(vec![pod], vec![tight.clone()]).await;
+            assert_eq!(found.is_some(), is_obstacle, "{policy}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn pods_are_read_with_their_owners_and_annotations() {
     let bare = Some("no controller owns pod shop/a, so nothing would start it on another node");
     let wished = Some("pod shop/a has the annotation karpenter.sh/do-not-disrupt");

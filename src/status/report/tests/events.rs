@@ -74,7 +74,7 @@ fn an_event_about_a_replacement_is_reported_while_there_is_something_to_replace(
         version: 7,
         uid: "ledger-1".into(),
         owner: "pool-1".into(),
-        ledger: std::rc::Rc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
+        ledger: std::sync::Arc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
         lost: None,
     }]);
     assert!(is_reported(&facts));
@@ -144,7 +144,7 @@ fn nodes_of_a_surge_are_not_above_the_limit() {
         version: 7,
         uid: "ledger-1".into(),
         owner: "pool-1".into(),
-        ledger: std::rc::Rc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
+        ledger: std::sync::Arc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
         lost: None,
     }]);
     let excess =

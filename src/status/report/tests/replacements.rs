@@ -1,6 +1,6 @@
 //! Which node of a full pool waits for what, and what to type.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Ledger;
 
@@ -21,7 +21,7 @@ fn full(annotations: &Value, ledger: &Value) -> Facts {
             version: 7,
             uid: "ledger-1".into(),
             owner: "pool-1".into(),
-            ledger: Rc::new(Ledger::parse(&text.to_string()).expect("a ledger")),
+            ledger: Arc::new(Ledger::parse(&text.to_string()).expect("a ledger")),
             lost: None,
         }]),
         ..well()

@@ -1,6 +1,6 @@
 //! What cannot be read is not known: no number and no word stands in its place.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Ledger;
 
@@ -31,7 +31,7 @@ fn stored(text: &str) -> StoredLedger {
         version: 7,
         uid: "ledger-1".into(),
         owner: "pool-1".into(),
-        ledger: Rc::new(Ledger::parse(text).expect("a ledger")),
+        ledger: Arc::new(Ledger::parse(text).expect("a ledger")),
         lost: None,
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! This is stricter than Karpenter: it asks only whether each budget allows one eviction, does not mind bare pods, and does
 //! not ask at all where a `terminationGracePeriod` ends the drain in any case. It also lets pods go, whatever their budget
-//! says, that are unhealthy (`unhealthyPodEvictionPolicy`) or tolerate its taint.
+//! says, that tolerate its taint.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,8 +33,21 @@ pub struct PodOnNode {
     pub name: NamespacedName,
     /// `metadata.labels`, by which budgets select it.
     pub labels: BTreeMap<String, String>,
+    /// Whether it runs and is not ready.
+    pub is_unready: bool,
     /// What else is known of it.
     pub pod: Pod,
+}
+
+/// What the PodDisruptionBudgets say to the eviction of a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Eviction<'b> {
+    /// A drain does not evict it, no budget selects it, or the one that does lets pods go that are not ready.
+    Free,
+    /// It needs one of the evictions that this budget allows.
+    Counted(&'b PodDisruptionBudget),
+    /// The eviction API refuses it, because it is selected by these two, the first ones by name.
+    Refused([&'b PodDisruptionBudget; 2]),
 }
 
 /// Why draining a node would do harm.
@@ -99,21 +112,18 @@ impl DrainObstacle {
         if pod.is_active() && pod.pod.forbids_disruption(now) {
             return Some(Self::DoNotDisrupt(pod.name.clone()));
         }
-        let covering = budgets.iter().filter(|budget| budget.covers(pod));
-        let mut covering: Vec<_> = covering.map(|budget| &budget.name).collect();
-        covering.sort_unstable();
-        let [first, second, ..] = *covering else {
-            return None;
-        };
-        Some(Self::SeveralBudgets {
-            pod: pod.name.clone(),
-            first: first.clone(),
-            second: second.clone(),
-        })
+        match pod.eviction(budgets) {
+            Eviction::Free | Eviction::Counted(_) => None,
+            Eviction::Refused([first, second]) => Some(Self::SeveralBudgets {
+                pod: pod.name.clone(),
+                first: first.name.clone(),
+                second: second.name.clone(),
+            }),
+        }
     }
 
     fn of_budget(budget: &PodDisruptionBudget, pods: &[PodOnNode]) -> Option<Self> {
-        let pods = pods.iter().filter(|pod| budget.covers(pod)).count();
+        let pods = pods.iter().filter(|pod| budget.counts(pod)).count();
         if pods == 0 {
             return None;
         }
@@ -129,6 +139,17 @@ impl DrainObstacle {
 }
 
 impl PodOnNode {
+    /// What these budgets say to its eviction, as the eviction API reads them.
+    pub fn eviction<'b>(&self, budgets: &'b [PodDisruptionBudget]) -> Eviction<'b> {
+        let mut covering: Vec<_> = budgets.iter().filter(|budget| budget.covers(self)).collect();
+        covering.sort_unstable_by_key(|budget| &budget.name);
+        match *covering {
+            [first, second, ..] => Eviction::Refused([first, second]),
+            [budget] if budget.counts(self) => Eviction::Counted(budget),
+            [_] | [] => Eviction::Free,
+        }
+    }
+
     const fn is_active(&self) -> bool {
         !(self.pod.is_terminal || self.pod.is_leaving)
     }
@@ -169,10 +190,12 @@ pub struct PodDisruptionBudget {
     pub observed_generation: i64,
     /// `status.disruptionsAllowed`: how many of its pods may be evicted now.
     pub disruptions_allowed: i64,
+    /// Whether `spec.unhealthyPodEvictionPolicy` is `AlwaysAllow`: pods that are not ready need none of its evictions.
+    pub lets_unready_go: bool,
 }
 
 impl PodDisruptionBudget {
-    /// Whether a drain needs one of its evictions for this pod.
+    /// Whether it selects a pod that a drain must evict.
     pub fn covers(&self, pod: &PodOnNode) -> bool {
         self.name.namespace == pod.name.namespace
             && pod.is_evicted()
@@ -183,8 +206,13 @@ impl PodDisruptionBudget {
             })
     }
 
-    /// How many evictions it allows; `None` if its status is older than its spec.
-    pub(crate) fn allowed(&self) -> Option<usize> {
+    /// Whether a drain needs one of its evictions for this pod.
+    fn counts(&self, pod: &PodOnNode) -> bool {
+        self.covers(pod) && !(self.lets_unready_go && pod.is_unready)
+    }
+
+    /// How many evictions it allows; `None` if its status is older than its spec, and then the eviction API allows none.
+    pub fn allowed(&self) -> Option<usize> {
         let is_current = self.observed_generation >= self.generation;
         is_current.then(|| usize::try_from(self.disruptions_allowed).unwrap_or(0))
     }

@@ -15,8 +15,8 @@ use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
 pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, Tries};
 pub use marks::{HeldFor, Marks};
 pub use pod::{
-    DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, Effect, Needs, PODS, Pod, Resources, Taint,
-    Toleration, tolerated,
+    DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, Effect, Needs, PODS, Pod, Protection, Resources,
+    Taint, Toleration, tolerated,
 };
 pub use pool::{NodeTemplate, Pool, Requirement};
 

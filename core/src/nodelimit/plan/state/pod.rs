@@ -104,14 +104,30 @@ impl Hash for DeletionCost {
     }
 }
 
+/// How long a pod's annotation keeps its node from being disrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protection {
+    /// Until the pod ends.
+    WhileItRuns,
+    /// Until this time.
+    Until(Timestamp),
+}
+
 impl Pod {
+    /// How long the pod's annotation keeps Karpenter from disrupting its node; `None` if it does not.
+    pub fn protection(&self, now: Timestamp) -> Option<Protection> {
+        match (self.do_not_disrupt?, self.started) {
+            (DoNotDisrupt::Always, _) | (DoNotDisrupt::For(_), None) => Some(Protection::WhileItRuns),
+            (DoNotDisrupt::For(length), Some(started)) => {
+                let end = started.checked_add(length).unwrap_or(Timestamp::MAX);
+                (now < end).then_some(Protection::Until(end))
+            }
+        }
+    }
+
     /// Whether the pod's annotation keeps Karpenter from disrupting its node.
     pub(crate) fn forbids_disruption(&self, now: Timestamp) -> bool {
-        match (self.do_not_disrupt, self.started) {
-            (None, _) => false,
-            (Some(DoNotDisrupt::Always), _) | (Some(DoNotDisrupt::For(_)), None) => true,
-            (Some(DoNotDisrupt::For(length)), Some(started)) => now.duration_since(started) < length,
-        }
+        self.protection(now).is_some()
     }
 
     /// Whether the pod must be scheduled on another node when its node goes.

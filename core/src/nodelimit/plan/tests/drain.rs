@@ -32,6 +32,7 @@ fn pod(pod: &str) -> PodOnNode {
     PodOnNode {
         name: name("shop", pod),
         labels: labels(&[("app", "cart")]),
+        is_unready: false,
         pod: world::pod("1"),
     }
 }
@@ -67,6 +68,7 @@ fn budget(budget: &str, disruptions_allowed: i64) -> PodDisruptionBudget {
         generation: 1,
         observed_generation: 1,
         disruptions_allowed,
+        lets_unready_go: false,
     }
 }
 
@@ -161,6 +163,25 @@ fn a_budget_whose_status_is_older_than_its_spec_allows_nothing() {
 }
 
 #[test]
+fn a_pod_that_is_not_ready_needs_no_eviction_of_a_budget_that_lets_such_pods_go() {
+    let unready = PodOnNode {
+        is_unready: true,
+        ..pod("a")
+    };
+    let tight = Some("PodDisruptionBudget shop/cart selects 1 of the node's pods and allows 0 to be evicted");
+    let mut cart = budget("cart", 0);
+    assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), tight);
+    cart.lets_unready_go = true;
+    assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), None);
+    assert_obstacle(&[pod("b"), unready.clone()], slice::from_ref(&cart), tight);
+    cart.generation = 2;
+    assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), None);
+    let two =
+        "PodDisruptionBudgets shop/cart and shop/z both select pod shop/a, which therefore cannot be evicted";
+    assert_obstacle(&[unready], &[cart, budget("z", 9)], Some(two));
+}
+
+#[test]
 fn a_pod_with_two_budgets_cannot_be_evicted() {
     let budgets = [budget("z", 9), budget("b", 9), budget("c", 9)];
     let expected =
@@ -218,9 +239,11 @@ prop_compose! {
         tier in prop::option::of(prop::sample::select(vec!["web", "db"])),
         kind in 0..24_u8,
         tolerates in any::<bool>(),
+        is_unready in any::<bool>(),
     ) -> PodOnNode {
         let mut pod = if tolerates { everywhere(pod("")) } else { pod("") };
         pod.name.namespace = namespace.into();
+        pod.is_unready = is_unready;
         pod.labels = [("app", app), ("tier", tier)]
             .into_iter()
             .filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned())))
@@ -241,12 +264,14 @@ prop_compose! {
         selector in 0..selectors().len(),
         disruptions_allowed in -1..4_i64,
         generation in prop::sample::select(vec![1, 1, 1, 2]),
+        lets_unready_go in any::<bool>(),
     ) -> (PodDisruptionBudget, Selects) {
         let mut budget = budget("", disruptions_allowed);
         let (requirements, selects) = selectors()[selector].clone();
         budget.name.namespace = namespace.into();
         budget.selector = requirements;
         budget.generation = generation;
+        budget.lets_unready_go = lets_unready_go;
         (budget, selects)
     }
 }
@@ -276,6 +301,7 @@ fn evict(pod: &PodOnNode, budgets: &mut [(PodDisruptionBudget, Selects)]) -> u16
     match (selecting.next(), selecting.next()) {
         (None, _) => 201,
         (Some(_), Some(_)) => 500,
+        (Some((budget, _)), None) if budget.lets_unready_go && pod.is_unready => 201,
         (Some((budget, _)), None)
             if budget.observed_generation < budget.generation || budget.disruptions_allowed <= 0 =>
         {

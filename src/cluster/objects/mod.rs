@@ -1,6 +1,13 @@
-//! Objects of the cluster as the API server sends them: the fields that several modules read. Fields that only one
-//! module needs are in a type of that module, so that the others do not keep them in memory; [`IgnoredAny`] skips a
-//! value.
+//! Objects of the cluster as the API server sends them: the fields that are read, and what core's plan makes of each. Fields
+//! of a type that the API server would not store count as missing; [`IgnoredAny`] skips a value.
+
+mod claim;
+mod interned;
+mod key;
+mod node;
+mod pod;
+mod pod_disruption_budget;
+mod pod_needs;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +15,13 @@ use jiff::Timestamp;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+pub use claim::{ClaimObject, SeenClaim};
+pub use interned::Interned;
+pub use key::Key;
+pub use node::{NodeKinds, NodeObject, SeenNode};
+pub use pod::{PodKinds, PodLocation, PodObject};
+pub use pod_disruption_budget::BudgetObject;
 
 /// The path of definitions.
 pub const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -11,8 +11,7 @@ use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
 
 use super::claim::machine;
-use super::{Interned, Key};
-use crate::cluster::objects::{Conditions, Metadata, Object, Texts};
+use super::{Conditions, Interned, Key, Metadata, Object, Texts};
 
 /// The fields of a Node that are read.
 pub type NodeObject = Object<Metadata<Texts, Texts>, Spec, Status>;

@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::pod_needs::Spec;
-use super::{Interned, Key};
-use crate::cluster::objects::{Conditions, Metadata, Object, Texts, instant};
+use super::{Conditions, Interned, Key, Metadata, Object, Texts, instant};
 
 /// The annotation of the mirror pod of a static pod.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
@@ -68,6 +67,8 @@ impl PodObject<Texts> {
     /// The pod as a drain of its node finds it.
     pub fn on_node(self) -> PodOnNode {
         let needs = self.spec.needs(&mut Interned::default());
+        let ready = self.status.conditions.get("Ready");
+        let is_unready = ready.is_some_and(|ready| &*ready.status == "False");
         let pod = self.pod(Arc::new(needs));
         PodOnNode {
             name: NamespacedName {
@@ -75,6 +76,7 @@ impl PodObject<Texts> {
                 name: self.metadata.name,
             },
             labels: self.metadata.labels.unwrap_or_default(),
+            is_unready,
             pod,
         }
     }

@@ -9,8 +9,7 @@ use poolgate_core::value::duration::GoDuration;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{Interned, Key};
-use crate::cluster::objects::{Conditions, Metadata, Object, PoolLabel};
+use super::{Conditions, Interned, Key, Metadata, Object, PoolLabel};
 
 /// The fields of a NodeClaim that are read.
 pub type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;

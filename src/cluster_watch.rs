@@ -1,28 +1,26 @@
-//! The thread that watches the cluster, and does what `serve` and `gate` do beside that.
+//! What `serve` and `gate` watch: which Karpenter is installed, NodePools, and their own registration.
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use futures_util::future::OptionFuture;
 use kube::{Client, Config};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{ClusterView, Pools};
 use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
-use crate::cluster::connect::client_for_watches;
 use crate::cluster::definition::{self, DefinitionFollower};
 use crate::cluster::objects::{DEFINITIONS, NODE_POOLS};
 use crate::cluster::pools::PoolFollower;
 use crate::cluster::stored_verdicts::StoredVerdicts;
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection};
-use crate::lifecycle::{Heartbeat, StatusBoard, StatusLine, on_own_thread};
+use crate::lifecycle::{StatusBoard, StatusLine};
 use crate::policy_watch::PolicyInForce;
 use crate::registration::Registration;
 
-/// A cluster that is about to be watched.
+/// The watches before they start.
 #[derive(Debug)]
-pub struct Cluster {
+pub struct ClusterWatch {
     view: Arc<ClusterView>,
     /// What stored NodePools are reviewed with, if they are.
     policy: Option<PolicyInForce>,
@@ -34,7 +32,7 @@ pub struct Cluster {
     registration: Option<Registration>,
 }
 
-impl Cluster {
+impl ClusterWatch {
     /// Finds the cluster. `None` if there is none, which is logged once and is not an error.
     pub async fn find(
         args: &ClusterArgs,
@@ -58,7 +56,7 @@ impl Cluster {
         }
     }
 
-    /// A cluster. No request is sent yet.
+    /// The watches of a cluster. No request is sent yet.
     pub fn new(
         view: Arc<ClusterView>,
         policy: Option<PolicyInForce>,
@@ -94,33 +92,8 @@ impl Cluster {
         self.definition_read.clone()
     }
 
-    /// Starts the thread for this cluster, which also does what `beside` returns. The returned future ends with the thread.
-    pub fn watch<F: Future<Output = ()> + 'static>(
-        self,
-        config: Config,
-        heartbeat: Heartbeat,
-        beside: impl FnOnce(Client, Config, ClusterMetrics) -> F + Send + 'static,
-    ) -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
-        on_own_thread("cluster", heartbeat, || self.run(config, beside))
-            .context("the thread that watches the cluster cannot be started")
-    }
-
-    async fn run<F: Future<Output = ()>>(
-        self,
-        config: Config,
-        beside: impl FnOnce(Client, Config, ClusterMetrics) -> F,
-    ) {
-        let lines = [&self.definition, &self.pools].map(|watch| watch.line.clone());
-        let client = client_for_watches(&config, &lines, UNREAD, || {
-            self.metrics.watches.errors.inc(DEFINITION);
-        })
-        .await;
-        let beside = beside(client.clone(), config.clone(), self.metrics.clone());
-        tokio::join!(self.follow(client), beside);
-    }
-
-    /// Follows the cluster with this client.
-    pub async fn follow(self, client: Client) {
+    /// Watches with this client until the process stops.
+    pub async fn run(self, client: Client) {
         let follow_definition = DefinitionFollower {
             view: Arc::clone(&self.view),
             metrics: self.metrics.clone(),

@@ -4,15 +4,16 @@ use poolgate_core::karpenter::Operator;
 use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget, Requirement};
 use serde::Deserialize;
 
-use crate::cluster::objects::{Metadata, Object, Texts};
+use super::{Metadata, Object, Texts};
 
 /// The fields of a PodDisruptionBudget that are read.
 pub type BudgetObject = Object<Metadata, Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Spec {
     selector: Option<Selector>,
+    unhealthy_pod_eviction_policy: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -49,6 +50,7 @@ impl BudgetObject {
             generation: self.metadata.generation.unwrap_or_default(),
             observed_generation: self.status.observed_generation,
             disruptions_allowed: self.status.disruptions_allowed,
+            lets_unready_go: self.spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
         }
     }
 }
