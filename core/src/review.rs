@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
-use crate::drift::DriftClaim;
+use crate::drift::{DriftClaim, HashChange, TemplateChange};
 use crate::json::{FieldMask, Json};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{ApiVersion, GROUP, NodePool, TargetKarpenter};
@@ -96,6 +96,16 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
             report: rules::check_nodeclaim(request.object, version, request.old, context),
         },
     }
+}
+
+/// How the hash of the template changes, if an update of a NodePool may make Karpenter replace nodes: then a review says
+/// more with the pool's NodeClaims.
+pub fn replaces_nodes(subject: Subject, object: &Json<'_>, old: &Json<'_>) -> Option<HashChange> {
+    let Subject::NodePool(version) = subject else {
+        return None;
+    };
+    let (old, new) = (NodePool::view(version, old), NodePool::view(version, object));
+    Some(TemplateChange::of(&old, &new)?.hash)
 }
 
 /// Whether a stored object is being deleted.
