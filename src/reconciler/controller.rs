@@ -20,7 +20,7 @@ use super::queue::Queue;
 use super::rights::GrantedRights;
 use super::step::Step;
 use super::watched_state::WatchedState;
-use crate::cluster::PoolLedgers;
+use crate::cluster::LedgerStore;
 use crate::policy_watch::PolicyInForce;
 
 /// How often to look at what time alone changes: the end of a term, and whether to ask for rights again.
@@ -36,7 +36,7 @@ const RESYNC: Duration = Duration::from_mins(10);
 pub struct Controller {
     pub seen: WatchedState,
     pub writer: Writer,
-    pub ledgers: PoolLedgers,
+    pub ledgers: LedgerStore,
     rights: GrantedRights,
     policy: PolicyInForce,
     in_force: Option<Arc<Policy>>,
@@ -63,7 +63,7 @@ impl Controller {
     pub fn new(
         seen: WatchedState,
         writer: Writer,
-        ledgers: PoolLedgers,
+        ledgers: LedgerStore,
         policy: PolicyInForce,
         args: &ReconcileArgs,
     ) -> Self {

@@ -20,7 +20,7 @@ use super::watched_state::{Watched, WatchedState};
 use crate::cluster::clock::Clock;
 use crate::cluster::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
 use crate::cluster::{
-    Candidate, Collection, DEFINITION_FIELDS, Leadership, PoolLedgers, Versioned, Watch, WatchMetrics,
+    Candidate, Collection, DEFINITION_FIELDS, Leadership, LedgerStore, Versioned, Watch, WatchMetrics,
     lasting_client, ledgers_path,
 };
 use crate::lifecycle::{Heartbeat, Readiness, StatusBoard, StatusLine, on_own_thread};
@@ -115,7 +115,7 @@ impl Reconciler {
         let controller = Controller::new(
             seen.clone(),
             writer,
-            PoolLedgers::new(client.clone(), namespace, self.clock.clone()),
+            LedgerStore::new(client.clone(), namespace, self.clock.clone()),
             self.policy.clone(),
             &self.args,
         );

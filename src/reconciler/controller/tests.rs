@@ -168,7 +168,7 @@ fn leader(stored: &Arc<Mutex<Stored>>) -> (Controller, Registry) {
         observe: false,
     };
     let args = Flags::parse_from(["reconcile", "--settle=0s"]).args;
-    let ledgers = PoolLedgers::new(client, "default", Clock::start());
+    let ledgers = LedgerStore::new(client, "default", Clock::start());
     let policy = Policy::default().into();
     let mut controller = Controller::new(seen, writer, ledgers, policy, &args);
     controller.follow_leadership();
