@@ -53,8 +53,12 @@ impl GrantedRights {
 
     /// Asks again and again, while this replica leads. With `--observe` the API server is not asked.
     pub async fn follow(&self, writer: &Writer) {
+        if writer.observe {
+            self.0.send_replace(Some(Rights::ALL));
+            return pending().await;
+        }
         let (logged, mut leadership) = (LogOnce::default(), writer.leadership.clone());
-        while !writer.observe {
+        loop {
             while !leadership.holds() {
                 leadership.changed().await;
             }
@@ -76,8 +80,6 @@ impl GrantedRights {
                 .send_if_modified(|known| known.replace(granted) != Some(granted));
             sleep(PERIOD).await;
         }
-        self.0.send_replace(Some(Rights::ALL));
-        pending().await
     }
 }
 
