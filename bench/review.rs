@@ -52,6 +52,7 @@ fn measure(object: &Value, reviews: usize) -> (usize, Duration) {
             subject: Subject::NodePool(ApiVersion::V1),
             object: black_box(&object),
             old: Some(&old),
+            claims: None,
             at: jiff::Timestamp::default(),
         };
         review(&request, &policy, &karpenter)

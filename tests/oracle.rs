@@ -14,6 +14,7 @@ mod oracle {
     mod case;
     mod compare;
     mod definitions;
+    mod drift;
     mod effort;
     mod explained;
     mod judgement;

@@ -8,6 +8,7 @@ pub mod api;
 pub mod budget;
 pub mod defaults;
 pub mod diagnostic;
+pub mod drift;
 pub mod json;
 pub mod karpenter;
 pub mod manifest;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
+use crate::drift::{DriftClaim, HashChange, TemplateChange};
 use crate::json::{FieldMask, Json};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{ApiVersion, GROUP, NodePool, TargetKarpenter};
@@ -57,6 +58,8 @@ pub struct Request<'a> {
     pub object: &'a Json<'a>,
     /// The stored object that this one replaces, on an update.
     pub old: Option<&'a Json<'a>>,
+    /// The NodeClaims of the stored NodePool, if they were listed: then it is known which of them a change replaces.
+    pub claims: Option<&'a [DriftClaim]>,
     /// The time: exemptions of the policy may have an end.
     pub at: Timestamp,
 }
@@ -78,7 +81,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
         return Review::default();
     }
     let (Subject::NodePool(version) | Subject::NodeClaim(version)) = request.subject;
-    let context = Context::new(nodepool(version), request.at, policy, karpenter);
+    let context = Context::new(nodepool(version), request.claims, request.at, policy, karpenter);
     match request.subject {
         Subject::NodePool(_) => {
             let pool = NodePool::view(version, request.object);
@@ -93,6 +96,16 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
             report: rules::check_nodeclaim(request.object, version, request.old, context),
         },
     }
+}
+
+/// How the hash of the template changes, if an update of a NodePool may make Karpenter replace nodes: then a review says
+/// more with the pool's NodeClaims.
+pub fn replaces_nodes(subject: Subject, object: &Json<'_>, old: &Json<'_>) -> Option<HashChange> {
+    let Subject::NodePool(version) = subject else {
+        return None;
+    };
+    let (old, new) = (NodePool::view(version, old), NodePool::view(version, object));
+    Some(TemplateChange::of(&old, &new)?.hash)
 }
 
 /// Whether a stored object is being deleted.
@@ -132,6 +145,7 @@ mod tests {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(new),
             old: Some(old),
+            claims: None,
             at: jiff::Timestamp::default(),
         };
         review(&request, &Policy::default(), &TargetKarpenter::default())
@@ -187,6 +201,7 @@ mod tests {
                 subject: Subject::NodeClaim(ApiVersion::V1),
                 object: &Json::from(&claim),
                 old,
+                claims: None,
                 at: jiff::Timestamp::default(),
             };
             let review = review(&request, &Policy::default(), &TargetKarpenter::default());

@@ -34,7 +34,7 @@ pub fn review_scale(
         return Report::default();
     }
     let [old, pool] = [&stored, &scaled].map(|object| NodePool::view(ApiVersion::V1, object));
-    let context = Context::new(nodepool(ApiVersion::V1), at, policy, karpenter);
+    let context = Context::new(nodepool(ApiVersion::V1), None, at, policy, karpenter);
     rules::check_scale(&pool, &old, &stored, context)
 }
 

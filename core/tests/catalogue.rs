@@ -146,6 +146,7 @@ fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVe
         subject: subject_of(object),
         object: &Json::from(object),
         old: old.as_ref(),
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     review(&request, &policy(rule), &release.into()).report

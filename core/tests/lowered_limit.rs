@@ -131,12 +131,13 @@ fn reported(before: &Value, pool: &Value, policy: &Policy) -> usize {
         subject: Subject::NodePool(V1),
         object: &Json::from(pool),
         old: Some(&Json::from(before)),
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     let report = review(&request, policy, &TargetKarpenter::default()).report;
     let mut about = report
         .into_iter()
-        .filter(|finding| finding.rule.as_str() == "limit-below-nodes");
+        .filter(|finding| finding.rule.as_str() == "limit-below-use");
     let problem = about.next().map(|finding| finding.problem()).unwrap_or_default();
     let (_, rest) = problem.split_once("will terminate ").unwrap_or_default();
     let word = rest.split(' ').next().unwrap_or_default();

@@ -25,6 +25,7 @@ fn review_of(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(object),
         old: old.as_ref(),
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     review(&request, policy, &TargetKarpenter::default())

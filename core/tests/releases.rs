@@ -387,6 +387,7 @@ fn findings_on(pool: &Value, karpenter: &TargetKarpenter) -> impl Iterator<Item 
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(pool),
         old: None,
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     review(&request, &Policy::default(), karpenter).report.into_iter()

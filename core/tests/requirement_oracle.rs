@@ -51,6 +51,7 @@ fn origins(row: &Value) -> Vec<Origin> {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(&object),
         old: None,
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     let report = review(&request, &Policy::default(), &TargetKarpenter::default()).report;

@@ -22,6 +22,7 @@ fn review_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
         subject,
         object: &Json::from(object),
         old: old.as_ref(),
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     review(&request, &Policy::default(), &TargetKarpenter::default())

@@ -1,5 +1,5 @@
-//! What is known of the cluster, as far as a verdict depends on it. The watches write it, every review reads it, and neither
-//! waits for the other.
+//! What is known of the cluster, as far as a verdict depends on it. The watches write it, and every review reads it; they
+//! wait for each other no longer than one look-up or one change takes.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -12,9 +12,11 @@ mod warnings;
 
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
+use poolgate_core::drift::{DriftClaim, HashChange};
 use poolgate_core::json::{Json, MOST_PER_BYTE, parsed_size};
-use poolgate_core::review::{REVIEWED, Request, Review, Subject, review};
+use poolgate_core::review::{REVIEWED, Request, Review, Subject, replaces_nodes, review};
 
 use crate::policy_watch::PolicyInForce;
 
@@ -51,7 +53,7 @@ impl Endpoint {
 }
 
 /// Whether the mutating endpoint denies too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum MutateVerdict {
     /// It gives the same verdict as the validating one.
     #[default]
@@ -60,13 +62,19 @@ pub enum MutateVerdict {
     Off,
 }
 
+/// Lists the NodeClaims of a pool whose template is changed.
+pub trait ListClaims: Send + Sync {
+    /// All of them; `None` if that is not possible in time. `hash` is what the change does to the hash of the template.
+    fn list(&self, pool: &str, hash: HashChange) -> Option<Vec<DriftClaim>>;
+}
+
 /// What requests are reviewed with.
-#[derive(Debug)]
 pub struct Reviewer {
     policy: PolicyInForce,
     view: Arc<ClusterView>,
     mutate_verdict: MutateVerdict,
     about: Option<About>,
+    claims: Option<Box<dyn ListClaims>>,
 }
 
 impl Reviewer {
@@ -81,7 +89,15 @@ impl Reviewer {
             view,
             mutate_verdict,
             about: None,
+            claims: None,
         }
+    }
+
+    /// Lists the NodeClaims of a pool whose template is changed with this.
+    #[must_use]
+    pub fn listing_claims(mut self, claims: Option<impl ListClaims + 'static>) -> Self {
+        self.claims = claims.map(|claims| Box::new(claims) as _);
+        self
     }
 
     /// Answers inquiries with this.
@@ -140,10 +156,15 @@ impl Reviewer {
         old: Option<&Json<'_>>,
     ) -> Review {
         let old = old.filter(|_| request.operation == Operation::Update);
+        let claims = self.claims.as_ref().zip(old).and_then(|(claims, old)| {
+            let hash = replaces_nodes(subject, object, old)?;
+            claims.list(&request.name, hash)
+        });
         let request = Request {
             subject,
             object,
             old,
+            claims: claims.as_deref(),
             at: Timestamp::now(),
         };
         review(&request, &self.policy.load().policy, &self.view.karpenter())

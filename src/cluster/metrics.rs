@@ -15,6 +15,8 @@ pub struct ClusterMetrics {
     unreadable: Counter,
     static_pools: Gauge,
     denied_pools: Family<[Label; 1], Gauge>,
+    /// Changes of a template whose hash is not known, by why.
+    pub drift_doubts: Counters,
 }
 
 impl ClusterMetrics {
@@ -37,6 +39,11 @@ impl ClusterMetrics {
             denied_pools: registry.metric(
                 "stored_nodepools_denied",
                 "Stored NodePools that this rule would deny if they were created now",
+            ),
+            drift_doubts: registry.counters(
+                "drift_doubts",
+                "Changed templates whose hash poolgate does not know, so that it cannot say which nodes are replaced",
+                "reason",
             ),
         }
     }

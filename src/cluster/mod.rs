@@ -1,8 +1,7 @@
-//! The Kubernetes side: which cluster there is, what is watched in it, and the gate of node limits.
+//! The Kubernetes side: which cluster there is, how it is called, and what is watched, read and written in it.
 //!
-//! All of it runs on a thread of its own. No review waits for it: what is known is left in
-//! [`ClusterView`](crate::admission::ClusterView), and stays there while the cluster does not answer. Only the gate is
-//! waited for, no longer than the request allows.
+//! No review of a NodePool waits for it: what is known is left in [`ClusterView`](crate::admission::ClusterView), and stays
+//! there while the cluster does not answer.
 
 mod api;
 pub mod claims;
@@ -11,12 +10,12 @@ mod collection;
 pub mod config;
 pub mod connect;
 pub mod definition;
+mod drift_claims;
 mod lease;
 pub mod ledgers;
 pub mod managed_fields;
 pub mod metrics;
 pub mod objects;
-mod pool_ledgers;
 pub mod pools;
 mod reader;
 mod reconnect;
@@ -25,17 +24,17 @@ pub mod watch;
 pub mod webhooks;
 
 pub use api::{ApiError, Deadline, call};
-pub use collection::{Collection, RawObject, Versioned};
+pub use collection::{Collection, Versioned};
 pub use config::ClusterArgs;
 pub use connect::{client, lasting_client, required_cluster};
 pub use definition::FIELDS as DEFINITION_FIELDS;
+pub use drift_claims::ClaimLister;
 pub use lease::{
     Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, age as lease_age,
     holder as lease_holder, is_silent as lease_is_silent, path as leases_path,
 };
-pub use ledgers::{LedgerError, path as ledgers_path};
+pub use ledgers::{LedgerError, LedgerStore, path as ledgers_path, read_ledger};
 pub use metrics::{ClusterMetrics, WatchMetrics};
-pub use pool_ledgers::{PoolLedgers, read_ledger};
 pub use reader::ClusterReader;
 #[cfg(test)]
 pub use reconnect::reconnecting;

@@ -134,6 +134,7 @@ impl StoredVerdicts {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(pool),
             old: None,
+            claims: None,
             at: Timestamp::now(),
         };
         let report = review(&request, policy, karpenter).report;

@@ -22,7 +22,7 @@ use super::queue::Queue;
 use super::reconcile::{PoolMemory, PoolReconciler};
 use super::rights::GrantedRights;
 use super::watched_state::WatchedState;
-use crate::cluster::PoolLedgers;
+use crate::cluster::LedgerStore;
 use crate::policy_watch::PolicyInForce;
 use crate::telemetry::LogOnce;
 
@@ -61,7 +61,7 @@ impl Controller {
     pub fn new(
         seen: WatchedState,
         writer: Writer,
-        ledgers: PoolLedgers,
+        ledgers: LedgerStore,
         policy: PolicyInForce,
         args: &ReconcileArgs,
     ) -> Self {

@@ -19,7 +19,7 @@ use crate::cluster::objects::{
     ClaimObject, DEFINITIONS, Definition, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PODS, PodObject,
     PoolObject,
 };
-use crate::cluster::{Candidate, Collection, Leadership, PoolLedgers, Watch, WatchMetrics, ledgers_path};
+use crate::cluster::{Candidate, Collection, Leadership, LedgerStore, Watch, WatchMetrics, ledgers_path};
 use crate::lifecycle::{Readiness, StatusBoard, StatusLine};
 use crate::policy_watch::PolicyInForce;
 use crate::telemetry::LogOnce;
@@ -94,7 +94,7 @@ impl Reconciler {
         let controller = Controller::new(
             seen.clone(),
             writer,
-            PoolLedgers::new(client.clone(), namespace, self.clock.clone()),
+            LedgerStore::new(client.clone(), namespace, self.clock.clone()),
             self.policy.clone(),
             &self.args,
         );

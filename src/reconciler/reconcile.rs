@@ -14,7 +14,7 @@ use super::index::Snapshot;
 use super::pace::Pace;
 use super::rights::GrantedRights;
 use super::watched_state::WatchedState;
-use crate::cluster::PoolLedgers;
+use crate::cluster::LedgerStore;
 use crate::policy_watch::PolicyInForce;
 
 /// How soon a pool is reconciled again of which a replacement was not carried on.
@@ -27,7 +27,7 @@ const RESYNC: Duration = Duration::from_mins(10);
 pub struct PoolReconciler {
     pub seen: WatchedState,
     pub writer: Writer,
-    pub ledgers: PoolLedgers,
+    pub ledgers: LedgerStore,
     pub policy: PolicyInForce,
     pub rights: GrantedRights,
     pub pace: Mutex<Pace>,

@@ -53,11 +53,11 @@ impl GrantedRights {
 
     /// Asks again and again, while this replica leads. With `--observe` the API server is not asked.
     pub async fn follow(&self, writer: &Writer) {
+        let (logged, mut leadership) = (LogOnce::default(), writer.leadership.clone());
         if writer.observe {
             self.0.send_replace(Some(Rights::ALL));
             return pending().await;
         }
-        let (logged, mut leadership) = (LogOnce::default(), writer.leadership.clone());
         loop {
             while !leadership.holds() {
                 leadership.changed().await;

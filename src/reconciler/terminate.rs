@@ -32,7 +32,7 @@ impl PoolReconciler {
         if self.writer.observe || !snapshot.exists {
             return Ok(());
         }
-        let stored = self.writer.call(|by| self.ledgers.read(&pool.name, by)).await?;
+        let stored = self.writer.call(|by| self.ledgers.state(&pool.name, by)).await?;
         if stored.identity.is_some() {
             // The watch lags: what it shows next is planned anew.
             return Ok(());

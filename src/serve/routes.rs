@@ -14,7 +14,6 @@ use crate::webhook::{Intake, Route};
 pub const PATHS: &str = "/mutate or /validate";
 
 /// Answers reviews of NodePools.
-#[derive(Debug)]
 pub struct PoolWebhook {
     reviewer: Reviewer,
     mutate: Route,

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::ServeArgs;
 use super::routes::{PATHS, PoolWebhook};
 use crate::admission::Reviewer;
-use crate::cluster::{ClusterMetrics, lasting_client};
+use crate::cluster::{ClaimLister, ClusterMetrics, lasting_client};
 use crate::cluster_watch::ClusterWatch;
 use crate::lifecycle::{self, FEW_THREADS};
 use crate::policy_watch::PolicyInForce;
@@ -39,32 +39,37 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
         &process.board,
     );
     let policy = policy.await?;
-    let definition_read = start_cluster(&mut server, policy.clone()).await?;
-    let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict());
-    let reviewer = reviewer.answering_inquiries(server.about(Some(policy)));
+    let (definition_read, claims) = start_cluster(&mut server, policy.clone()).await?;
+    let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict)
+        .answering_inquiries(server.about(Some(policy)))
+        .listing_claims(claims);
     let webhook = PoolWebhook::new(reviewer, server.intake(PATHS));
     server.run(webhook.router(), definition_read).await
 }
 
 /// Starts to watch the cluster, if there is one. The token is cancelled when everything has been read that the server
-/// needs before it is ready.
+/// needs before it is ready. The other part lists NodeClaims for reviews.
 async fn start_cluster(
     server: &mut WebhookServer<'_>,
     policy: PolicyInForce,
-) -> anyhow::Result<CancellationToken> {
+) -> anyhow::Result<(CancellationToken, Option<ClaimLister>)> {
     let board = server.process.board.clone();
     let metrics = ClusterMetrics::register(&mut server.process.registry);
     let registration = server.registration(Serves::Reviews);
     let view = Arc::clone(&server.view);
+    let doubts = metrics.drift_doubts.clone();
     let found = ClusterWatch::find(&server.args.cluster, view, policy, &board, metrics).await?;
     let Some((watch, config)) = found else {
         let nothing_to_read = CancellationToken::new();
         nothing_to_read.cancel();
-        return Ok(nothing_to_read);
+        return Ok((nothing_to_read, None));
     };
     let watch = watch.with(registration.map(|registration| registration.shown_on(&board)));
     let definition_read = watch.definition_read();
-    let watching = watch.run(lasting_client(config));
-    server.process.tasks.spawn("cluster watch", watching);
-    Ok(definition_read)
+    let client = lasting_client(config);
+    server
+        .process
+        .tasks
+        .spawn("cluster watch", watch.run(client.clone()));
+    Ok((definition_read, Some(ClaimLister::new(client, doubts))))
 }

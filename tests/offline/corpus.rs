@@ -110,6 +110,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
         subject: subject_of(object)?,
         object,
         old: None,
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     let report = review(&request, &Policy::default(), &TargetKarpenter::default()).report;

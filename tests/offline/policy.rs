@@ -42,6 +42,7 @@ fn review_of(pool: &Value, policy: &Policy) -> Review {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(&whole),
         old: None,
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     review(&request, policy, &TargetKarpenter::default())

@@ -18,6 +18,7 @@ const PACKAGES: [(&str, &[&[&str]]); 3] = [
             &["api"],
             &["policy"],
             &["budget", "defaults"],
+            &["drift"],
             &["nodelimit", "rules"],
             &["review"],
             &["policy_file", "scale"],

@@ -95,6 +95,7 @@ fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
         subject: case.subject(),
         object: &Json::from(object),
         old: old.as_ref(),
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     review(&request, &Policy::default(), &case.release().into())

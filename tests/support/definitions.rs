@@ -129,6 +129,7 @@ fn is_rejected(pool: &Value, policy: &Policy, karpenter: &TargetKarpenter) -> bo
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(pool),
         old: None,
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     let report = review(&request, policy, karpenter).report;

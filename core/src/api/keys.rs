@@ -23,6 +23,10 @@ pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
 /// The annotation by which a NodePool chooses which of its nodes are replaced at the limit.
 pub const AT_LIMIT_ANNOTATION: &str = "poolgate.dev/at-limit";
 
+/// The annotation by which a user acknowledges that a change of the template replaces nodes. Its value is a digest of the new
+/// template.
+pub const ACKNOWLEDGE_DRIFT_ANNOTATION: &str = "poolgate.dev/acknowledge-drift";
+
 /// The label of every node that poolgate holds.
 pub const HELD_LABEL: &str = "poolgate.dev/held";
 
@@ -40,12 +44,13 @@ pub const LEDGER_LABEL: &str = "poolgate.dev/ledger";
 pub(crate) const KEY_PREFIX: &str = "poolgate.dev/";
 
 /// The annotations that are read of a NodePool itself.
-pub(crate) const OF_POOLS: [&str; 5] = [
+pub(crate) const OF_POOLS: [&str; 6] = [
     NODE_LIMIT_ANNOTATION,
     NODE_LIMIT_MODE_ANNOTATION,
     SURGE_ANNOTATION,
     OVER_LIMIT_ANNOTATION,
     AT_LIMIT_ANNOTATION,
+    ACKNOWLEDGE_DRIFT_ANNOTATION,
 ];
 
 /// The labels and annotations that are read of nodes.

@@ -88,6 +88,27 @@ impl<'a> NodePool<'a> {
         }
     }
 
+    /// Whether Karpenter has written a status.
+    pub fn has_status(&self) -> bool {
+        self.object.get("status").is_some_and(Json::is_object)
+    }
+
+    /// How much of a resource the nodes of a stored pool have together, by its status.
+    pub(crate) fn used(&self, resource: &str) -> Option<&'a Json<'a>> {
+        self.object.get("status")?.get("resources")?.get(resource)
+    }
+
+    /// How many nodes the status of a stored pool has, without those on their way out: Karpenter writes it every few seconds,
+    /// into `nodes` since 1.8.
+    pub fn reported_nodes(&self) -> Option<usize> {
+        let status = self.object.get("status")?;
+        let count = status.get("nodes").and_then(Json::as_i64).or_else(|| {
+            let resource = status.get("resources")?.get("nodes")?;
+            Self::limit_value(resource).map(|quantity| quantity.rounded_up())
+        });
+        count.and_then(|count| usize::try_from(count).ok())
+    }
+
     /// The path of `expireAfter` in a NodePool of this version.
     pub fn expire_after_path(version: ApiVersion) -> FieldPath {
         match version {

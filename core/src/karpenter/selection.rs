@@ -119,6 +119,15 @@ impl<'a> Selection<'a> {
         }
     }
 
+    /// Whether the label may be absent: Karpenter reads what is left as `NotIn` or `DoesNotExist`. Excluded values that
+    /// the bounds rule out anyway do not count.
+    pub fn allows_absence(&self) -> bool {
+        match &self.allowed {
+            Some(allowed) => allowed.len() == 0,
+            None => self.excluded.0.iter().any(|value| self.is_within_bounds(value)),
+        }
+    }
+
     /// Whether every value that is within the bounds and not excluded is allowed.
     pub fn is_open(&self) -> bool {
         self.allowed.is_none()

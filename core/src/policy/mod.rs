@@ -7,6 +7,7 @@
 mod bounds;
 mod cluster;
 mod default_values;
+mod drift;
 mod exemption;
 mod glob;
 pub(crate) mod kinds;
@@ -19,6 +20,7 @@ pub use bounds::{
 };
 pub use cluster::{DeclaredCluster, FeatureGate, GateState, WebhookUse};
 pub use default_values::DefaultValues;
+pub use drift::{AcknowledgedPools, DriftPolicy};
 pub use exemption::Exemption;
 pub use glob::Glob;
 pub(crate) use levels::LevelOfRule;
@@ -51,6 +53,8 @@ pub struct Policy {
     pub cluster: DeclaredCluster,
     /// Labels that a provider or the organisation adds.
     pub labels: LabelSets,
+    /// What a change that replaces nodes needs.
+    pub drift: DriftPolicy,
     /// What happens to nodes above a limit.
     pub over_limit: OverLimit,
     /// Which nodes of a pool at its limit are terminated first and then replaced.
@@ -69,6 +73,7 @@ impl Default for Policy {
             exemptions: Vec::new(),
             cluster: DeclaredCluster::default(),
             labels: LabelSets::default(),
+            drift: DriftPolicy::default(),
             over_limit: OverLimit::default(),
             at_limit: AtLimit::default(),
             repair_grace_period: REPAIR_GRACE_PERIOD,

@@ -124,6 +124,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &Json::from(&pool),
         old: None,
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     let report = review(&request, &strict, &TargetKarpenter::default()).report;

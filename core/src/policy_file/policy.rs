@@ -40,6 +40,8 @@ impl Record for Policy {
         let labels = fields.optional("labels", &object(), about);
         let about = "What is known of the cluster, so that findings need not guess.";
         let cluster = fields.optional("cluster", &object(), about);
+        let about = "What a change that makes Karpenter replace nodes needs.";
+        let drift = fields.optional("drift", &object(), about);
         let over_limit = fields.optional(
             "overLimit",
             &word(OverLimit::VALUES, OverLimit::parse),
@@ -65,6 +67,7 @@ impl Record for Policy {
             exemptions: exemptions.unwrap_or_default(),
             cluster: cluster.unwrap_or_default(),
             labels: labels.unwrap_or_default(),
+            drift: drift.unwrap_or_default(),
             over_limit: over_limit.unwrap_or_default(),
             at_limit: at_limit.unwrap_or_default(),
             repair_grace_period: repair_grace_period.unwrap_or(built_in.repair_grace_period),

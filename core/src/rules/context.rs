@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::diagnostic::FieldPath;
+use crate::drift::DriftClaim;
 use crate::karpenter::shape::{REQUIREMENT_KEY, Shape};
 use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, TargetKarpenter};
 use crate::policy::Policy;
@@ -10,6 +11,8 @@ use crate::policy::Policy;
 /// What a verdict depends on besides the object itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
+    /// The NodeClaims of the stored pool, if they were listed.
+    pub claims: Option<&'a [DriftClaim]>,
     /// When the object is reviewed.
     pub at: Timestamp,
     /// The policy of the organisation that runs the cluster.
@@ -30,11 +33,13 @@ impl<'a> Context<'a> {
     /// The context of a review by this policy, for this Karpenter.
     pub fn new(
         shape: &'static Shape,
+        claims: Option<&'a [DriftClaim]>,
         at: Timestamp,
         policy: &'a Policy,
         karpenter: &'a TargetKarpenter,
     ) -> Self {
         Self {
+            claims,
             at,
             policy,
             karpenter,

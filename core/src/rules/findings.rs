@@ -249,6 +249,7 @@ mod tests {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
             object: &Json::from(&object),
             old: old.as_ref(),
+            claims: None,
             at,
         };
         let report = crate::review::review(&request, policy, &TargetKarpenter::default()).report;
@@ -299,6 +300,7 @@ mod tests {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
             object: &Json::from(&object),
             old: None,
+            claims: None,
             at: jiff::Timestamp::default(),
         };
         let heard = |policy: &Policy| -> Vec<(String, Severity)> {
@@ -420,6 +422,7 @@ mod tests {
                 subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
                 object: &Json::from(&object),
                 old: old.as_ref(),
+                claims: None,
                 at: jiff::Timestamp::default(),
             };
             let report = crate::review::review(&request, &policy, &TargetKarpenter::default()).report;

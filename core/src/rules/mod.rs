@@ -11,6 +11,7 @@ mod consolidation;
 mod constraints;
 mod context;
 mod defined_labels;
+mod drift;
 mod fields;
 mod findings;
 mod kubelet;
@@ -76,7 +77,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::amount::LIMIT_UNIT,
     &limits::LIMIT_UNKNOWN,
     &limits::nodes::LIMIT_NODES_RELEASE,
-    &limits::nodes::LIMIT_BELOW_NODES,
+    &limits::nodes::LIMIT_BELOW_USE,
     &limits::room::LIMIT_TOO_SMALL,
     &constraints::WEIGHT,
     &replicas::REPLICAS,
@@ -125,6 +126,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &lifetime::EKS_AUTO_MODE_LIFETIME,
     &requirements::EKS_AUTO_MODE_SIZE,
     &lifetime::HARD_LIMIT_DRAIN,
+    &drift::DRIFT,
     &kubelet::KUBELET,
     &kubelet::KUBELET_CONVERSION,
     &kubelet::TEMPLATE_RESOURCES,
@@ -135,6 +137,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &policy::budgets::BUDGET_COUNT,
     &policy::budgets::BUDGET_ALWAYS,
     &policy::budgets::FREEZE_WINDOW,
+    &drift::DRIFT_ACKNOWLEDGED,
     &policy::template::TEMPLATE_LABELS,
     &policy::template::CAPACITY_TYPE,
     &policy::template::NODE_CLASS,
@@ -173,6 +176,9 @@ pub(crate) fn check<'a>(
     check_template(&pool.template, old.map(|old| &old.template), &mut findings);
     requirements::count::check_in_nodeclaim(pool, &mut findings);
     lifetime::check(pool, &limits, &mut findings);
+    if let Some(old) = old {
+        drift::check(pool, old, &limits, &mut findings);
+    }
     policy::check(pool, &budgets, &limits, &mut findings);
     findings.into_report()
 }

@@ -107,7 +107,7 @@ mod tests {
         let policy = Policy::default();
         let karpenter = TargetKarpenter::default();
         let now = jiff::Timestamp::default();
-        let context = Context::new(nodepool(ApiVersion::V1), now, &policy, &karpenter);
+        let context = Context::new(nodepool(ApiVersion::V1), None, now, &policy, &karpenter);
         let (object, old) = (Json::from(object), old.map(Json::from));
         let mut findings = Findings::new(&object, old.as_ref(), context);
         findings

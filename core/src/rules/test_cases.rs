@@ -22,6 +22,9 @@ use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 use crate::rules::find;
 
+/// When pools are reviewed.
+const MONDAY: &str = "2026-01-05T08:00:00Z";
+
 /// A `NodePool`, and what is found in it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,7 +59,8 @@ impl Example {
             subject,
             object: &Json::from(&pool),
             old: old.as_ref(),
-            at: jiff::Timestamp::default(),
+            claims: None,
+            at: MONDAY.parse().expect("a time"),
         };
         let release = self.karpenter.as_ref();
         let release = release.map_or(KarpenterVersion::NEWEST, |text| text.parse().expect("a release"));

@@ -93,6 +93,7 @@ fn report(
         subject,
         object: &Json::from(&object),
         old: old.as_ref(),
+        claims: None,
         at: jiff::Timestamp::default(),
     };
     review(&request, policy, &release.into()).report

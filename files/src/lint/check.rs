@@ -358,6 +358,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             subject: checked.subject,
             object: checked.value,
             old: None,
+            claims: None,
             at: self.settings.at,
         };
         let report = review(&request, self.manifest.policy, karpenter).report;

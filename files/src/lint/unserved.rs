@@ -203,6 +203,7 @@ fn with_fields((field, message, advice): Fault, pool: &Json<'_>, release: Karpen
         subject: Subject::NodePool(ApiVersion::V1),
         object: pool,
         old: None,
+        claims: None,
         at: Timestamp::UNIX_EPOCH,
     };
     let report = review(&request, &Policy::default(), &release.into()).report;

@@ -152,6 +152,7 @@ fn faults(object: &Value, test: &PolicyTest, case: &Case, policy: &Policy) -> Ve
         subject,
         object: &Json::from(object),
         old: old.as_ref(),
+        claims: None,
         at: day.map_or_else(Timestamp::now, |day| day.timestamp()),
     };
     let karpenter = test

@@ -4,10 +4,93 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
-use poolgate_core::nodelimit::ledger::{FirstSeen, Moment};
+use kube::Client;
+use parking_lot::{Mutex, MutexGuard};
+use poolgate_core::nodelimit::ledger::{FirstSeen, Ledger, Moment};
 
 use super::metrics::LedgerMetrics;
-use super::object::{self, BrokenLedger, StoredLedger};
+use super::object::{self, BrokenLedger, Owner, StoredLedger};
+use super::store::{LedgerError, LedgerStore};
+use crate::cluster::api::Deadline;
+use crate::cluster::clock::Clock;
+
+/// What a ConfigMap contains.
+type ReadLedger = Result<StoredLedger, BrokenLedger>;
+
+/// The ledgers, and what this replica knows of them.
+pub struct Ledgers {
+    store: LedgerStore,
+    known: Mutex<CachedLedgers>,
+    clock: Clock,
+}
+
+impl Ledgers {
+    /// The ledgers in `namespace`. `reservation_lifetime` is how long after it was first seen a reservation may become a
+    /// NodeClaim.
+    pub fn new(
+        client: Client,
+        namespace: &str,
+        reservation_lifetime: Duration,
+        metrics: LedgerMetrics,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            store: LedgerStore::new(client, namespace, clock.clone()),
+            known: Mutex::new(CachedLedgers::new(reservation_lifetime, metrics)),
+            clock,
+        }
+    }
+
+    /// Takes what a watch has listed.
+    pub fn listed(&self, name: &str, read: ReadLedger) {
+        self.known().put(name, read, self.clock.now());
+    }
+
+    /// Takes what a watch reports.
+    pub fn changed(&self, name: &str, version: u64, read: ReadLedger) {
+        self.known().put_newer(name, version, read, self.clock.now());
+    }
+
+    /// What is known.
+    pub fn known(&self) -> MutexGuard<'_, CachedLedgers> {
+        self.known.lock()
+    }
+
+    /// Reads the ledger of a pool as it is now.
+    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
+        let read = self.store.read(pool, by).await;
+        let (name, mut kept) = (object::name(pool), self.known.lock());
+        match &read {
+            Ok(None) => kept.remove(&name),
+            Ok(Some(stored)) => kept.put(&name, Ok(stored.clone()), self.clock.now()),
+            Err(LedgerError::Broken(broken)) => kept.put(&name, Err(broken.clone()), self.clock.now()),
+            Err(_) => {}
+        }
+        read
+    }
+
+    /// Replaces the ledger of this resourceVersion, or stores a new one.
+    pub async fn write(
+        &self,
+        owner: Owner<'_>,
+        ledger: &Ledger,
+        over: Option<u64>,
+        by: Deadline,
+    ) -> Result<StoredLedger, LedgerError> {
+        let written = self.store.write(owner, ledger, over, by).await;
+        let read = match &written {
+            Ok(stored) => Some((stored.version, Ok(stored.clone()))),
+            Err(LedgerError::Broken(broken)) => Some((broken.version, Err(broken.clone()))),
+            Err(_) => None,
+        };
+        if let Some((version, read)) = read {
+            // The watch may have reported a later write already, and does not report it a second time.
+            let mut kept = self.known.lock();
+            kept.put_newer(&object::name(owner.name), version, read, self.clock.now());
+        }
+        written
+    }
+}
 
 /// What is known of one ledger.
 #[derive(Debug)]
@@ -24,9 +107,6 @@ pub struct CachedLedgers {
     by_name: BTreeMap<Box<str>, Cached>,
     metrics: LedgerMetrics,
 }
-
-/// What a ConfigMap contains.
-pub type ReadLedger = Result<StoredLedger, BrokenLedger>;
 
 impl CachedLedgers {
     /// None yet. `reservation_lifetime` is how long after it was first seen a reservation may become a NodeClaim.
@@ -135,7 +215,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use poolgate_core::nodelimit::ledger::Ledger;
 
     fn stored(version: u64, reservations: &str) -> StoredLedger {
         let text = format!(r#"{{"version":1,"seen":0,"reservations":{reservations}}}"#);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
+use super::cached::Ledgers;
 use super::object;
-use super::store::Ledgers;
 use crate::cluster::watch::Follower;
 
 /// Keeps the ledgers up to date.

@@ -7,7 +7,8 @@ mod metrics;
 mod object;
 mod store;
 
+pub use cached::Ledgers;
 pub use follower::LedgerFollower;
 pub use metrics::LedgerMetrics;
-pub use object::{BrokenLedger, Owner, StoredLedger, parse, path};
-pub use store::{LedgerError, LedgerStore, Ledgers};
+pub use object::{Owner, StoredLedger, parse, path};
+pub use store::{LedgerError, LedgerStore, read_ledger, state};

@@ -1,14 +1,17 @@
-//! The ledgers in the API server.
+//! The ledgers in the API server: nothing else reads or writes them. The gate writes reservations, the reconciler what it
+//! terminates and replaces, each over the version that it has read.
+//!
+//! A missing ledger is a closed one: it has no identity by which anything could be decided, and no change makes it anew.
+//! [`LedgerStore::store_missing`] and the gate's decisions store a closed one in its place, if its pool has NodeClaims.
 
-use std::time::Duration;
+use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use parking_lot::{Mutex, MutexGuard};
-use poolgate_core::nodelimit::ledger::{Ledger, TooManyVictims, UnusableUid};
+use poolgate_core::nodelimit::ledger::{Ledger, Termination, TooManyVictims, Uid, UnusableUid};
+use poolgate_core::nodelimit::plan::{LastDenial, LedgerIdentity, LedgerState, ReplacementState};
 
-use super::cached::{CachedLedgers, ReadLedger};
-use super::metrics::LedgerMetrics;
 use super::object::{self, BrokenLedger, Owner, StoredLedger};
 use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
@@ -17,6 +20,7 @@ use crate::cluster::collection::Collection;
 /// Reads and writes ledgers.
 pub struct LedgerStore {
     objects: Collection<ConfigMap>,
+    clock: Clock,
 }
 
 /// Why a ledger was not read or not written.
@@ -41,9 +45,10 @@ pub enum LedgerError {
 
 impl LedgerStore {
     /// The ledgers in `namespace`.
-    pub fn new(client: Client, namespace: &str) -> Self {
+    pub fn new(client: Client, namespace: &str, clock: Clock) -> Self {
         Self {
             objects: Collection::new(client, &object::path(namespace)),
+            clock,
         }
     }
 
@@ -71,80 +76,113 @@ impl LedgerStore {
             &written.map_err(|error| failed(error, over.is_some()))?,
         )?)
     }
-}
 
-/// The ledgers, and what this replica knows of them.
-pub struct Ledgers {
-    store: LedgerStore,
-    known: Mutex<CachedLedgers>,
-    clock: Clock,
-}
-
-impl Ledgers {
-    /// The ledgers in `namespace`. `reservation_lifetime` is how long after it was first seen a reservation may become a
-    /// NodeClaim.
-    pub fn new(
-        client: Client,
-        namespace: &str,
-        reservation_lifetime: Duration,
-        metrics: LedgerMetrics,
-        clock: Clock,
-    ) -> Self {
-        Self {
-            store: LedgerStore::new(client, namespace),
-            known: Mutex::new(CachedLedgers::new(reservation_lifetime, metrics)),
-            clock,
-        }
+    /// What a plan needs of the ledger of a pool as it is now.
+    pub async fn state(&self, pool: &str, by: Deadline) -> Result<LedgerState, LedgerError> {
+        let stored = self.read(pool, by).await?;
+        Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored)))
     }
 
-    /// Takes what a watch has listed.
-    pub fn listed(&self, name: &str, read: ReadLedger) {
-        self.known().put(name, read, self.clock.now());
-    }
-
-    /// Takes what a watch reports.
-    pub fn changed(&self, name: &str, version: u64, read: ReadLedger) {
-        self.known().put_newer(name, version, read, self.clock.now());
-    }
-
-    /// What is known.
-    pub fn known(&self) -> MutexGuard<'_, CachedLedgers> {
-        self.known.lock()
-    }
-
-    /// Reads the ledger of a pool as it is now.
-    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
-        let read = self.store.read(pool, by).await;
-        let (name, mut kept) = (object::name(pool), self.known.lock());
-        match &read {
-            Ok(None) => kept.remove(&name),
-            Ok(Some(stored)) => kept.put(&name, Ok(stored.clone()), self.clock.now()),
-            Err(LedgerError::Broken(broken)) => kept.put(&name, Err(broken.clone()), self.clock.now()),
-            Err(_) => {}
-        }
-        read
-    }
-
-    /// Replaces the ledger of this resourceVersion, or stores a new one.
-    pub async fn write(
+    /// Stores a ledger in place of a missing one. `has_claims` is what a list says that was begun after it was found missing.
+    pub async fn store_missing(
         &self,
-        owner: Owner<'_>,
-        ledger: &Ledger,
-        over: Option<u64>,
+        (pool, uid): (&str, &str),
+        has_claims: bool,
         by: Deadline,
-    ) -> Result<StoredLedger, LedgerError> {
-        let written = self.store.write(owner, ledger, over, by).await;
-        let read = match &written {
-            Ok(stored) => Some((stored.version, Ok(stored.clone()))),
-            Err(LedgerError::Broken(broken)) => Some((broken.version, Err(broken.clone()))),
-            Err(_) => None,
+    ) -> Result<(), LedgerError> {
+        let owner = Owner { name: pool, uid };
+        let ledger = Ledger::in_place_of_missing(has_claims);
+        self.write(owner, &ledger, None, by).await?;
+        Ok(())
+    }
+
+    /// Writes what the ledger says of replacements. That must still be as `expected`.
+    pub async fn set_replacement(
+        &self,
+        owner: (&str, &str),
+        next: ReplacementState,
+        expected: &LedgerState,
+        by: Deadline,
+    ) -> Result<(), LedgerError> {
+        let is_as_expected = |known: &LedgerState| {
+            (&known.replacement, known.stopped) == (&expected.replacement, expected.stopped)
         };
-        if let Some((version, read)) = read {
-            // The watch may have reported a later write already, and does not report it a second time.
-            let mut kept = self.known.lock();
-            kept.put_newer(&object::name(owner.name), version, read, self.clock.now());
+        let change = |ledger: Ledger| ledger.with_replacement(next.replacement, next.stopped);
+        self.change(owner, expected, is_as_expected, change, by).await
+    }
+
+    /// Makes these the victims of the pool's termination, in this order; none cancels it. Everything else in the ledger stays.
+    /// The ledger must still be as `expected`, because the victims were chosen by it.
+    pub async fn set_victims(
+        &self,
+        owner: (&str, &str),
+        victims: &[Arc<str>],
+        expected: &LedgerState,
+        by: Deadline,
+    ) -> Result<(), LedgerError> {
+        let uids: Vec<_> = victims
+            .iter()
+            .map(|uid| Uid::new(uid))
+            .collect::<Result<_, _>>()?;
+        let termination = if uids.is_empty() {
+            None
+        } else {
+            Some(Termination::new(self.clock.wall_seconds(), uids)?)
+        };
+        let is_as_expected = |known: &LedgerState| known.victims == expected.victims;
+        let change = |ledger: Ledger| ledger.with_termination(termination);
+        self.change(owner, expected, is_as_expected, change, by).await
+    }
+
+    /// Changes the ledger that is `expected`. A missing one is not made anew: what it held is lost.
+    async fn change(
+        &self,
+        (name, uid): (&str, &str),
+        expected: &LedgerState,
+        is_as_expected: impl FnOnce(&LedgerState) -> bool,
+        change: impl FnOnce(Ledger) -> Ledger,
+        by: Deadline,
+    ) -> Result<(), LedgerError> {
+        let stored = self.read(name, by).await?.ok_or(LedgerError::Conflict)?;
+        let known = state(&stored);
+        if known.identity != expected.identity || !is_as_expected(&known) {
+            return Err(LedgerError::Conflict);
         }
-        written
+        let ledger = change((*stored.ledger).clone());
+        let owner = Owner { name, uid };
+        self.write(owner, &ledger, Some(stored.version), by).await?;
+        Ok(())
+    }
+}
+
+/// The pool of a ledger, and what a plan needs of it.
+pub fn read_ledger(config_map: &ConfigMap) -> Result<(Box<str>, LedgerState), BrokenLedger> {
+    let stored = object::parse(config_map)?;
+    let known = state(&stored);
+    Ok((stored.pool, known))
+}
+
+/// What a plan needs of a ledger.
+pub fn state(stored: &StoredLedger) -> LedgerState {
+    let ledger = &*stored.ledger;
+    let text = |uid: &Uid| Arc::from(uid.as_str());
+    let denial = ledger.denied().and_then(|denial| {
+        let at = Timestamp::from_second(i64::try_from(denial.at).ok()?).ok()?;
+        let total = denial.total;
+        Some(LastDenial { at, total })
+    });
+    let victims = ledger.termination().map(Termination::victims).unwrap_or_default();
+    LedgerState {
+        identity: Some(LedgerIdentity {
+            object: Arc::from(&*stored.uid),
+            closed_over: ledger.closed_over(),
+        }),
+        reservations: ledger.reservations().map(text).collect(),
+        denial,
+        victims: victims.iter().map(text).collect(),
+        replacement: ledger.replacement().cloned(),
+        stopped: ledger.stopped(),
+        surged: ledger.surged().iter().map(text).collect(),
     }
 }
 

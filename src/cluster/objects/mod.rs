@@ -12,6 +12,7 @@ mod pod_needs;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use poolgate_core::nodelimit::why;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -37,6 +38,9 @@ pub const NODES: &str = "/api/v1/nodes";
 
 /// The path of events.
 pub const EVENTS: &str = "/api/v1/events";
+
+/// The path of PodDisruptionBudgets.
+pub const POD_DISRUPTION_BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
 /// The path of pods.
 pub const PODS: &str = "/api/v1/pods";
@@ -186,6 +190,16 @@ impl Conditions {
             .iter()
             .flatten()
             .find(|condition| &*condition.r#type == kind)
+    }
+
+    /// The condition of this type, as a report tells it.
+    pub fn told(&self, kind: &str) -> Option<why::Condition> {
+        let condition = self.get(kind)?;
+        Some(why::Condition {
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+            since: instant(condition.last_transition_time.as_deref()),
+        })
     }
 
     /// Whether the condition of this type is true.

@@ -179,7 +179,7 @@ fn leader(stored: &Arc<Mutex<Stored>>) -> (Controller, Registry) {
         unheld: LogOnce::default(),
     };
     let args = Flags::parse_from(["reconcile", "--settle=0s"]).args;
-    let ledgers = PoolLedgers::new(client, "default", Clock::start());
+    let ledgers = LedgerStore::new(client, "default", Clock::start());
     let policy = Policy::default().into();
     let controller = Controller::new(seen, writer, ledgers, policy, &args);
     *controller.pools.leading.lock() = Some((0, Moment::default()));

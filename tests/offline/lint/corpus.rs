@@ -100,6 +100,7 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
                 subject,
                 object,
                 old: None,
+                claims: None,
                 at: jiff::Timestamp::default(),
             };
             // v1beta1 is checked for the last release that serves it, unless one is named.

@@ -6,12 +6,12 @@
 // The arguments are custom resource definitions of older Karpenters; from each, the versions are served that the
 // linked Karpenter's own definitions lack. The definition after -instead is served in the place of the linked one.
 //
-// # Protocol, version 3
+// # Protocol, version 4
 //
 // One JSON object per line: questions on standard input, answers on standard output, in the same order.
 // The first line of output names the protocol and what is linked in:
 //
-//	{"protocol":3,"karpenter":"v1.15.0","apiserver":"v0.37.2"}
+//	{"protocol":4,"karpenter":"v1.15.0","apiserver":"v0.37.2"}
 //
 // Every question names its "kind"; every kind is a function in a file of its own name:
 //
@@ -21,6 +21,8 @@
 //	                                 → {metadata[], schema[], followed, decode[], runtime[], launch?, claim[]}
 //	suffer    {object}               how Karpenter treats a stored object, whatever the definition says
 //	                                 → {followed, decode[], runtime[], launch?, claim[]}
+//	drift     {object, labels}       what Karpenter compares to find the drift of a NodeClaim with these labels
+//	                                 → {hash, matches} | {undecodable}
 //	budgets   {object, at, nodes}    which budgets are active, and how many nodes each reason may disrupt
 //	                                 → {budgets[{active, error?}], allowed{reason: {nodes, error?}}}
 //	provision {object, count, intolerant?}
@@ -61,7 +63,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-const protocol = 3
+const protocol = 4
 
 const (
 	exitHarmed     = 3
@@ -77,6 +79,8 @@ type question struct {
 	At     instant         `json:"at"`
 	Count  int             `json:"count"`
 	Nodes  int             `json:"nodes"`
+	// Labels are those of a NodeClaim.
+	Labels map[string]string `json:"labels"`
 	// Intolerant applies to pods.
 	Intolerant bool `json:"intolerant"`
 	// Usage is by resource.
@@ -152,6 +156,8 @@ func reply(definitions definitions, line []byte) (any, error) {
 		return judge(definitions, asked.Object, asked.Old)
 	case "suffer":
 		return suffer(definitions, asked.Object)
+	case "drift":
+		return drift(asked.Object, asked.Labels)
 	case "budgets":
 		return budgets(asked.Object, asked.At.Time, asked.Nodes)
 	case "provision", "static", "limits":

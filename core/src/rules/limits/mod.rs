@@ -37,6 +37,9 @@ pub fn check(
         amount::check(pool, limit, findings);
     }
     nodes::check(pool, limits, old, findings);
+    if let Some(old) = old {
+        nodes::check_use(limits, old, findings);
+    }
     room::check(pool, limits, findings);
 }
 

@@ -3,13 +3,14 @@
 use super::amount::LIMIT_AMOUNT;
 use super::{Limit, Limits, NODES, path};
 use crate::api::OverLimit;
+use crate::diagnostic::ErrorType;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
 pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, Silent);
-pub static LIMIT_BELOW_NODES: Rule = rule!("limit-below-nodes", Warning, Silent);
+pub static LIMIT_BELOW_USE: Rule = rule!("limit-below-use", Warning, Silent);
 
 pub fn check(
     pool: &NodePool<'_>,
@@ -83,7 +84,10 @@ fn check_lowered(
         return;
     }
     let value = limit.value;
-    let (Some(limit), Some(nodes)) = (limits.node_limit(pool, findings.context.policy), reported(old)) else {
+    let (Some(limit), Some(nodes)) = (
+        limits.node_limit(pool, findings.context.policy),
+        old.reported_nodes(),
+    ) else {
         return;
     };
     let above = nodes.saturating_sub(limit.nodes as usize);
@@ -93,9 +97,34 @@ fn check_lowered(
     let are = if above == 1 { "is" } else { "are" };
     let title = format!("the pool's status reports {nodes} nodes; {above} {are} above the limit");
     findings
-        .report(&LIMIT_BELOW_NODES, path(NODES), value, title)
+        .report(&LIMIT_BELOW_USE, path(NODES), value, title)
         .consequence(fate(pool, above, limit.over_limit))
         .suggest(format!("write {nodes} or more if all should stay"));
+}
+
+/// Compares the limits of other resources that this update lowers or sets with what the stored pool uses.
+pub fn check_use(limits: &Limits<'_>, old: &NodePool<'_>, findings: &mut Findings<'_>) {
+    for limit in limits.written.iter().filter(|limit| limit.resource != NODES) {
+        let before = old.limits.present().and_then(|limits| limits.get(limit.resource));
+        let before = before.and_then(NodePool::limit_value);
+        let is_lower = before.is_none_or(|before| limit.quantity() < Some(&before));
+        let (Some(most), Some(used)) = (limit.quantity().filter(|_| is_lower), old.used(limit.resource))
+        else {
+            continue;
+        };
+        if NodePool::limit_value(used).is_some_and(|used| used > *most) {
+            let shown = ErrorType::note(used).to_string();
+            findings
+                .report(
+                    &LIMIT_BELOW_USE,
+                    path(limit.resource),
+                    limit.value,
+                    format!("the pool's status reports {} in use", shown.trim_matches('"')),
+                )
+                .consequence("none is removed for that, and no node is launched until enough are gone")
+                .suggest(format!("write {shown} or more if all should stay"));
+        }
+    }
 }
 
 /// What will happen to the nodes above the limit.
@@ -108,14 +137,4 @@ fn fate(pool: &NodePool<'_>, above: usize, over_limit: OverLimit) -> String {
         }
         _ => "none is removed for that, and none is launched until enough are gone".to_owned(),
     }
-}
-
-/// Karpenter's number in the status of a stored pool, seconds old: nodes that are launched and not on their way out.
-fn reported(stored: &NodePool<'_>) -> Option<usize> {
-    let status = stored.object.get("status")?;
-    let count = status.get("nodes").and_then(Json::as_i64).or_else(|| {
-        let resource = status.get("resources")?.get(NODES)?;
-        NodePool::limit_value(resource).map(|quantity| quantity.rounded_up())
-    });
-    count.and_then(|count| usize::try_from(count).ok())
 }

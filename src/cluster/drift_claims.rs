@@ -1,0 +1,87 @@
+//! The NodeClaims of a pool, listed when a change of its template is reviewed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::ListParams;
+use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION, HashChange};
+use poolgate_core::karpenter::NODEPOOL_LABEL;
+use serde::de::IgnoredAny;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::block_in_place;
+
+use super::objects::{Metadata, NODE_CLAIMS, Object, Texts};
+use super::{ApiError, Collection, Deadline};
+use crate::admission::ListClaims;
+use crate::telemetry::Counters;
+
+/// How long the list may take. A review goes on without it then.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// How many NodeClaims are on a page.
+const PAGE: u32 = 500;
+
+/// The most NodeClaims of a pool that are listed: what is said of more is not exact.
+const MOST: usize = 5_000;
+
+type ClaimObject = Object<Metadata<Texts, Texts>, IgnoredAny, IgnoredAny>;
+
+/// Lists NodeClaims for reviews, one list at a time: people change templates, and few do at the same moment.
+#[derive(Clone)]
+pub struct ClaimLister {
+    claims: Arc<Collection<ClaimObject>>,
+    turn: Arc<Semaphore>,
+    doubts: Counters,
+}
+
+impl ClaimLister {
+    /// With this client. What is not known of a change is counted there.
+    pub fn new(client: Client, doubts: Counters) -> Self {
+        Self {
+            claims: Arc::new(Collection::new(client, NODE_CLAIMS)),
+            turn: Arc::new(Semaphore::new(1)),
+            doubts,
+        }
+    }
+
+    async fn list(&self, pool: &str) -> Result<Option<Vec<DriftClaim>>, ApiError> {
+        let by = Deadline::within(LIMIT);
+        let selected = ListParams::default().labels(&format!("{NODEPOOL_LABEL}={pool}"));
+        let mut pages = self.claims.metadata_pages(selected.limit(PAGE));
+        let mut claims = Vec::new();
+        while let Some(page) = pages.next(by).await? {
+            claims.extend(page.into_iter().map(drift_claim));
+            if claims.len() > MOST {
+                return Ok(None);
+            }
+        }
+        Ok(Some(claims))
+    }
+}
+
+impl ListClaims for ClaimLister {
+    /// Blocks the thread of the review, which has nothing else to do.
+    fn list(&self, pool: &str, hash: HashChange) -> Option<Vec<DriftClaim>> {
+        if let HashChange::Unknown(doubt) = hash {
+            self.doubts.inc(doubt.as_str());
+        }
+        let _turn = self.turn.try_acquire().ok()?;
+        let listed = block_in_place(|| Handle::current().block_on(Self::list(self, pool)));
+        listed.unwrap_or_else(|error| {
+            tracing::warn!(pool, %error, "NodeClaims not listed: a changed template is judged by the NodePool's status");
+            None
+        })
+    }
+}
+
+fn drift_claim(object: ClaimObject) -> DriftClaim {
+    let annotation = |key| object.metadata.annotation(key).map(Box::from);
+    DriftClaim {
+        hash: annotation(HASH_ANNOTATION),
+        hash_version: annotation(HASH_VERSION_ANNOTATION),
+        labels: object.metadata.labels.unwrap_or_default(),
+        name: object.metadata.name,
+    }
+}

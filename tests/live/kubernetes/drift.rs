@@ -1,0 +1,109 @@
+//! What kubectl prints of an update that makes Karpenter replace nodes, before it is done.
+
+use poolgate_core::drift::template_hash;
+use poolgate_core::json::Json;
+use serde_json::{Value, json};
+
+use crate::support::accounts::Account;
+use crate::support::client::Client;
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::V1;
+use crate::support::nodeclaim::node_claim;
+use crate::support::nodepool::node_pool;
+use crate::support::poolgate::Poolgate;
+
+const POOL: &str = "/apis/karpenter.sh/v1/nodepools/fleet";
+
+fn pool(team: &str, arch: &[&str]) -> Value {
+    let mut pool = node_pool("fleet", &json!({"disruption": {"budgets": [{"nodes": "1"}]}}));
+    let template = &mut pool["spec"]["template"];
+    template["metadata"] = json!({"labels": {"team": team}});
+    template["spec"]["expireAfter"] = json!("720h");
+    template["spec"]["requirements"] =
+        json!([{"key": "kubernetes.io/arch", "operator": "In", "values": arch}]);
+    pool
+}
+
+fn hash(pool: &Value) -> String {
+    let template = Json::from(&pool["spec"]["template"]);
+    template_hash(&template).expect("a template of v1").to_string()
+}
+
+/// A NodeClaim that Karpenter would have made from this pool.
+fn claim_of(pool: &Value, name: &str, arch: &str) -> Value {
+    let mut claim = node_claim(name, "fleet");
+    claim["metadata"]["labels"]["kubernetes.io/arch"] = json!(arch);
+    claim["metadata"]["annotations"] =
+        json!({"karpenter.sh/nodepool-hash": hash(pool), "karpenter.sh/nodepool-hash-version": "v3"});
+    claim
+}
+
+#[test]
+fn an_update_that_replaces_nodes_is_warned_of_with_the_nodes_that_go() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Server), &[]);
+    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
+    let client = Client::of(&plane);
+    let (blue, red) = (
+        pool("blue", &["amd64", "arm64"]),
+        pool("red", &["amd64", "arm64"]),
+    );
+    client.apply_object(&blue);
+    client.merge(&format!("{POOL}/status"), &json!({"status": {"nodes": 3}}));
+    let warnings = |pool: &Value| {
+        let answer = plane.kubectl(&["apply", "--dry-run=server", "-f", "-"], &pool.to_string());
+        assert!(answer.status.success(), "{answer:?}");
+        answer.stderr
+    };
+    let unlisted = warnings(&red);
+    assert!(
+        !unlisted.contains("[drift]"),
+        "a pool without NodeClaims: {unlisted}"
+    );
+
+    for (name, from, arch) in [
+        ("fleet-a", &blue, "amd64"),
+        ("fleet-b", &blue, "arm64"),
+        ("fleet-c", &red, "arm64"),
+    ] {
+        client.create("/apis/karpenter.sh/v1/nodeclaims", &claim_of(from, name, arch));
+    }
+    for (change, replaced) in [
+        (
+            &red,
+            "this replaces 2 of 3 nodes; at most 1 at a time (budgets[0])",
+        ),
+        (
+            &pool("green", &["amd64", "arm64"]),
+            "this replaces all 3 nodes; at most 1 at a time",
+        ),
+        (
+            &pool("blue", &["amd64"]),
+            "spec.template.spec.requirements: changed: this replaces 2 of 3 nodes",
+        ),
+    ] {
+        let warned = warnings(change);
+        assert!(warned.contains(replaced), "{replaced}: {warned}");
+    }
+    let mut heavier = blue.clone();
+    heavier["spec"]["weight"] = json!(7);
+    for harmless in [&heavier, &pool("blue", &["amd64", "arm64", "s390x"])] {
+        let warned = warnings(harmless);
+        assert!(!warned.contains("[drift]"), "{warned}");
+    }
+
+    client.merge(
+        POOL,
+        &json!({"metadata": {"annotations": {
+            "karpenter.sh/nodepool-hash": "1", "karpenter.sh/nodepool-hash-version": "v3",
+        }}}),
+    );
+    let warned = warnings(&red);
+    assert!(warned.contains("this may replace 3 nodes"), "{warned}");
+    let (_, metrics) = poolgate.probe("/metrics");
+    assert!(
+        metrics.contains("poolgate_drift_doubts_total{reason=\"stored\"}"),
+        "{metrics}"
+    );
+}
