@@ -50,6 +50,9 @@ const CATCH_UP_TRIES: u32 = 3;
 /// How long after the last event a watch may continue: the API server forgets changes after five minutes.
 const RESUMABLE: Duration = Duration::from_mins(5);
 
+/// How long there may be no watch before what was seen counts as out of date: NodeClaims are deleted by it.
+const LONGEST_UNSEEN: Duration = Duration::from_secs(5);
+
 /// The pauses after failed tries: doubled each time, with a random part, so that replicas do not try at the same time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -82,6 +85,8 @@ enum Failure {
     Broken(#[from] kube::Error),
     #[error("the API server closed the watch: {0}")]
     Ended(String),
+    #[error("the API server closes the watch each time before {} s have passed", EARLY.as_secs())]
+    ClosedEarly,
     #[error("the watch was silent for {} s", SILENCE.as_secs())]
     Silent,
     #[error("what the API server sent has no version to continue from")]
@@ -190,7 +195,11 @@ impl Watch {
                 }
             } else if !catches_up && began.elapsed() < EARLY {
                 tracing::debug!(watch = self.name, "the watch was closed early");
-                sleep(state.pause()).await;
+                let pause = state.pause();
+                if pause > LONGEST_UNSEEN {
+                    return Failure::ClosedEarly;
+                }
+                sleep(pause).await;
             } else {
                 state.tries = backoff();
             }
