@@ -8,12 +8,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use poolgate_files::cli::FileCommand;
 
-use crate::admit::{self, AdmitArgs};
 use crate::certificates::{self, CertificatesArgs};
 use crate::cluster::ClusterReader;
 use crate::gate::{self, GateArgs};
-use crate::reconciler::{self, ReconcileArgs};
-use crate::serve::{self, ServeArgs};
+use crate::reconcile::{self, ReconcileArgs};
+use crate::review::{self, AdmitArgs, ServeArgs};
 use crate::status::{self, StatusArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
@@ -73,12 +72,12 @@ impl Command {
     /// Runs the command. An error means that the command failed; a verdict is an exit code.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Serve(args) => serve::serve(*args),
+            Self::Serve(args) => review::serve(*args),
             Self::Gate(args) => gate::gate(*args),
-            Self::Reconcile(args) => reconciler::reconcile(*args),
+            Self::Reconcile(args) => reconcile::reconcile(*args),
             Self::Certificates(args) => certificates::certificates(&args),
             Self::Status(args) => status::run(&args),
-            Self::Admit(args) => admit::run(&args),
+            Self::Admit(args) => review::admit(&args),
             Self::Files(command) => command.run(Cli::command(), ClusterReader::lend),
         }
     }

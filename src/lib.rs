@@ -3,34 +3,22 @@
 //! The decisions are in `poolgate-core`; this package reads their objects and sends their answers. `cli` names the
 //! modules of the subcommands, and [`run`] starts one. docs/architecture.md says which module may import which.
 
-mod admission;
-mod admit;
 mod certificates;
-mod certs;
 mod cli;
 // Where the simulation runs, time and chance come from outside: see clippy.toml.
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 mod cluster;
-mod cluster_watch;
-mod flags;
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 mod gate;
-mod http;
-mod lifecycle;
-mod policy_watch;
-mod polled_file;
-mod probes;
-mod process;
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
-mod reconciler;
-mod registration;
-mod serve;
+mod reconcile;
+mod review;
+mod runtime;
+mod serving;
 #[cfg(test)]
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;
 mod status;
-mod telemetry;
-mod webhook;
 
 use std::env;
 use std::ffi::OsString;

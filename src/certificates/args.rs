@@ -8,9 +8,9 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::decide::Settings;
 use crate::cluster::ClusterArgs;
-use crate::flags;
-use crate::probes::ProbeArgs;
-use crate::telemetry::LogArgs;
+use crate::runtime::flags;
+use crate::runtime::telemetry::LogArgs;
+use crate::serving::probes::ProbeArgs;
 
 /// The flags of `certificates`.
 #[derive(Debug, Args)]

@@ -1,8 +1,8 @@
 //! Why a certificate is not renewed.
 
 use super::objects::AUTHORITY;
-use crate::certs::AuthorityError;
 use crate::cluster::ApiError;
+use crate::serving::certs::AuthorityError;
 
 /// Why a step is not done.
 #[derive(Debug, thiserror::Error)]

@@ -11,9 +11,9 @@ use super::error::KeepError;
 use super::metrics::CertificatesMetrics;
 use super::objects::{AUTHORITY, LEAF, Meaning, Names, ReadObjects, Secret, trusting};
 use super::store::{MANAGER, Store};
-use crate::certs::{Authority, unix_seconds};
 use crate::cluster::backoff;
-use crate::lifecycle::{Readiness, StatusLine};
+use crate::runtime::lifecycle::{Readiness, StatusLine};
+use crate::serving::certs::{Authority, unix_seconds};
 
 /// How long a read and its step may take. It is less than the shortest wait, so in this time no other process can
 /// get far enough for the step to do harm.

@@ -3,8 +3,8 @@
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 
-use crate::certs::CertificateTimes;
-use crate::telemetry::{Counters, Registry};
+use crate::runtime::telemetry::{Counters, Registry};
+use crate::serving::certs::CertificateTimes;
 
 /// The counters.
 #[derive(Debug, Clone)]

@@ -12,12 +12,12 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::decide::{Bundle, Certificate, Lasting, StoredCertificates};
-use crate::certs::{
-    Authority, AuthorityError, Issued, Pair, PairError, read_certificates, verify, write_certificates,
-};
 use crate::cluster::managed_fields::ManagedFields;
 use crate::cluster::objects::Metadata;
 use crate::cluster::webhooks::{Webhook, WebhookConfiguration};
+use crate::serving::certs::{
+    Authority, AuthorityError, Issued, Pair, PairError, read_certificates, verify, write_certificates,
+};
 
 /// The Secret with the CA's key.
 pub const AUTHORITY: &str = "poolgate-certificates";

@@ -12,9 +12,9 @@ use super::metrics::CertificatesMetrics;
 use super::objects::Names;
 use super::store::Store;
 use crate::cluster::{lasting_client, required_cluster};
-use crate::http::EVERYWHERE;
-use crate::lifecycle::{self, FEW_THREADS, Readiness};
-use crate::process::Process;
+use crate::runtime::lifecycle::{self, FEW_THREADS, Readiness};
+use crate::serving::http::EVERYWHERE;
+use crate::serving::process::Process;
 
 /// How long a step that has begun may take after the first signal. It can be cut off: the next process continues
 /// from what is stored.

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::metrics::ClusterMetrics;
 use super::objects::Definition;
 use super::watch::Follower;
-use crate::admission::ClusterView;
-use crate::lifecycle::StatusLine;
+use crate::cluster::view::ClusterView;
+use crate::runtime::lifecycle::StatusLine;
 
 /// Selects the one definition, so that the right to read it is enough.
 pub const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";

@@ -14,8 +14,7 @@ use tokio::task::block_in_place;
 
 use super::objects::{Metadata, NODE_CLAIMS, Object, Texts};
 use super::{ApiError, Collection, Deadline};
-use crate::admission::ListClaims;
-use crate::telemetry::Counters;
+use crate::runtime::telemetry::Counters;
 
 /// How long the list may take. A review goes on without it then.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -46,7 +45,21 @@ impl ClaimLister {
         }
     }
 
-    async fn list(&self, pool: &str) -> Result<Option<Vec<DriftClaim>>, ApiError> {
+    /// The NodeClaims of a pool; `None` if that is not possible in time. `hash` is what the change does to the hash of the
+    /// template. Blocks the thread of the review, which has nothing else to do.
+    pub fn list(&self, pool: &str, hash: HashChange) -> Option<Vec<DriftClaim>> {
+        if let HashChange::Unknown(doubt) = hash {
+            self.doubts.inc(doubt.as_str());
+        }
+        let _turn = self.turn.try_acquire().ok()?;
+        let listed = block_in_place(|| Handle::current().block_on(self.all(pool)));
+        listed.unwrap_or_else(|error| {
+            tracing::warn!(pool, %error, "NodeClaims not listed: a changed template is judged by the NodePool's status");
+            None
+        })
+    }
+
+    async fn all(&self, pool: &str) -> Result<Option<Vec<DriftClaim>>, ApiError> {
         let by = Deadline::within(LIMIT);
         let selected = ListParams::default().labels(&format!("{NODEPOOL_LABEL}={pool}"));
         let mut pages = self.claims.metadata_pages(selected.limit(PAGE));
@@ -58,21 +71,6 @@ impl ClaimLister {
             }
         }
         Ok(Some(claims))
-    }
-}
-
-impl ListClaims for ClaimLister {
-    /// Blocks the thread of the review, which has nothing else to do.
-    fn list(&self, pool: &str, hash: HashChange) -> Option<Vec<DriftClaim>> {
-        if let HashChange::Unknown(doubt) = hash {
-            self.doubts.inc(doubt.as_str());
-        }
-        let _turn = self.turn.try_acquire().ok()?;
-        let listed = block_in_place(|| Handle::current().block_on(Self::list(self, pool)));
-        listed.unwrap_or_else(|error| {
-            tracing::warn!(pool, %error, "NodeClaims not listed: a changed template is judged by the NodePool's status");
-            None
-        })
     }
 }
 

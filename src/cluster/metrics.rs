@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use crate::telemetry::{Counters, Label, Registry};
+use crate::runtime::telemetry::{Counters, Label, Registry};
 
 /// The metrics of the cluster.
 #[derive(Debug, Clone, Default)]

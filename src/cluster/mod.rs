@@ -1,6 +1,6 @@
 //! The Kubernetes side: which cluster there is, how it is called, and what is watched, read and written in it.
 //!
-//! No review of a NodePool waits for it: what is known is left in [`ClusterView`](crate::admission::ClusterView), and stays
+//! No review of a NodePool waits for it: what is known is left in [`ClusterView`](crate::cluster::view::ClusterView), and stays
 //! there while the cluster does not answer.
 
 mod api;
@@ -20,6 +20,7 @@ pub mod pools;
 mod reader;
 mod reconnect;
 pub mod stored_verdicts;
+pub mod view;
 pub mod watch;
 pub mod webhooks;
 

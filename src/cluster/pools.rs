@@ -18,7 +18,7 @@ use super::metrics::ClusterMetrics;
 use super::objects::{Metadata, Object};
 use super::stored_verdicts::StoredVerdicts;
 use super::watch::Follower;
-use crate::admission::{CachedPool, ClusterView, Pools};
+use crate::cluster::view::{CachedPool, ClusterView, Pools};
 
 /// How many pools are kept. Hundreds would be many. Beyond this number, scaling is not checked, and limits are read when
 /// they are needed.
@@ -250,7 +250,7 @@ mod tests {
     use poolgate_core::policy::Policy;
 
     use super::*;
-    use crate::admission::StaticPool;
+    use crate::cluster::view::StaticPool;
 
     fn pool(name: &str, spec: &Value) -> WholePool {
         annotated(name, spec, &json!({}))

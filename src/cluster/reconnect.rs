@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 use tower::service_fn;
 
 use super::api::Deadline;
-use crate::lifecycle::spawn;
+use crate::runtime::lifecycle::spawn;
 
 /// How long a read waits at most before it is repeated.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -21,8 +21,8 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::metrics::ClusterMetrics;
-use crate::admission::ClusterView;
-use crate::policy_watch::PolicyInForce;
+use crate::cluster::view::ClusterView;
+use crate::runtime::policy_watch::PolicyInForce;
 
 /// How often to look at the clock for the end of an exemption.
 const LOOK_AT_CLOCK: Duration = Duration::from_secs(30);

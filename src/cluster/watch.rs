@@ -23,7 +23,7 @@ pub use self::follower::Follower;
 use super::api::{ApiError, Deadline, described};
 use super::collection::{Collection, Versioned};
 use super::metrics::WatchMetrics;
-use crate::lifecycle::StatusLine;
+use crate::runtime::lifecycle::StatusLine;
 
 /// How many objects a page of a list has: this limits the memory that a list takes.
 const PAGE: u32 = 1_000;

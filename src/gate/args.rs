@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 
-use crate::flags;
-use crate::webhook::WebhookArgs;
+use crate::runtime::flags;
+use crate::serving::webhook::WebhookArgs;
 
 /// The flags of `gate`.
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ use super::metrics::GateMetrics;
 use crate::cluster::claims::{ClaimViews, Listed, NodeClaim};
 use crate::cluster::clock::Clock;
 use crate::cluster::{Collection, Deadline};
-use crate::lifecycle::spawn;
+use crate::runtime::lifecycle::spawn;
 
 /// How long the API server may take for a LIST.
 pub const DEADLINE: Duration = Duration::from_secs(20);

@@ -14,15 +14,15 @@ use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
 use super::claim_lists::ClaimLists;
 use super::metrics::GateMetrics;
 use super::pool_lists::PoolLists;
-#[cfg(test)]
-use crate::admission::Pools;
-use crate::admission::{CachedPool, ClusterView};
 use crate::cluster::Collection;
 use crate::cluster::claims::ClaimViews;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::Ledgers;
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::cluster::pools::Pool;
+#[cfg(test)]
+use crate::cluster::view::Pools;
+use crate::cluster::view::{CachedPool, ClusterView};
 
 /// What all decisions share.
 pub struct GateContext {

@@ -4,7 +4,7 @@ use poolgate_core::nodelimit::ledger::Denial;
 
 use super::error::GateError;
 use super::review::{NodeClaimReview, sentence};
-use crate::admission::Answer;
+use crate::serving::admission::Answer;
 
 /// The decision.
 #[derive(Debug)]

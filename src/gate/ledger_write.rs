@@ -10,7 +10,7 @@ use super::error::CallError;
 use super::reads::write_limit;
 use crate::cluster::Deadline;
 use crate::cluster::ledgers::Owner;
-use crate::lifecycle::spawn;
+use crate::runtime::lifecycle::spawn;
 
 /// A ledger to be stored.
 pub struct LedgerWrite {

@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 
 use crate::cluster::ledgers::LedgerMetrics;
-use crate::telemetry::{Counters, Invariants, Label, Registry};
+use crate::runtime::telemetry::{Counters, Invariants, Label, Registry};
 
 /// The metrics of the gate.
 #[derive(Debug, Clone, Default)]

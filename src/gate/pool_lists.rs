@@ -16,7 +16,7 @@ use super::metrics::GateMetrics;
 use crate::cluster::clock::Clock;
 use crate::cluster::pools::Pool;
 use crate::cluster::{Collection, Deadline};
-use crate::lifecycle::spawn;
+use crate::runtime::lifecycle::spawn;
 
 /// How many pools a page has.
 const PAGE: u32 = 500;

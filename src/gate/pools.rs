@@ -20,7 +20,7 @@ use super::error::{GateError, OnError};
 use super::review::NodeClaimReview;
 use super::round::Round;
 use super::waiter::{DecidedRequest, Release, Reply, Waiter};
-use crate::lifecycle::spawn;
+use crate::runtime::lifecycle::spawn;
 
 /// How many creations may wait in all, and how many reservations of one pool to be cancelled.
 const MOST_WAITING: usize = 4_096;

@@ -8,9 +8,9 @@ use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL};
 use poolgate_core::nodelimit::ledger::{Denial, Full};
 use poolgate_core::value::label::label_value;
 
-use crate::admission::answer::{self, DenialStatus};
-use crate::admission::envelope::{self, AdmissionRequest, Operation, Text, text};
-use crate::admission::{Answer, Malformed, inquiry};
+use crate::serving::admission::answer::{self, DenialStatus};
+use crate::serving::admission::envelope::{self, AdmissionRequest, Operation, Text, text};
+use crate::serving::admission::{Answer, Malformed, inquiry};
 
 /// The name of a denial of the gate in audit annotations.
 const RULE: &str = "node-limit";

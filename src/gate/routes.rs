@@ -11,8 +11,8 @@ use axum::routing::post;
 use super::error::OnError;
 use super::pools::Gate;
 use super::review;
-use crate::admission::About;
-use crate::webhook::{Intake, Rejection, Route, deadline};
+use crate::serving::admission::About;
+use crate::serving::webhook::{Intake, Rejection, Route, deadline};
 
 /// What a wrong path is told.
 pub const PATHS: &str = "/gate or /gate/strict";

@@ -15,10 +15,10 @@ use crate::cluster::claims::ClaimWatch;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
 use crate::cluster::{ClusterMetrics, Collection, Watch, WatchMetrics, lasting_client, required_cluster};
-use crate::cluster_watch::ClusterWatch;
-use crate::lifecycle::{self, FEW_THREADS, StatusBoard};
-use crate::registration::Serves;
-use crate::webhook::{CertificateChoice, WebhookServer};
+use crate::runtime::lifecycle::{self, FEW_THREADS, StatusBoard};
+use crate::serving::cluster_watch::ClusterWatch;
+use crate::serving::registration::Serves;
+use crate::serving::webhook::{CertificateChoice, WebhookServer};
 
 /// What poolgate does while one of the watches is down.
 const MEANWHILE: &str = "the gate reads what it needs for each decision";

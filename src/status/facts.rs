@@ -79,7 +79,7 @@ pub struct SelfReport(BTreeMap<String, String>);
 impl SelfReport {
     /// The self report in a warning; `None` if the warning is not from poolgate.
     pub fn parse(warning: &str) -> Option<Self> {
-        let (_, words) = warning.split_once(crate::admission::inquiry::BEGINNING)?;
+        let (_, words) = warning.split_once(crate::serving::admission::inquiry::BEGINNING)?;
         let words = words.split(['"', ' ']).filter_map(|word| word.split_once('='));
         Some(Self(
             words.map(|(key, value)| (key.into(), value.into())).collect(),

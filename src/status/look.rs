@@ -22,11 +22,11 @@ use serde_json::{Value, json};
 use super::deployments::DEPLOYMENTS;
 use super::facts::{Asked, Facts, KnownClaim, KnownNode, Read, SelfReport};
 use super::reconciler::Reconciler;
-use crate::admission::inquiry;
 use crate::cluster::objects::{ClaimObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject};
 use crate::cluster::webhooks::Webhook;
 use crate::cluster::{Collection, Deadline, call, leases_path, ledgers, ledgers_path};
-use crate::registration::{self, Serves};
+use crate::serving::admission::inquiry;
+use crate::serving::registration::{self, Serves};
 
 /// The events on objects without a namespace.
 pub const EVENTS: &str = "/api/v1/namespaces/default/events";

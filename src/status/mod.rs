@@ -26,7 +26,7 @@ use poolgate_files::sources::cluster::KubeArgs;
 use poolgate_files::terminal;
 
 use crate::cluster::ClusterReader;
-use crate::flags;
+use crate::runtime::flags;
 use declared::DeclaredFacts;
 use look::Look;
 use report::Report;

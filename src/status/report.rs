@@ -11,9 +11,9 @@ use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};
 use super::facts::{self, Asked, Facts, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
-use crate::certs::read_certificates;
 use crate::cluster::webhooks::Webhook;
-use crate::registration::{Problem, Serves, compare, host_and_path};
+use crate::serving::certs::read_certificates;
+use crate::serving::registration::{Problem, Serves, compare, host_and_path};
 use poolgate_core::sha256::sha256;
 
 /// How long before its end a certificate is a problem.

@@ -25,16 +25,17 @@ use tower::ServiceExt as _;
 
 use super::cluster::{Cluster, NAMESPACE};
 use super::server::Connection;
-use crate::admission::{About, ClusterView};
 use crate::cluster::clock::Clock;
+use crate::cluster::view::ClusterView;
 use crate::cluster::{ClusterMetrics, WatchMetrics, reconnecting};
-use crate::cluster_watch::ClusterWatch;
 use crate::gate::{self, ClaimWebhook, GateContext, GateMetrics, PATHS, Shared};
-use crate::lifecycle::simulated::{OfProcess, PROCESS};
-use crate::lifecycle::{Readiness, StatusBoard, spawn};
-use crate::reconciler::{Lines, ReconcileArgs, ReconcileMetrics, Reconciler, unhold_with};
-use crate::telemetry::Registry;
-use crate::webhook::Intake;
+use crate::reconcile::{Lines, ReconcileArgs, ReconcileMetrics, Reconciler, unhold_with};
+use crate::runtime::lifecycle::simulated::{OfProcess, PROCESS};
+use crate::runtime::lifecycle::{Readiness, StatusBoard, spawn};
+use crate::runtime::telemetry::Registry;
+use crate::serving::admission::About;
+use crate::serving::cluster_watch::ClusterWatch;
+use crate::serving::webhook::Intake;
 
 /// A process that runs, stands still or has ended.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use std::mem::take;
 
 use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Moment, ReadSpan, Uid};
 
-use crate::telemetry::Invariants;
+use crate::runtime::telemetry::Invariants;
 
 /// How many ended reservations are remembered before the oldest are forgotten.
 const MOST_ENDED: usize = 1_000;
@@ -198,7 +198,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::telemetry::Registry;
+    use crate::runtime::telemetry::Registry;
 
     const LISTED: Listed = Listed {
         span: ReadSpan {

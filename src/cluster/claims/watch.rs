@@ -13,7 +13,7 @@ use crate::cluster::collection::Collection;
 use crate::cluster::metrics::WatchMetrics;
 use crate::cluster::objects::NODE_CLAIMS;
 use crate::cluster::watch::Watch;
-use crate::lifecycle::{StatusBoard, StatusLine};
+use crate::runtime::lifecycle::{StatusBoard, StatusLine};
 
 /// How long departed NodeClaims are remembered, at least: longer than a reservation lives.
 const DEPARTURES_PERIOD: Duration = Duration::from_mins(2);

@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 use super::api::{ApiError, Deadline};
 use super::clock::Clock;
 use super::collection::Collection;
-use crate::lifecycle::StatusLine;
-use crate::telemetry::LogOnce;
+use crate::runtime::lifecycle::StatusLine;
+use crate::runtime::telemetry::LogOnce;
 use leadership::Term;
 
 pub use leadership::Leadership;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tower::service_fn;
 
 use super::*;
-use crate::lifecycle::StatusLine;
+use crate::runtime::lifecycle::StatusLine;
 
 const DURATION: Duration = Duration::from_secs(15);
 

@@ -4,7 +4,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use crate::telemetry::{Counters, Label, Registry};
+use crate::runtime::telemetry::{Counters, Label, Registry};
 
 /// The label that names a pool.
 type OfPool = [Label<Box<str>>; 1];

@@ -19,7 +19,7 @@ use tower::service_fn;
 
 use super::*;
 use crate::cluster::api::Fault;
-use crate::lifecycle::StatusLine;
+use crate::runtime::lifecycle::StatusLine;
 
 #[test]
 fn tries_become_rarer_and_never_end() {
@@ -224,10 +224,15 @@ async fn a_store_that_was_restored_is_listed_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_ends_at_once_is_begun_anew_ever_more_rarely() {
+async fn a_watch_that_is_closed_early_is_begun_anew_ever_more_rarely_and_is_down_in_a_long_pause() {
+    let (_, line) = watched_for(End::Closed, LONGEST_UNSEEN).await;
+    assert_eq!(line, "watching");
     let (watches, line) = watched_for(End::Closed, Duration::from_mins(1)).await;
     assert!((2..=8).contains(&watches), "{watches}");
-    assert_eq!(line, "watching");
+    assert_eq!(
+        line,
+        "not watching: the API server closes the watch each time before 25 s have passed"
+    );
 }
 
 #[tokio::test(start_paused = true)]

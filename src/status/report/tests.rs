@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::certs::Authority;
+use crate::serving::certs::Authority;
 use crate::status::facts::{KnownClaim, KnownNode};
 use crate::status::{json as as_json, table};
 

@@ -1,0 +1,136 @@
+//! The numbers of each pool with a limit.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use poolgate_core::api::NodeLimitMode;
+use poolgate_core::budget::Reason;
+use poolgate_core::nodelimit::plan::Numbers;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use crate::runtime::telemetry::{Label, Registry};
+
+/// What Karpenter's own metric shows if nothing limits disruption.
+const UNLIMITED: i64 = 2_147_483_647;
+
+/// The modes that are shown.
+const MODES: [NodeLimitMode; 2] = [NodeLimitMode::Hard, NodeLimitMode::Soft];
+
+/// The metrics of pools.
+#[derive(Debug, Clone, Default)]
+pub struct PoolMetrics {
+    nodes: Family<[Label<String>; 1], Gauge>,
+    limit: Family<[Label<String>; 1], Gauge>,
+    remaining: Family<[Label<String>; 1], Gauge>,
+    excess: Family<[Label<String>; 1], Gauge>,
+    held: Family<[Label<String>; 1], Gauge>,
+    unrepaired: Family<[Label<String>; 1], Gauge>,
+    mode: Family<[Label<String>; 2], Gauge>,
+    allowed: Family<[Label<String>; 2], Gauge>,
+    /// The pools that have metrics.
+    shown: Arc<Mutex<BTreeSet<Arc<str>>>>,
+}
+
+impl PoolMetrics {
+    /// Registers the numbers.
+    pub fn register(registry: &mut Registry) -> Self {
+        Self {
+            nodes: registry.metric(
+                "nodepools_nodes",
+                "NodeClaims that count against the node limit, by NodePool",
+            ),
+            limit: registry.metric("nodepools_limit", "The node limit (limits.nodes)"),
+            remaining: registry.metric("nodepools_remaining", "How many more nodes there may be"),
+            excess: registry.metric(
+                "nodepools_excess_nodes",
+                "Nodes above the limit that are not being deleted",
+            ),
+            held: registry.metric(
+                "nodepools_held_nodes",
+                "Nodes that poolgate keeps from disruption",
+            ),
+            unrepaired: registry.metric(
+                "nodepools_unrepaired_nodes",
+                "Nodes that Karpenter wants to repair, and whose replacement the gate denied",
+            ),
+            mode: registry.metric("nodepools_mode", "1 for the mode of the node limit, Hard or Soft"),
+            allowed: registry.metric(
+                "nodepools_allowed_disruptions",
+                "How many nodes may be disrupted at once, by reason: budgets and node limit together",
+            ),
+            shown: Arc::default(),
+        }
+    }
+
+    /// Shows the numbers of a pool; those of a pool without a limit are removed.
+    pub fn show(&self, pool: &Arc<str>, numbers: &Numbers) {
+        let Some(limit) = numbers.limit else {
+            return self.forget(pool);
+        };
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.insert(Arc::clone(pool));
+        for (gauge, number) in [
+            (&self.nodes, numbers.nodes),
+            (&self.limit, limit),
+            (&self.remaining, numbers.remaining.unwrap_or_default()),
+            (&self.excess, numbers.excess),
+            (&self.held, numbers.held),
+            (&self.unrepaired, numbers.unrepaired),
+        ] {
+            gauge.get_or_create(&[pool_label(pool)]).set(number.into());
+        }
+        for mode in MODES {
+            let is_on = numbers.mode == Some(mode);
+            self.mode.get_or_create(&of_mode(pool, mode)).set(is_on.into());
+        }
+        for (reason, allowed) in numbers.allowed {
+            let allowed = allowed.map_or(UNLIMITED, Into::into);
+            self.allowed.get_or_create(&of_reason(pool, reason)).set(allowed);
+        }
+    }
+
+    /// Removes the numbers of a pool.
+    pub fn forget(&self, pool: &str) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if !shown.remove(pool) {
+            return;
+        }
+        for gauge in [
+            &self.nodes,
+            &self.limit,
+            &self.remaining,
+            &self.excess,
+            &self.held,
+            &self.unrepaired,
+        ] {
+            gauge.remove(&[pool_label(pool)]);
+        }
+        for mode in MODES {
+            self.mode.remove(&of_mode(pool, mode));
+        }
+        for reason in Reason::ALL {
+            self.allowed.remove(&of_reason(pool, reason));
+        }
+    }
+
+    /// Removes the numbers of all pools: another replica leads.
+    pub fn forget_all(&self) {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for pool in shown {
+            self.forget(&pool);
+        }
+    }
+}
+
+fn pool_label(pool: &str) -> Label<String> {
+    ("nodepool", pool.into())
+}
+
+fn of_mode(pool: &str, mode: NodeLimitMode) -> [Label<String>; 2] {
+    [pool_label(pool), ("mode", mode.as_str().into())]
+}
+
+fn of_reason(pool: &str, reason: Reason) -> [Label<String>; 2] {
+    [pool_label(pool), ("reason", reason.as_str().into())]
+}

@@ -1,0 +1,157 @@
+//! The parts of a reconciler, which run beside one another: watches, leader election, controller.
+
+use std::sync::Arc;
+
+use futures_util::future::OptionFuture;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use super::apply::Writer;
+use super::args::ReconcileArgs;
+use super::controller::Controller;
+use super::followers::{IndexFollower, Indexed};
+use super::index::{BOUNDS, Index};
+use super::metrics::ReconcileMetrics;
+use super::watched_state::{WATCHES, WatchedState};
+use crate::cluster::clock::Clock;
+use crate::cluster::objects::{
+    ClaimObject, DEFINITIONS, Definition, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PODS, PodObject,
+    PoolObject,
+};
+use crate::cluster::{Candidate, Collection, Leadership, LedgerStore, Watch, WatchMetrics, ledgers_path};
+use crate::runtime::lifecycle::{Readiness, StatusBoard, StatusLine};
+use crate::runtime::policy_watch::PolicyInForce;
+use crate::runtime::telemetry::LogOnce;
+
+/// The Lease of the leader: only its holder writes.
+pub const LEASE: &str = "poolgate-reconciler";
+
+/// What is reported while a watch is down.
+const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
+
+/// Everything that it needs beside a client.
+pub struct Reconciler {
+    pub args: ReconcileArgs,
+    /// The name by which it holds the Lease, which no other process has.
+    pub identity: String,
+    pub clock: Clock,
+    pub policy: PolicyInForce,
+    pub metrics: ReconcileMetrics,
+    pub watches: WatchMetrics,
+    pub lines: Lines,
+    pub readiness: Arc<Readiness>,
+    pub end: CancellationToken,
+}
+
+/// The lines of `/readyz`.
+#[derive(Debug)]
+pub struct Lines {
+    leader: StatusLine,
+    watches: [StatusLine; WATCHES.len()],
+}
+
+impl Lines {
+    /// Takes them from the board: nothing is known yet.
+    pub fn of(board: &StatusBoard, observe: bool) -> Self {
+        let leader = board.line("leader");
+        leader.set(if observe {
+            "no election: --observe writes nothing"
+        } else {
+            "not yet known"
+        });
+        let watches = WATCHES.map(|watch| {
+            let line = board.line(watch);
+            line.set("starting");
+            line
+        });
+        Self { leader, watches }
+    }
+
+    fn watch(&self, name: &str) -> StatusLine {
+        let mut lines = WATCHES.iter().zip(&self.watches);
+        let line = lines.find(|(watch, _)| **watch == name);
+        line.map(|(_, line)| line.clone()).unwrap_or_default()
+    }
+}
+
+impl Reconciler {
+    /// Watches and writes with this client until the end. Ledgers and Lease are in `namespace`.
+    pub async fn run(self, client: Client, namespace: &str) {
+        let index = Index::new(Arc::clone(&self.policy.load().policy), BOUNDS);
+        let seen = WatchedState::new(index, self.clock.clone());
+        let elected = CancellationToken::new();
+        let (candidate, leadership) = self.candidate(&client, namespace);
+        let election = candidate.map(|candidate| candidate.run(elected.clone()));
+        let writer = Writer {
+            client: client.clone(),
+            leadership,
+            clock: self.clock.clone(),
+            metrics: self.metrics.clone(),
+            observe: self.args.observe,
+            unheld: LogOnce::default(),
+        };
+        let controller = Controller::new(
+            seen.clone(),
+            writer,
+            LedgerStore::new(client.clone(), namespace, self.clock.clone()),
+            self.policy.clone(),
+            &self.args,
+        );
+        let readiness = Arc::clone(&self.readiness);
+        let work = async {
+            controller.run(self.end.clone(), move || readiness.ready()).await;
+            elected.cancel();
+        };
+        tokio::select! {
+            ((), _) = async { tokio::join!(work, OptionFuture::from(election)) } => {}
+            () = self.watch(&client, namespace, &seen) => {}
+        }
+    }
+
+    /// Who may write: a candidate for the election and its leadership; with `--observe` no candidate is needed.
+    fn candidate(&self, client: &Client, namespace: &str) -> (Option<Candidate>, Leadership) {
+        if self.args.observe {
+            return (None, Leadership::always());
+        }
+        let (candidate, leadership) = Candidate::new(
+            client.clone(),
+            namespace,
+            LEASE,
+            self.identity.clone(),
+            self.args.lease_duration,
+            self.clock.clone(),
+            self.lines.leader.clone(),
+        );
+        (Some(candidate), leadership)
+    }
+
+    /// Runs all watches for ever.
+    async fn watch(&self, client: &Client, namespace: &str, seen: &WatchedState) {
+        let ledgers = ledgers_path(namespace);
+        tokio::join!(
+            self.follow::<Definition>(client, seen, DEFINITIONS),
+            self.follow::<PoolObject>(client, seen, NODE_POOLS),
+            self.follow::<ClaimObject>(client, seen, NODE_CLAIMS),
+            async {
+                // Pods decide which node labels are kept. Without them every node would be listed twice at the
+                // start, and in between the index would know only some of its labels.
+                seen.completed(PodObject::WATCH).await;
+                self.follow::<NodeObject>(client, seen, NODES).await;
+            },
+            self.follow::<PodObject>(client, seen, PODS),
+            self.follow::<ConfigMap>(client, seen, &ledgers),
+        );
+    }
+
+    async fn follow<O: Indexed>(&self, client: &Client, seen: &WatchedState, path: &str) {
+        let line = self.lines.watch(O::WATCH);
+        let watch = Watch {
+            fields: O::FIELDS,
+            labels: O::LABELS,
+            ..Watch::new(O::WATCH, MEANWHILE, line, &self.watches)
+        };
+        let objects = Collection::new(client.clone(), path);
+        watch.run(objects, IndexFollower::<O>::new(seen)).await;
+    }
+}

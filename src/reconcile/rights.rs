@@ -1,0 +1,135 @@
+//! What this account may do to NodeClaims. The manifests give each right by a choice of its own, so a cluster may
+//! lack any of them.
+
+use std::future::pending;
+use std::time::Duration;
+
+use kube::Client;
+use poolgate_core::nodelimit::plan::Rights;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::apply::{CALL, Writer};
+use crate::cluster::{ApiError, Collection, Deadline};
+use crate::runtime::telemetry::LogOnce;
+
+/// How often the API server is asked.
+const PERIOD: Duration = Duration::from_mins(1);
+
+/// Where an account asks what it may do.
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+/// What the API server said last; nothing before it was asked.
+#[derive(Debug, Default)]
+pub struct GrantedRights(watch::Sender<Option<Rights>>);
+
+#[derive(Deserialize)]
+struct Review {
+    status: ReviewStatus,
+}
+
+#[derive(Deserialize)]
+struct ReviewStatus {
+    allowed: bool,
+}
+
+impl GrantedRights {
+    /// All of them until the first answer: the API server itself denies what is not allowed.
+    pub fn granted(&self) -> Rights {
+        self.0.borrow().unwrap_or(Rights::ALL)
+    }
+
+    /// Whether the API server was asked.
+    pub fn are_known(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    /// Tells of each change.
+    pub fn changes(&self) -> watch::Receiver<Option<Rights>> {
+        self.0.subscribe()
+    }
+
+    /// Asks again and again, while this replica leads. With `--observe` the API server is not asked.
+    pub async fn follow(&self, writer: &Writer) {
+        let (logged, mut leadership) = (LogOnce::default(), writer.leadership.clone());
+        if writer.observe {
+            self.0.send_replace(Some(Rights::ALL));
+            return pending().await;
+        }
+        loop {
+            while !leadership.holds() {
+                leadership.changed().await;
+            }
+            let before = self.granted();
+            let granted = match ask(&writer.client).await {
+                Ok(granted) => {
+                    logged.is_over(&());
+                    log_changes(before, granted);
+                    granted
+                }
+                Err(error) => {
+                    if logged.is_news((), error.to_string()) {
+                        tracing::warn!(%error, "cannot find out what this account may do to NodeClaims");
+                    }
+                    before
+                }
+            };
+            self.0
+                .send_if_modified(|known| known.replace(granted) != Some(granted));
+            sleep(PERIOD).await;
+        }
+    }
+}
+
+async fn ask(client: &Client) -> Result<Rights, ApiError> {
+    Ok(Rights {
+        terminate: may(client, "terminate").await?,
+        delete: may(client, "delete").await?,
+        patch: may(client, "patch").await?,
+    })
+}
+
+/// Whether this account may do that to every NodeClaim. The API server answers by all that is granted, wildcards
+/// included; its list of an account's rules may be incomplete.
+async fn may(client: &Client, verb: &str) -> Result<bool, ApiError> {
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"group": "karpenter.sh", "resource": "nodeclaims", "verb": verb}},
+    });
+    let reviews = Collection::<Review>::new(client.clone(), REVIEWS);
+    let answer = reviews.create(&review, Deadline::within(CALL)).await?;
+    Ok(answer.status.allowed)
+}
+
+/// Says what is granted now and was not before, and what is no longer granted.
+fn log_changes(before: Rights, now: Rights) {
+    for (verb, before, now, otherwise) in [
+        (
+            "terminate",
+            before.terminate,
+            now.terminate,
+            "those above a limit are reported and stay",
+        ),
+        (
+            "delete",
+            before.delete,
+            now.delete,
+            "none is terminated, and none is replaced in a full pool",
+        ),
+        (
+            "patch",
+            before.patch,
+            now.patch,
+            "none is repaired in a full pool, because no deadline can be set",
+        ),
+    ] {
+        match (before, now) {
+            (false, true) => tracing::info!("this account may {verb} NodeClaims now"),
+            (true, false) => tracing::info!("this account may not {verb} NodeClaims: {otherwise}"),
+            _ => {}
+        }
+    }
+}

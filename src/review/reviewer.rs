@@ -1,0 +1,176 @@
+//! What a review of a NodePool is answered with.
+//!
+//! Knows nothing of HTTP: the webhook and the `admit` command both call [`Reviewer::respond`].
+
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use poolgate_core::json::Json;
+use poolgate_core::review::{REVIEWED, Request, Review, Subject, replaces_nodes, review};
+
+use super::scale;
+use crate::cluster::ClaimLister;
+use crate::cluster::view::ClusterView;
+use crate::runtime::policy_watch::PolicyInForce;
+use crate::serving::admission::envelope::{self, AdmissionRequest, Operation};
+use crate::serving::admission::{About, Answer, Malformed, answer, inquiry, takes_at_most};
+
+/// How much memory the objects of one review may take. The largest NodePools in use take a hundredth of it.
+const MEMORY: usize = 24 * 1024 * 1024;
+
+/// What poolgate is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// Complete the object, and deny at once what would be denied later. Between the two endpoints the API server checks the
+    /// CRD's schema, and without this the user would see only its shorter list.
+    Mutate,
+    /// Review the object as it is about to be stored.
+    Validate,
+}
+
+impl Endpoint {
+    /// The word for logs and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mutate => "mutate",
+            Self::Validate => "validate",
+        }
+    }
+}
+
+/// Whether the mutating endpoint denies too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum MutateVerdict {
+    /// It gives the same verdict as the validating one.
+    #[default]
+    On,
+    /// It only completes objects. For clusters where another mutating webhook fixes objects after poolgate.
+    Off,
+}
+
+/// What requests are reviewed with.
+pub struct Reviewer {
+    policy: PolicyInForce,
+    view: Arc<ClusterView>,
+    mutate_verdict: MutateVerdict,
+    about: Option<About>,
+    claims: Option<ClaimLister>,
+}
+
+impl Reviewer {
+    /// Reviews with this policy, and with what the view knows of the cluster.
+    pub fn new(
+        policy: impl Into<PolicyInForce>,
+        view: Arc<ClusterView>,
+        mutate_verdict: MutateVerdict,
+    ) -> Self {
+        Self {
+            policy: policy.into(),
+            view,
+            mutate_verdict,
+            about: None,
+            claims: None,
+        }
+    }
+
+    /// Lists the NodeClaims of a pool whose template is changed with this.
+    #[must_use]
+    pub fn listing_claims(self, claims: Option<ClaimLister>) -> Self {
+        Self { claims, ..self }
+    }
+
+    /// Answers inquiries with this.
+    #[must_use]
+    pub fn answering_inquiries(mut self, about: About) -> Self {
+        self.about = Some(about);
+        self
+    }
+
+    /// Answers an AdmissionReview. Fails only if there is no request to answer.
+    pub fn respond<'b>(&self, endpoint: Endpoint, body: &'b [u8]) -> Result<Answer<'b>, Malformed> {
+        if !takes_at_most(MEMORY, body) {
+            let request = envelope::open_without_objects(body)?;
+            return Ok(match subject_of(endpoint, &request) {
+                Some(_) => answer::too_large(&request, MEMORY),
+                None => self.answer(endpoint, &request, &Review::default()),
+            });
+        }
+        let (request, objects) = match envelope::open(body, REVIEWED) {
+            Ok(read) => read,
+            Err(Malformed::NotAReview(error)) => {
+                let request = envelope::open_without_objects(body)?;
+                return Ok(match subject_of(endpoint, &request) {
+                    Some(_) => answer::unreadable(&request, &error),
+                    None => self.answer(endpoint, &request, &Review::default()),
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(about) = self.about.as_ref().filter(|_| inquiry::is_inquiry(&request)) {
+            return Ok(answer::admitted_with_warning(
+                &request,
+                about.warning(endpoint.as_str(), "admitted"),
+            ));
+        }
+        let review = if let Some(subject) = subject_of(endpoint, &request) {
+            self.review(&request, subject, &objects.new, objects.old.as_ref())
+        } else if scale::is_of_nodepool(&request) {
+            scale::review(
+                &request.name,
+                &objects.new,
+                &self.policy.load().policy,
+                &self.view,
+            )
+        } else {
+            Review::default()
+        };
+        Ok(self.answer(endpoint, &request, &review))
+    }
+
+    fn review(
+        &self,
+        request: &AdmissionRequest<'_>,
+        subject: Subject,
+        object: &Json<'_>,
+        old: Option<&Json<'_>>,
+    ) -> Review {
+        let old = old.filter(|_| request.operation == Operation::Update);
+        let claims = self.claims.as_ref().zip(old).and_then(|(claims, old)| {
+            let hash = replaces_nodes(subject, object, old)?;
+            claims.list(&request.name, hash)
+        });
+        let request = Request {
+            subject,
+            object,
+            old,
+            claims: claims.as_deref(),
+            at: Timestamp::now(),
+        };
+        review(&request, &self.policy.load().policy, &self.view.karpenter())
+    }
+
+    fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {
+        match endpoint {
+            Endpoint::Validate if review.report.denies() => answer::denied(request, &review.report),
+            Endpoint::Validate => answer::allowed(request, &review.report),
+            Endpoint::Mutate if review.report.denies() && self.mutate_verdict == MutateVerdict::On => {
+                answer::denied(request, &review.report)
+            }
+            Endpoint::Mutate => answer::completed(request, &review.defaults),
+        }
+    }
+}
+
+/// What a request wants reviewed: nothing if it deletes an object or is about a subresource. A NodeClaim is only
+/// validated.
+fn subject_of(endpoint: Endpoint, request: &AdmissionRequest<'_>) -> Option<Subject> {
+    let is_reviewed = request.operation != Operation::Other && request.sub_resource.is_empty();
+    let kind = &request.kind;
+    let subject = Subject::from_kind(&kind.group, &kind.version, &kind.kind).filter(|_| is_reviewed)?;
+    let is_claim = matches!(subject, Subject::NodeClaim(_));
+    (endpoint == Endpoint::Validate || !is_claim).then_some(subject)
+}
+
+#[cfg(test)]
+mod tests;

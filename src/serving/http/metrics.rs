@@ -1,0 +1,55 @@
+//! The metrics of the sockets.
+
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use crate::runtime::telemetry::{Counters, Label, Registry};
+
+/// What all servers of the process count together.
+#[derive(Debug, Clone, Default)]
+pub struct HttpMetrics {
+    connections: Family<[Label; 1], Gauge>,
+    pub accept_errors: Counters,
+    pub handshake_failures: Counters,
+    pub denied: Counters,
+    pub timeouts: Counters,
+    pub refused: Counters,
+}
+
+impl HttpMetrics {
+    /// Registers the metrics.
+    pub fn register(registry: &mut Registry) -> Self {
+        Self {
+            connections: registry.metric("connections", "Connections that are open"),
+            accept_errors: registry.counters(
+                "accept_errors",
+                "Connections that could not be accepted",
+                "server",
+            ),
+            handshake_failures: registry.counters(
+                "handshake_failures",
+                "TLS handshakes that failed",
+                "reason",
+            ),
+            denied: registry.counters(
+                "clients_denied",
+                "Connections whose client showed no accepted certificate",
+                "reason",
+            ),
+            timeouts: registry.counters(
+                "connection_timeouts",
+                "Connections closed because the client took too long",
+                "server",
+            ),
+            refused: registry.counters(
+                "connections_refused",
+                "New connections closed immediately because too many were open",
+                "server",
+            ),
+        }
+    }
+
+    pub fn connections(&self, server: &'static str) -> Gauge {
+        self.connections.get_or_create_owned(&[("server", server)])
+    }
+}

@@ -1,0 +1,259 @@
+//! Accepts connections, answers their requests with hyper, and closes them when the server stops.
+
+use std::convert::Infallible;
+use std::fmt::Display;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, copy, sink};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::Service;
+
+use super::metrics::HttpMetrics;
+use super::places::{Place, Places};
+use super::tls::Tls;
+use crate::runtime::lifecycle::Readiness;
+use crate::runtime::telemetry::LogLimit;
+
+/// The pause after a connection could not be accepted. Most such errors (too many open files) last, and a loop
+/// without a pause would take a whole core.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// How long connections that the system has taken for us are still accepted when the server stops: closing the socket
+/// resets them.
+const REST: Duration = Duration::from_millis(50);
+
+/// The size of a request's head, and of the piece of a body that is read at once. The API server's head has
+/// about 400 bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// How old a connection may become: its next answer then asks the client to open another one, which may lead to a server
+/// with less to do.
+const AGE: Duration = Duration::from_mins(10);
+
+/// When a connection ends whatever it does: a client that follows the rules is gone before.
+const LIFETIME: Duration = Duration::from_mins(15);
+
+/// How long we still read, and throw away, what a client sends after our last answer. A socket that is closed with unread
+/// bytes is reset, and the client would lose the answer (such as 413) that it has not read yet.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The client's address, as an extension of each request.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub IpAddr);
+
+/// What is served on a socket.
+pub struct Server {
+    /// The name in metrics and logs.
+    pub name: &'static str,
+    /// The layer between TCP and HTTP, if there is one.
+    pub tls: Option<Arc<Tls>>,
+    /// The answers, by path.
+    pub router: Router,
+    /// How many connections may be open at once. One address may have half of them.
+    pub max_connections: usize,
+    /// How long a client may take to send the head of its next request: hyper counts the time that a connection idles.
+    pub idle: Duration,
+    /// How long a connected client may still begin a request after the server was asked to stop.
+    pub grace: Duration,
+    /// Whether clients should look for another server.
+    pub readiness: Arc<Readiness>,
+    /// Its metrics.
+    pub metrics: HttpMetrics,
+}
+
+impl Server {
+    /// Serves until `drain` is cancelled, then until every request that has begun, or that a connected client may be
+    /// about to send, is answered.
+    pub async fn run(self, listener: TcpListener, drain: CancellationToken) {
+        let (grace, connections) = (self.grace, TaskTracker::new());
+        let serving = Arc::new(Serving::new(self));
+        let mut stopped = pin!(async {
+            drain.cancelled().await;
+            sleep(REST).await;
+        });
+        loop {
+            tokio::select! {
+                biased;
+                accepted = listener.accept() => match serving.admit(accepted) {
+                    Ok(Some(connection)) => { connections.spawn(connection); }
+                    Ok(None) => {}
+                    Err(_) if drain.is_cancelled() => break,
+                    Err(_) => sleep(ACCEPT_PAUSE).await,
+                },
+                () = &mut stopped => break,
+            }
+        }
+        drop(listener);
+        connections.close();
+        let _ = timeout(grace, connections.wait()).await;
+        serving.closing.cancel();
+        connections.wait().await;
+    }
+}
+
+/// A server that runs.
+struct Serving {
+    server: Server,
+    places: Arc<Places>,
+    /// Cancelled when no client is waited for any more.
+    closing: CancellationToken,
+    log: LogLimit,
+}
+
+impl Serving {
+    fn new(server: Server) -> Self {
+        let open = server.metrics.connections(server.name);
+        Self {
+            places: Places::new(server.max_connections, open),
+            server,
+            closing: CancellationToken::new(),
+            log: LogLimit::default(),
+        }
+    }
+
+    /// What serves a connection that was accepted, if there is a place for it.
+    fn admit(
+        self: &Arc<Self>,
+        accepted: io::Result<(TcpStream, SocketAddr)>,
+    ) -> io::Result<Option<impl Future<Output = ()> + Send + 'static>> {
+        let server = &self.server;
+        let (stream, address) = accepted.inspect_err(|error| {
+            server.metrics.accept_errors.inc(server.name);
+            if let Some(left_out) = self.log.permit("accept") {
+                tracing::error!(server = server.name, %error, left_out, "connections cannot be accepted");
+            }
+        })?;
+        let peer = Peer(address.ip().to_canonical());
+        let Some(place) = self.places.take(peer.0) else {
+            server.metrics.refused.inc(server.name);
+            if let Some(left_out) = self.log.permit("full") {
+                tracing::warn!(server = server.name, peer = %peer.0, left_out, "too many connections: a new one is refused");
+            }
+            return Ok(None);
+        };
+        Ok(Some(Arc::clone(self).serve(stream, peer, place)))
+    }
+
+    async fn serve(self: Arc<Self>, stream: TcpStream, peer: Peer, _place: Place) {
+        // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that does not take the
+        // option is about to fail anyway, which is reported below.
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.server.tls else {
+            return self.answer_all(stream, peer, self.server.router.clone()).await;
+        };
+        match tls.handshake(stream).await {
+            Ok((stream, None)) => self.answer_all(stream, peer, self.server.router.clone()).await,
+            Ok((stream, Some(objection))) => {
+                self.deny(peer, "name", &objection);
+                self.answer_all(stream, peer, forbidden(objection)).await;
+            }
+            Err(failure) => {
+                self.server.metrics.handshake_failures.inc(failure.reason());
+                // Not more than debug: load balancers and port scanners do this all day.
+                tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "no handshake");
+                if let Some(denial) = failure.denial() {
+                    self.deny(peer, denial, &failure);
+                }
+                if let Some(stream) = failure.into_stream() {
+                    linger(stream).await;
+                }
+            }
+        }
+    }
+
+    fn deny(&self, peer: Peer, reason: &'static str, why: &dyn Display) {
+        let server = &self.server;
+        server.metrics.denied.inc(reason);
+        if let Some(left_out) = self.log.permit(reason) {
+            tracing::warn!(server = server.name, peer = %peer.0, reason = %why, left_out, "client denied");
+        }
+    }
+
+    /// Answers requests until the client closes the connection or is overdue, or the server stops.
+    async fn answer_all<S>(&self, mut stream: S, peer: Peer, router: Router)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let opened = Instant::now();
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.server.idle)
+            .max_buf_size(BUFFER_BYTES)
+            .serve_connection(
+                TokioIo::new(&mut stream),
+                service_fn(|request| self.answer(router.clone(), request, peer, opened)),
+            );
+        let ended = timeout(LIFETIME, async {
+            let mut connection = pin!(connection);
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => return ended,
+                () = self.closing.cancelled() => connection.as_mut().graceful_shutdown(),
+            }
+            connection.await
+        });
+        match ended.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) if !error.is_timeout() => {
+                tracing::debug!(peer = %peer.0, error = &error as &dyn std::error::Error, "connection failed");
+            }
+            Ok(Err(_)) | Err(_) => {
+                self.server.metrics.timeouts.inc(self.server.name);
+                tracing::debug!(server = self.server.name, peer = %peer.0, "client overdue");
+            }
+        }
+        linger(stream).await;
+    }
+
+    /// Answers one request. If the connection closes after it, the answer says so.
+    async fn answer(
+        &self,
+        mut router: Router,
+        mut request: Request<Incoming>,
+        peer: Peer,
+        opened: Instant,
+    ) -> Result<Response, Infallible> {
+        request.extensions_mut().insert(peer);
+        let mut response = router.call(request).await?;
+        if self.server.readiness.is_leaving() || opened.elapsed() >= AGE {
+            response
+                .headers_mut()
+                .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(response)
+    }
+}
+
+/// The answer to every request of a client that is denied.
+fn forbidden(objection: String) -> Router {
+    let close: [(HeaderName, &str); 1] = [(header::CONNECTION, "close")];
+    let answer = (StatusCode::FORBIDDEN, close, objection + "\n");
+    Router::new().fallback(async move || answer.clone())
+}
+
+/// Closes our side, and the connection when the client has closed its own, or after a deadline.
+async fn linger<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) {
+    let rest = async {
+        stream.shutdown().await?;
+        copy(&mut stream, &mut sink()).await
+    };
+    let _ = timeout(LINGER, rest).await;
+}
+
+#[cfg(test)]
+mod tests;
