@@ -167,12 +167,7 @@ fn existing(old: &NodePool<'_>, claims: Option<&[DriftClaim]>) -> Option<u32> {
 }
 
 /// How many places are left for replacements, if the pool has a limit that counts nodes on their way out.
-fn places_left(
-    pool: &NodePool<'_>,
-    limits: &Limits<'_>,
-    nodes: Option<u32>,
-    policy: &Policy,
-) -> Option<u32> {
+fn places_left(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &Policy) -> Option<u32> {
     let limit = limits.node_limit(pool, policy)?;
     let is_static = !pool.replicas.is_absent();
     let counts_all = is_static || limit.mode == NodeLimitMode::Hard;

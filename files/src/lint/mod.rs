@@ -142,9 +142,7 @@ fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::R
 /// What each input is checked with.
 fn reader<'a>(args: &'a LintArgs, cluster: Option<&Cluster>, inputs: &[Input]) -> anyhow::Result<Reader<'a>> {
     let named = args.review_args.karpenter();
-    let karpenter = cluster
-        .map(|cluster| from_cluster::karpenter(cluster, &named))
-        .transpose()?;
+    let karpenter = cluster.map(|cluster| cluster.karpenter(&named)).transpose()?;
     let at = args.at.unwrap_or_else(Timestamp::now);
     Ok(Reader {
         settings: Settings::new(karpenter.unwrap_or(named), args.variables()?, at),
