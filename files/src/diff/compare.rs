@@ -1,6 +1,6 @@
 //! What the difference between two sides does to NodePools and their nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
@@ -95,7 +95,7 @@ pub struct ClassChange {
     pub place: String,
     pub fields: Vec<FieldPath>,
     /// The NodePools that refer to it.
-    pub pools: Vec<String>,
+    pub pools: BTreeSet<String>,
 }
 
 impl Comparison {
@@ -398,7 +398,7 @@ fn classes(old: &Side, new: &Side) -> Result<Vec<ClassChange>, Ambiguous> {
             nearest == Some(common(&after.path, &pool.path))
         };
         let pools = users.get(&after.key).into_iter().flatten().filter(is_nearest);
-        let pools: Vec<String> = pools.map(|pool| pool.key.name.clone()).collect();
+        let pools: BTreeSet<String> = pools.map(|pool| pool.key.name.clone()).collect();
         if !fields.is_empty() && !pools.is_empty() {
             changes.push(ClassChange {
                 key: after.key.clone(),

@@ -26,9 +26,13 @@ const FOUND: u8 = 1;
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// Files, directories, or - for standard input, once. With --git or --cluster only NEW
-    #[arg(required = true, num_args = 1..=2, value_names = ["OLD", "NEW"])]
-    sides: Vec<PathBuf>,
+    /// A file, a directory, or - for standard input; with --git or --cluster it is NEW
+    #[arg(value_name = "OLD")]
+    first: PathBuf,
+
+    /// The same for what would be applied
+    #[arg(value_name = "NEW", conflicts_with_all = ["git", "cluster"])]
+    second: Option<PathBuf>,
 
     /// Compare with what stands at the same path in this revision of the Git working tree
     #[arg(long, value_name = "REVISION", conflicts_with = "cluster")]
@@ -105,29 +109,31 @@ impl FromStr for Nodes {
 pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let cluster = args.kube.connect(args.cluster, connect)?;
     let mut karpenter = args.review_args.karpenter();
-    let is_stdin = |side: &PathBuf| side.as_os_str() == "-";
-    ensure!(
-        args.sides.iter().filter(|side| is_stdin(side)).count() < 2,
-        "standard input can be read only once: give a file for OLD or NEW"
-    );
-    let (old, new) = match (args.sides.as_slice(), &args.git, &cluster) {
-        ([new], Some(revision), None) => {
+    let is_stdin = |side: &Path| side.as_os_str() == "-";
+    let (old, new) = match (&args.second, &args.git, &cluster) {
+        (Some(second), ..) => {
             ensure!(
-                !is_stdin(new),
+                !(is_stdin(&args.first) && is_stdin(second)),
+                "standard input can be read only once: give a file for OLD or NEW"
+            );
+            (
+                Side::of_files(&args.first, false)?,
+                Side::of_files(second, false)?,
+            )
+        }
+        (None, Some(revision), _) => {
+            ensure!(
+                !is_stdin(&args.first),
                 "--git compares files, not standard input: name them"
             );
-            let new = Side::of_files(new, false)?;
-            (Side::of_revision(revision, &args.sides[0], &new)?, new)
+            let new = Side::of_files(&args.first, false)?;
+            (Side::of_revision(revision, &args.first, &new)?, new)
         }
-        ([new], None, Some(cluster)) => {
+        (None, None, Some(cluster)) => {
             karpenter = cluster.karpenter(&karpenter)?;
-            (Side::of_cluster(cluster)?, Side::of_files(new, true)?)
+            (Side::of_cluster(cluster)?, Side::of_files(&args.first, true)?)
         }
-        ([old, new], None, None) => (Side::of_files(old, false)?, Side::of_files(new, false)?),
-        ([_], None, None) => {
-            bail!("with what? give OLD and NEW, or one of --git REVISION and --cluster with NEW")
-        }
-        _ => bail!("--git and --cluster are OLD: give only NEW besides"),
+        (None, None, None) => bail!("give OLD and NEW, or --git REVISION or --cluster with NEW alone"),
     };
     let folders = old
         .pools

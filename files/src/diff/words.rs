@@ -157,13 +157,12 @@ fn lines(change: &PoolChange) -> Vec<String> {
     let mut lines = Vec::new();
     if change.fate == Fate::Vanishes {
         let nodes = match change.nodes {
-            Some(0) => "no node is known to go".to_owned(),
             Some(1) => "its only node is".to_owned(),
             Some(nodes) => format!("all its {nodes} nodes are"),
             None => "all its nodes are".to_owned(),
         };
         lines.push(match change.nodes {
-            Some(0) => format!("if your tool prunes, {nodes}: the pool has none"),
+            Some(0) => "it has no nodes".to_owned(),
             _ => format!(
                 "if your tool prunes, {nodes} drained immediately, past every budget; PodDisruptionBudgets and \
                  do-not-disrupt hold up the drain"
