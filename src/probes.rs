@@ -42,7 +42,7 @@ pub struct Probes {
     pub readiness: Arc<Readiness>,
     /// The lines of its parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
-    /// Of the thread without which it is not alive.
+    /// Of the task without which it is not alive.
     pub heartbeat: Heartbeat,
     /// Its metrics.
     pub metrics: Registry,
@@ -74,14 +74,14 @@ fn router(probes: Probes) -> Router {
         .with_state(Arc::new(probes))
 }
 
-/// If the runtime answers and the other thread works, the process is alive: it exits when one of its tasks stops.
+/// If the runtime answers and the task works, the process is alive: it exits when one of its tasks stops.
 async fn live(State(probes): State<Arc<Probes>>) -> (StatusCode, String) {
     match probes.heartbeat.missed() {
         None => (StatusCode::OK, "ok\n".into()),
         Some(missed) => (
             StatusCode::SERVICE_UNAVAILABLE,
             format!(
-                "the thread that watches the cluster has not run for {} s\n",
+                "what watches the cluster has not run for {} s\n",
                 missed.as_secs()
             ),
         ),
@@ -128,11 +128,10 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::lifecycle::on_own_thread;
 
     /// The time here is paused and passes while everybody waits. That of the other thread does not: it is really blocked.
     #[tokio::test(start_paused = true)]
-    async fn a_process_whose_thread_is_blocked_is_not_alive_until_the_thread_runs_again() {
+    async fn a_process_whose_work_is_blocked_is_not_alive_until_it_goes_on() {
         let heartbeat = Heartbeat::default();
         let router = router(Probes {
             readiness: Arc::default(),
@@ -157,13 +156,19 @@ mod tests {
         };
         let (blocked, is_blocked) = tokio::sync::oneshot::channel();
         let (unblock, unblocked) = mpsc::channel::<()>();
-        let thread = on_own_thread("cluster", heartbeat, || async move {
-            blocked.send(()).expect("somebody who waits");
-            let _ = unblocked.recv();
-            std::future::pending::<()>().await;
+        let beating = heartbeat.clone();
+        thread::spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build();
+            runtime.expect("a runtime").block_on(async move {
+                blocked.send(()).expect("somebody who waits");
+                let _ = unblocked.recv();
+                beating.beat().await;
+            });
         });
         is_blocked.await.expect("a blocked thread");
-        tokio::spawn(thread.expect("a thread"));
+        tokio::spawn(async move { heartbeat.watch("cluster").await });
         assert_eq!(live().await, StatusCode::OK, "it was just there");
         becomes(StatusCode::SERVICE_UNAVAILABLE).await;
         unblock.send(()).expect("the thread");

@@ -21,7 +21,7 @@ pub struct Process {
     pub tasks: Tasks,
     /// The lines of the parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
-    /// Of the thread that watches the cluster, if it has one: without it the process is not alive.
+    /// Of the task that watches the cluster, if it has one: without it the process is not alive.
     pub heartbeat: Heartbeat,
     /// Cancelled after a signal, when work that has begun is to be finished.
     pub drain: CancellationToken,

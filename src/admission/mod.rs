@@ -12,6 +12,7 @@ mod warnings;
 
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use poolgate_core::drift::{DriftClaim, HashChange};
 use poolgate_core::json::{Json, MOST_PER_BYTE, parsed_size};
@@ -52,7 +53,7 @@ impl Endpoint {
 }
 
 /// Whether the mutating endpoint denies too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum MutateVerdict {
     /// It gives the same verdict as the validating one.
     #[default]

@@ -4,9 +4,6 @@ use super::objects::AUTHORITY;
 use crate::certs::AuthorityError;
 use crate::cluster::ApiError;
 
-/// What is written into webhook configurations.
-pub const CA_BUNDLE: &str = "caBundle";
-
 /// Why a step is not done.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepError {
@@ -23,17 +20,12 @@ pub enum KeepError {
          made by a clock that was ahead, empty the Secret {AUTHORITY}"
     )]
     ClockIsBehind,
-    /// Another writer undoes what was written, again and again.
+    /// Another writer undoes what was written, again and again. It is named, if that is known.
     #[error(
-        "{writer} undoes what poolgate writes into {what}: only one of them may write it{}",
-        if *.what == CA_BUNDLE { "; if it is cert-manager, remove the annotation cert-manager.io/inject-ca-from" } else { "" }
+        "{0} undoes what poolgate writes: only one of them may write it; if it is cert-manager, remove the annotation \
+         cert-manager.io/inject-ca-from"
     )]
-    Contested {
-        /// What is written.
-        what: &'static str,
-        /// The other field managers, or that they are not known.
-        writer: String,
-    },
+    Contested(String),
     #[error("reading and writing the certificates took more than {} s", .0.as_secs())]
     TooLong(std::time::Duration),
 }

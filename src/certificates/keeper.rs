@@ -1,16 +1,16 @@
 //! Reads what is stored, does the next step, and repeats that until the process stops.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::contest::Repetition;
 use super::decide::{Certificate, Now, Settings, Since, Step, next_step};
 use super::error::KeepError;
 use super::metrics::CertificatesMetrics;
-use super::objects::{AUTHORITY, LEAF, Meaning, Names, ReadObjects, trusting};
-use super::store::Store;
+use super::objects::{AUTHORITY, LEAF, Meaning, Names, ReadObjects, Secret, trusting};
+use super::store::{MANAGER, Store};
 use crate::certs::{Authority, unix_seconds};
 use crate::cluster::backoff;
 use crate::lifecycle::{Readiness, StatusLine};
@@ -21,6 +21,10 @@ const LOOK: Duration = Duration::from_secs(30);
 
 /// How long to wait after another writer was faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
+
+/// How many writes may follow each other: a CA, trust in it, its first leaf, the end of the CA before it, and trust in it
+/// alone. With more, somebody undoes them, and the two would go on as fast as the API server answers.
+const IN_A_ROW: u32 = 5;
 
 /// The name of a new CA.
 const NAME: &str = "poolgate CA";
@@ -39,10 +43,10 @@ pub struct Keeper {
 impl Keeper {
     /// Runs until the process stops.
     pub async fn run(self) {
-        let (mut since, mut repetition) = (Since::default(), Repetition::default());
+        let (mut since, mut in_a_row) = (Since::default(), 0);
         let (mut pauses, mut logged) = (backoff(), None);
         loop {
-            let done = timeout(LOOK, self.once(&mut since, &mut repetition)).await;
+            let done = timeout(LOOK, self.once(&mut since, &mut in_a_row)).await;
             let pause = match done.unwrap_or(Err(KeepError::TooLong(LOOK))) {
                 Ok(pause) => {
                     self.metrics.succeeded();
@@ -69,7 +73,7 @@ impl Keeper {
     }
 
     /// Reads once and does one step. Returns how long to wait afterwards.
-    async fn once(&self, since: &mut Since, repetition: &mut Repetition) -> Result<Duration, KeepError> {
+    async fn once(&self, since: &mut Since, in_a_row: &mut u32) -> Result<Duration, KeepError> {
         let read = self.store.read().await?;
         let meaning = read.interpret(&self.names);
         let clock = SystemTime::now();
@@ -81,8 +85,9 @@ impl Keeper {
         self.show(&meaning);
         let step = next_step(&meaning.seen, since, now, &self.settings);
         self.line.set(described(&step, &meaning));
-        let contested = repetition.note(&step, &read);
-        self.metrics.contested(contested.as_ref());
+        let writes = !matches!(step, Step::Wait(_) | Step::Rest | Step::ClockIsBehind);
+        *in_a_row = if writes { *in_a_row + 1 } else { 0 };
+        let contested = (*in_a_row > IN_A_ROW).then(|| contested(&step, &read));
         match step {
             Step::MakeAuthority { previous } => {
                 self.make_authority(&read, &meaning, &previous, clock).await?;
@@ -171,6 +176,27 @@ impl Keeper {
     }
 }
 
+/// Who else has written what this step writes.
+fn contested(step: &Step, read: &ReadObjects) -> KeepError {
+    let writers: BTreeSet<&str> = match step {
+        Step::Trust(_) => {
+            let configurations = read.configurations.iter();
+            configurations
+                .flat_map(|(_, one)| one.ca_bundle_writers())
+                .collect()
+        }
+        _ => [&read.leaf, &read.authority]
+            .into_iter()
+            .flat_map(Secret::writers)
+            .collect(),
+    };
+    let others: Vec<&str> = writers.into_iter().filter(|writer| *writer != MANAGER).collect();
+    KeepError::Contested(match &*others {
+        [] => "another writer".into(),
+        others => others.join(", "),
+    })
+}
+
 /// The current step, for `/readyz`.
 fn described(step: &Step, meaning: &Meaning) -> String {
     let trusted = if meaning.seen.bundles.is_empty() {
@@ -191,5 +217,40 @@ fn described(step: &Step, meaning: &Meaning) -> String {
         }
         Step::Rest => trusted.into(),
         Step::ClockIsBehind => KeepError::ClockIsBehind.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::webhooks::VALIDATING;
+
+    #[test]
+    fn another_writer_of_ca_bundle_is_named() {
+        let wrote = json!({"f:webhooks": {"k:{\"name\":\"a\"}": {"f:clientConfig": {"f:caBundle": {}}}}});
+        for (managers, named) in [
+            (
+                &["cert-manager-cainjector", MANAGER][..],
+                "cert-manager-cainjector undoes what",
+            ),
+            (&[MANAGER], "another writer undoes what"),
+        ] {
+            let fields = managers
+                .iter()
+                .map(|manager| json!({"manager": manager, "fieldsV1": wrote}));
+            let applied = json!({"manager": "kubectl", "fieldsV1": {"f:webhooks": {}}});
+            let fields: Vec<_> = fields.chain([applied]).collect();
+            let configuration = json!({"metadata": {"name": "poolgate", "managedFields": fields}});
+            let configuration = serde_json::from_value(configuration).expect("a configuration");
+            let read = ReadObjects {
+                configurations: vec![(VALIDATING, configuration)],
+                leaf: Secret::default(),
+                authority: Secret::default(),
+            };
+            let error = contested(&Step::Trust(Vec::new()), &read).to_string();
+            assert!(error.starts_with(named), "{error}");
+        }
     }
 }

@@ -1,10 +1,8 @@
 //! The metrics of `certificates`.
 
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::error::KeepError;
 use crate::certs::CertificateTimes;
 use crate::telemetry::{Counters, Registry};
 
@@ -15,7 +13,6 @@ pub struct CertificatesMetrics {
     pub writes: Counters,
     errors: Counter,
     failing: Gauge,
-    contested: Family<[(&'static str, String); 1], Gauge>,
 }
 
 impl CertificatesMetrics {
@@ -33,24 +30,12 @@ impl CertificatesMetrics {
                 "How often reading or writing Secrets and webhook configurations failed",
             ),
             failing: registry.metric("certificates_failing", "1 while that fails"),
-            contested: registry.metric(
-                "certificates_contested",
-                "1 while another field manager, which is named, undoes what poolgate writes",
-            ),
         }
     }
 
     pub fn failed(&self) {
         self.errors.inc();
         self.failing.set(1);
-    }
-
-    /// Shows who undoes what is written, if anybody does.
-    pub fn contested(&self, error: Option<&KeepError>) {
-        self.contested.clear();
-        if let Some(KeepError::Contested { writer, .. }) = error {
-            self.contested.get_or_create(&[("writer", writer.clone())]).set(1);
-        }
     }
 
     pub fn succeeded(&self) {

@@ -5,7 +5,6 @@
 //! that is needed for safety is kept in memory only.
 
 mod args;
-mod contest;
 mod decide;
 mod error;
 mod keeper;

@@ -23,9 +23,8 @@ pub enum AuthorityError {
     /// There is no certificate, or more than one, or one that is damaged.
     #[error("it must have exactly one certificate (a block BEGIN CERTIFICATE)")]
     Certificate,
-    /// The certificate is not one of a CA that was made here.
-    #[error("the certificate was not issued by a CA of poolgate")]
-    Foreign,
+    #[error("the certificate is not that of a CA")]
+    NotAnAuthority,
     /// The key cannot be read.
     #[error("the key cannot be read: {0}")]
     Key(rcgen::Error),
@@ -68,7 +67,7 @@ impl Authority {
         })
     }
 
-    /// Reads one that was made here.
+    /// Reads a stored one.
     pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, AuthorityError> {
         let (certificates, is_clean) = read_certificates(certificate);
         let ([certificate], true) = (&certificates[..], is_clean) else {
@@ -76,25 +75,18 @@ impl Authority {
         };
         let (_, parsed) =
             x509_parser::parse_x509_certificate(certificate).map_err(|_| AuthorityError::Certificate)?;
-        let mut names = parsed.subject().iter_common_name();
-        let (Some(name), 1, true) = (
-            names.next().and_then(|name| name.as_str().ok()),
-            parsed.subject().iter_attributes().count(),
-            parsed.is_ca(),
-        ) else {
-            return Err(AuthorityError::Foreign);
-        };
+        if !parsed.is_ca() {
+            return Err(AuthorityError::NotAnAuthority);
+        }
         let key = KeyPair::from_pem(&String::from_utf8_lossy(key)).map_err(AuthorityError::Key)?;
         if key.subject_public_key_info() != parsed.public_key().raw {
             return Err(AuthorityError::Mismatch);
         }
-        let mut params = named(name);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         Ok(Self {
             not_before: parsed.validity().not_before.timestamp(),
             not_after: parsed.validity().not_after.timestamp(),
             certificate: certificate.clone(),
-            issuer: Issuer::new(params, key),
+            issuer: Issuer::from_ca_cert_der(certificate, key)?,
         })
     }
 
@@ -219,8 +211,7 @@ mod tests {
         assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not belong"));
         let foreign = rcgen::generate_simple_self_signed(["a".to_owned()]).expect("a certificate");
         assert!(
-            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem())
-                .contains("issued by a CA of poolgate")
+            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem()).contains("not that of a CA")
         );
     }
 }

@@ -28,21 +28,15 @@ pub struct ListedPools {
     pub span: ReadSpan,
 }
 
-type Ended = Option<Result<Arc<ListedPools>, CallError>>;
+/// What a LIST has found, and when the next one may begin; `None` while it runs.
+type Ended = Option<(Result<Arc<ListedPools>, CallError>, Instant)>;
 
 /// Lists the NodePools.
 pub struct PoolLists {
     all: Collection<Pool>,
     clock: Clock,
     metrics: GateMetrics,
-    last: Mutex<Option<LastList>>,
-}
-
-/// The last LIST, running or ended.
-struct LastList {
-    ended: watch::Receiver<Ended>,
-    /// When the next one may begin.
-    next: Arc<Mutex<Instant>>,
+    last: Mutex<Option<watch::Receiver<Ended>>>,
 }
 
 impl PoolLists {
@@ -61,7 +55,7 @@ impl PoolLists {
             let mut running = self.running(moment);
             let ended = running.wait_for(Option::is_some).await;
             // A LIST that panicked sends nothing: the next one may succeed.
-            let Some(listed) = ended.ok().and_then(|ended| ended.clone()) else {
+            let Some((listed, _)) = ended.ok().and_then(|ended| ended.clone()) else {
                 continue;
             };
             let listed = listed?;
@@ -76,30 +70,27 @@ impl PoolLists {
         let mut last = self.last.lock();
         let mut next = Instant::now();
         if let Some(last) = &*last {
-            let serves = match &*last.ended.borrow() {
-                None => last.ended.has_changed().is_ok(),
-                Some(Ok(listed)) => listed.span.begun >= moment,
-                Some(Err(_)) => false,
+            let serves = match &*last.borrow() {
+                None => last.has_changed().is_ok(),
+                Some((listed, begins)) => {
+                    next = *begins;
+                    listed.as_ref().is_ok_and(|listed| listed.span.begun >= moment)
+                }
             };
             if serves {
-                return last.ended.clone();
+                return last.clone();
             }
-            next = *last.next.lock();
         }
         let (ended, running) = watch::channel(None);
-        let after = Arc::new(Mutex::new(next));
-        *last = Some(LastList {
-            ended: running.clone(),
-            next: Arc::clone(&after),
-        });
+        *last = Some(running.clone());
         let lists = Arc::clone(self);
         spawn(async move {
             sleep_until(next).await;
             let begun = Instant::now();
-            let result = lists.list().await;
-            *after.lock() = begun + (begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE);
+            let listed = lists.list().await.map(Arc::new);
+            let next = begun + (begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE);
             // Perhaps no request waits any more.
-            let _ = ended.send(Some(result.map(Arc::new)));
+            let _ = ended.send(Some((listed, next)));
         });
         running
     }

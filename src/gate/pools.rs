@@ -72,12 +72,13 @@ impl Gate {
     async fn wait(self: &Arc<Self>, review: &NodeClaimReview, on_error: OnError, limit: Duration) -> Reply {
         let uid = Uid::new(&review.uid)?;
         let place = Arc::clone(&self.places).try_acquire_owned();
+        let deadline = Instant::now() + limit;
         let (sender, mut reply) = oneshot::channel();
         let waiter = Waiter {
             uid: uid.clone(),
             name: review.name.clone(),
             arrived: self.context.shared.clock.now(),
-            deadline: Instant::now() + limit,
+            deadline,
             on_error,
             dry_run: review.is_dry_run(),
             observed: self.observe,
@@ -86,15 +87,22 @@ impl Gate {
             place: place.map_err(|_| GateError::Busy)?,
         };
         self.add(&review.pool, |queue| queue.waiters.push(waiter));
-        let Ok(replied) = timeout(limit, &mut reply).await else {
-            if self.admits_undecided(on_error) {
-                spawn(receive(reply));
+        match timeout(limit, &mut reply).await {
+            Ok(Ok(replied)) => {
+                let mut decided = replied?;
+                decided.received();
+                Ok(decided)
             }
-            return Err(GateError::Late(limit));
-        };
-        let mut decided = replied.map_err(|_| GateError::Ended)??;
-        decided.received();
-        Ok(decided)
+            Ok(Err(_)) if Instant::now() < deadline => Err(GateError::Ended),
+            // Its round has dropped it, because its time is over.
+            Ok(Err(_)) => Err(GateError::Late(limit)),
+            Err(_) => {
+                if self.admits_undecided(on_error) {
+                    spawn(receive(reply));
+                }
+                Err(GateError::Late(limit))
+            }
+        }
     }
 
     /// Takes the reservation of this UID back when it is called.

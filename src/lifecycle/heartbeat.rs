@@ -1,5 +1,5 @@
-//! Whether a thread still runs its tasks. It beats by a local timer, so a slow API server does not stop the beat. The
-//! probes' thread checks it.
+//! Whether a task still comes to its next step. It beats by a timer, so a slow API server does not stop the beat. Another
+//! task checks it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// How often the thread beats and is looked at.
+/// How often the task beats and is looked at.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// How long a thread that works may go without a beat. No work takes that long between two of its steps, not even on a machine
+/// How long a task that works may go without a beat. No work takes that long between two of its steps, not even on a machine
 /// that is too busy.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// The heartbeat of a thread. Clones are the same one. A process without such a thread has one that is never missed.
+/// The heartbeat of a task. Clones are the same one. A process without such a task has one that is never missed.
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat(Arc<Shared>);
 
@@ -26,7 +26,7 @@ struct Shared {
 }
 
 impl Heartbeat {
-    /// Beats for ever, on the thread that does this.
+    /// Beats for ever, within the task that does this.
     pub async fn beat(&self) {
         loop {
             self.0.beats.fetch_add(1, Ordering::Relaxed);
@@ -34,8 +34,8 @@ impl Heartbeat {
         }
     }
 
-    /// Looks for beats for ever, on another thread than the one that beats.
-    pub async fn watch(&self, thread: &'static str) {
+    /// Looks for beats for ever, in another task than the one that beats.
+    pub async fn watch(&self, task: &'static str) {
         let mut silence = Silence::since(Instant::now());
         let mut is_logged = false;
         loop {
@@ -47,15 +47,15 @@ impl Heartbeat {
                 is_logged = !is_logged;
                 if is_logged {
                     let seconds = missed.as_secs();
-                    tracing::error!(thread, seconds, "the thread does not run: /livez fails");
+                    tracing::error!(task, seconds, "the task does not run: /livez fails");
                 } else {
-                    tracing::warn!(thread, "the thread runs again");
+                    tracing::warn!(task, "the task runs again");
                 }
             }
         }
     }
 
-    /// For how long the thread has not run, if that is too long.
+    /// For how long the task has not run, if that is too long.
     pub fn missed(&self) -> Option<Duration> {
         let missed = Duration::from_secs(self.0.missed.load(Ordering::Relaxed));
         (missed >= LONGEST).then_some(missed)

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 pub use heartbeat::Heartbeat;
 pub use readiness::{Readiness, StatusBoard, StatusLine};
 pub use signals::{Signal, Signals};
-pub use tasks::{PartError, Tasks, on_own_thread};
+pub use tasks::{PartError, Tasks};
 
 /// The threads of a process whose work is mostly waiting for the API server: one is left if the other is busy.
 pub const FEW_THREADS: usize = 2;

@@ -1,13 +1,7 @@
 //! The parts of a process that run until it is signalled to stop. If a part stops by itself, the process exits, and
 //! its supervisor restarts it: that is better than half a process.
 
-use std::io;
-
-use tokio::runtime;
-use tokio::sync::oneshot;
-use tokio::task::{JoinError, JoinSet, LocalSet};
-
-use super::heartbeat::Heartbeat;
+use tokio::task::{JoinError, JoinSet};
 
 /// A part of the process has stopped that must run as long as the process does.
 #[derive(Debug, thiserror::Error)]
@@ -51,32 +45,4 @@ impl Tasks {
             Err(error) => error,
         }
     }
-}
-
-/// Runs a part on a separate thread with this heartbeat. The returned future watches the heartbeat, and ends with the thread.
-pub fn on_own_thread<F: Future<Output = ()> + 'static>(
-    name: &'static str,
-    heartbeat: Heartbeat,
-    part: impl FnOnce() -> F + Send + 'static,
-) -> io::Result<impl Future<Output = ()> + Send + 'static> {
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let (alive, ended) = oneshot::channel::<()>();
-    let beating = heartbeat.clone();
-    std::thread::Builder::new().name(name.into()).spawn(move || {
-        runtime.block_on(LocalSet::new().run_until(async move {
-            tokio::select! {
-                biased;
-                () = part() => {}
-                () = beating.beat() => {}
-            }
-        }));
-        drop(alive);
-    })?;
-    Ok(async move {
-        tokio::select! {
-            // The sender sends nothing: it is dropped with its thread.
-            _ = ended => {}
-            () = heartbeat.watch(name) => {}
-        }
-    })
 }

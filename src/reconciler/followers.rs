@@ -1,4 +1,4 @@
-//! From watches to the index: one follower for each kind of object.
+//! From watches to the index: how it takes each kind of objects.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -6,117 +6,204 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
+use poolgate_core::api::LEDGER_LABEL;
+use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::Moment;
 use serde::de::DeserializeOwned;
 
 use super::index::Index;
-use super::watched_state::{Watched, WatchedState};
+use super::watched_state::WatchedState;
 use crate::cluster::objects::{ClaimObject, Definition, Key, NodeObject, PodObject, PoolObject};
-use crate::cluster::{Follower, Versioned};
+use crate::cluster::{DEFINITION_FIELDS, Follower, Versioned};
 
-/// How the index takes the objects of one kind.
-pub struct Kind<O, K> {
-    /// The watch that delivers them.
-    pub watched: Watched,
+/// Objects of a kind that the index keeps.
+pub trait Indexed: Versioned + DeserializeOwned + Clone + Send + 'static {
     /// What identifies an object.
-    key: fn(&O) -> K,
+    type Key: Ord + Send;
+
+    /// The name of their watch, one of [`WATCHES`](super::watched_state::WATCHES).
+    const WATCH: &'static str;
+    /// The selectors of the watch.
+    const FIELDS: Option<&'static str> = None;
+    const LABELS: Option<&'static str> = None;
+
+    fn key(&self) -> Self::Key;
     /// A list is about to begin. Returns the known objects: those missing from the list are gone.
-    list_begins: fn(&mut Index) -> BTreeSet<K>,
-    /// An object is new or has changed, at this time; whether the watch was complete until then, so that it has just changed.
-    put: fn(&mut Index, O, Moment, bool),
-    /// An object is gone, at this time.
-    remove: fn(&mut Index, &K, Moment),
+    fn list_begins(index: &mut Index) -> BTreeSet<Self::Key>;
+    /// An object is new or has changed. `is_news`: the watch was complete until now, so that it has just changed.
+    fn put(self, index: &mut Index, now: Moment, is_news: bool);
+    /// An object is gone.
+    fn remove(index: &mut Index, key: &Self::Key, now: Moment);
+    /// Waits until all must be listed again, although nothing is wrong.
+    fn wants_list(_seen: WatchedState) -> BoxFuture<'static, ()> {
+        Box::pin(pending())
+    }
 }
 
-/// The definition of NodePools.
-pub const DEFINITION: Kind<Definition, ()> = Kind {
-    watched: Watched::Definition,
-    key: |_| (),
-    list_begins: |_| BTreeSet::new(),
-    put: |index, definition, now, _| index.put_definition(definition, now),
-    remove: |index, (), now| index.remove_definition(now),
-};
+impl Indexed for Definition {
+    type Key = ();
+    const WATCH: &'static str = "definition";
+    const FIELDS: Option<&'static str> = Some(DEFINITION_FIELDS);
 
-/// `NodePools`.
-pub const POOLS: Kind<PoolObject, Arc<str>> = Kind {
-    watched: Watched::Pools,
-    key: |pool| (*pool.metadata.name).into(),
-    list_begins: |index| index.pools().cloned().collect(),
-    put: |index, pool, _, _| index.put_pool(&pool),
-    remove: |index, name, _| index.remove_pool(name),
-};
+    fn key(&self) {}
 
-/// `NodeClaims`.
-pub const CLAIMS: Kind<ClaimObject, Arc<str>> = Kind {
-    watched: Watched::Claims,
-    key: |claim| (*claim.metadata.uid).into(),
-    list_begins: |index| index.claims().cloned().collect(),
-    put: |index, claim, now, _| index.put_claim(claim, now),
-    remove: |index, uid, _| index.remove_claim(uid),
-};
+    fn list_begins(_: &mut Index) -> BTreeSet<()> {
+        BTreeSet::new()
+    }
 
-/// Nodes.
-pub const NODES: Kind<NodeObject, Arc<str>> = Kind {
-    watched: Watched::Nodes,
-    key: |node| (*node.metadata.name).into(),
-    list_begins: |index| {
+    fn put(self, index: &mut Index, now: Moment, _: bool) {
+        index.put_definition(self, now);
+    }
+
+    fn remove(index: &mut Index, (): &(), now: Moment) {
+        index.remove_definition(now);
+    }
+}
+
+impl Indexed for PoolObject {
+    type Key = Arc<str>;
+    const WATCH: &'static str = "nodepools";
+
+    fn key(&self) -> Arc<str> {
+        (*self.metadata.name).into()
+    }
+
+    fn list_begins(index: &mut Index) -> BTreeSet<Arc<str>> {
+        index.pools().cloned().collect()
+    }
+
+    fn put(self, index: &mut Index, _: Moment, _: bool) {
+        index.put_pool(&self);
+    }
+
+    fn remove(index: &mut Index, name: &Arc<str>, _: Moment) {
+        index.remove_pool(name);
+    }
+}
+
+impl Indexed for ClaimObject {
+    type Key = Arc<str>;
+    const WATCH: &'static str = "nodeclaims";
+
+    fn key(&self) -> Arc<str> {
+        (*self.metadata.uid).into()
+    }
+
+    fn list_begins(index: &mut Index) -> BTreeSet<Arc<str>> {
+        index.claims().cloned().collect()
+    }
+
+    fn put(self, index: &mut Index, now: Moment, _: bool) {
+        index.put_claim(self, now);
+    }
+
+    fn remove(index: &mut Index, uid: &Arc<str>, _: Moment) {
+        index.remove_claim(uid);
+    }
+}
+
+impl Indexed for NodeObject {
+    type Key = Arc<str>;
+    const WATCH: &'static str = "nodes";
+    const LABELS: Option<&'static str> = Some(NODEPOOL_LABEL);
+
+    fn key(&self) -> Arc<str> {
+        (*self.metadata.name).into()
+    }
+
+    fn list_begins(index: &mut Index) -> BTreeSet<Arc<str>> {
         index.keep_selected_labels();
         index.nodes().cloned().collect()
-    },
-    put: |index, node, _, _| index.put_node(node),
-    remove: |index, name, _| index.remove_node(name),
-};
+    }
 
-/// Pods.
-pub const PODS: Kind<PodObject, Key> = Kind {
-    watched: Watched::Pods,
-    key: PodObject::key,
-    list_begins: |index| index.pods().collect(),
-    put: |index, pod, _, _| index.put_pod(pod),
-    remove: |index, key, _| index.remove_pod(*key),
-};
+    fn put(self, index: &mut Index, _: Moment, _: bool) {
+        index.put_node(self);
+    }
 
-/// The ledgers.
-pub const LEDGERS: Kind<ConfigMap, Box<str>> = Kind {
-    watched: Watched::Ledgers,
-    key: |ledger| ledger.metadata.name.as_deref().unwrap_or_default().into(),
-    list_begins: |index| index.ledgers().cloned().collect(),
-    put: |index, ledger, now, is_news| index.put_ledger(&ledger, is_news.then_some(now)),
-    remove: |index, name, _| index.remove_ledger(name),
-};
+    fn remove(index: &mut Index, name: &Arc<str>, _: Moment) {
+        index.remove_node(name);
+    }
 
-/// Puts the objects of one kind into the index.
-pub struct KindFollower<O, K> {
-    kind: Kind<O, K>,
-    seen: WatchedState,
-    /// Objects that were known when the list began and have not been listed yet.
-    unlisted: BTreeSet<K>,
+    /// Pods select nodes by a label that was not kept.
+    fn wants_list(seen: WatchedState) -> BoxFuture<'static, ()> {
+        Box::pin(async move { seen.wants_nodes_again().await })
+    }
 }
 
-impl<O, K> KindFollower<O, K> {
-    pub fn new(kind: Kind<O, K>, seen: &WatchedState) -> Self {
+impl Indexed for PodObject {
+    type Key = Key;
+    const WATCH: &'static str = "pods";
+
+    fn key(&self) -> Key {
+        Key::of(&self.metadata.uid)
+    }
+
+    fn list_begins(index: &mut Index) -> BTreeSet<Key> {
+        index.pods().collect()
+    }
+
+    fn put(self, index: &mut Index, _: Moment, _: bool) {
+        index.put_pod(self);
+    }
+
+    fn remove(index: &mut Index, key: &Key, _: Moment) {
+        index.remove_pod(*key);
+    }
+}
+
+/// The ledgers.
+impl Indexed for ConfigMap {
+    type Key = Box<str>;
+    const WATCH: &'static str = "ledgers";
+    const LABELS: Option<&'static str> = Some(LEDGER_LABEL);
+
+    fn key(&self) -> Box<str> {
+        self.metadata.name.as_deref().unwrap_or_default().into()
+    }
+
+    fn list_begins(index: &mut Index) -> BTreeSet<Box<str>> {
+        index.ledgers().cloned().collect()
+    }
+
+    fn put(self, index: &mut Index, now: Moment, is_news: bool) {
+        index.put_ledger(&self, is_news.then_some(now));
+    }
+
+    fn remove(index: &mut Index, name: &Box<str>, _: Moment) {
+        index.remove_ledger(name);
+    }
+}
+
+/// Puts the objects of one kind into the index.
+pub struct IndexFollower<O: Indexed> {
+    seen: WatchedState,
+    /// Objects that were known when the list began and have not been listed yet.
+    unlisted: BTreeSet<O::Key>,
+}
+
+impl<O: Indexed> IndexFollower<O> {
+    pub fn new(seen: &WatchedState) -> Self {
         Self {
-            kind,
             seen: seen.clone(),
             unlisted: BTreeSet::new(),
         }
     }
 
-    fn remove(&self, key: &K) {
+    fn remove(&self, key: &O::Key) {
         let now = self.seen.now();
-        self.seen.change(|index| (self.kind.remove)(index, key, now));
+        self.seen.change(|index| O::remove(index, key, now));
     }
 }
 
-impl<O: Versioned + DeserializeOwned + Clone + Send + 'static, K: Ord> Follower for KindFollower<O, K> {
+impl<O: Indexed> Follower for IndexFollower<O> {
     type Object = O;
 
     fn list_begins(&mut self) {
-        self.unlisted = self.seen.change(self.kind.list_begins);
+        self.unlisted = self.seen.change(O::list_begins);
     }
 
     fn listed(&mut self, object: O) {
-        self.unlisted.remove(&(self.kind.key)(&object));
+        self.unlisted.remove(&object.key());
         self.changed(object);
     }
 
@@ -124,29 +211,24 @@ impl<O: Versioned + DeserializeOwned + Clone + Send + 'static, K: Ord> Follower 
         for gone in std::mem::take(&mut self.unlisted) {
             self.remove(&gone);
         }
-        self.seen.complete(self.kind.watched);
+        self.seen.complete(O::WATCH);
     }
 
     fn changed(&mut self, object: O) {
-        let (now, is_news) = (self.seen.now(), self.seen.is_up(self.kind.watched));
-        self.seen
-            .change(|index| (self.kind.put)(index, object, now, is_news));
+        let (now, is_news) = (self.seen.now(), self.seen.is_up(O::WATCH));
+        self.seen.change(|index| object.put(index, now, is_news));
     }
 
     fn gone(&mut self, object: &O) {
-        self.remove(&(self.kind.key)(object));
+        self.remove(&object.key());
     }
 
     fn lost(&mut self) {
-        self.seen.lost(self.kind.watched);
+        self.seen.lost(O::WATCH);
     }
 
     fn wants_list(&self) -> BoxFuture<'static, ()> {
-        let seen = self.seen.clone();
-        match self.kind.watched {
-            Watched::Nodes => Box::pin(async move { seen.wants_nodes_again().await }),
-            _ => Box::pin(pending()),
-        }
+        O::wants_list(self.seen.clone())
     }
 }
 

@@ -12,14 +12,14 @@ mod followers;
 mod index;
 mod metrics;
 mod pace;
+mod parts;
 mod queue;
 mod reads;
+mod reconcile;
 mod replace;
 mod rights;
 mod run;
-mod step;
 mod terminate;
-mod thread;
 mod watched_state;
 
 pub use args::ReconcileArgs;
@@ -29,6 +29,6 @@ pub use run::reconcile;
 #[cfg(test)]
 pub use {
     metrics::ReconcileMetrics,
+    parts::{Lines, Reconciler},
     run::unhold_with,
-    thread::{Lines, Reconciler},
 };

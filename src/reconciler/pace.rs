@@ -44,14 +44,20 @@ impl Pace {
         self.deleted.front().map(|at| *at + WINDOW)
     }
 
-    /// One was deleted.
-    pub fn terminated(&mut self, now: Instant) {
-        self.deleted.push_back(now);
+    /// Counts one that is about to be deleted; false if there may be no more of them now.
+    pub fn take(&mut self, now: Instant) -> bool {
+        let may = self.left(now) > 0;
+        if may {
+            self.deleted.push_back(now);
+        }
+        may
     }
 
-    /// The last one was not deleted.
-    pub fn refused(&mut self) {
-        self.deleted.pop_back();
+    /// The one that was counted at this time was not deleted.
+    pub fn give_back(&mut self, at: Instant) {
+        if let Some(place) = self.deleted.iter().rposition(|deleted| *deleted == at) {
+            self.deleted.remove(place);
+        }
     }
 }
 
@@ -64,22 +70,23 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(2);
         assert_eq!(pace.left(start), 2);
-        pace.terminated(start);
-        pace.terminated(start + Duration::from_secs(30));
+        assert!(pace.take(start));
+        assert!(pace.take(start + Duration::from_secs(30)));
         assert_eq!(pace.left(start + Duration::from_secs(59)), 0);
+        assert!(!pace.take(start + Duration::from_secs(59)));
         assert_eq!(
             pace.next_at(start + Duration::from_secs(59)),
             Some(start + WINDOW)
         );
         assert_eq!(pace.left(start + Duration::from_mins(1)), 1);
         assert_eq!(pace.next_at(start + Duration::from_mins(1)), None);
-        pace.terminated(start + Duration::from_mins(1));
-        pace.refused();
+        assert!(pace.take(start + Duration::from_mins(1)));
+        pace.give_back(start + Duration::from_secs(30));
         assert_eq!(
-            pace.left(start + Duration::from_mins(1)),
+            pace.left(start + Duration::from_secs(100)),
             1,
             "the other one counts"
         );
-        assert_eq!(Pace::new(0).left(start), 0);
+        assert!(!Pace::new(0).take(start));
     }
 }

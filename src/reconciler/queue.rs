@@ -1,5 +1,6 @@
 //! Which pool is reconciled next, and when. The rate is limited for each pool and for all together; failures back
-//! off. The caller passes the time. Of pools only the names are known here.
+//! off, and no pool is taken again before its last reconciliation has ended. The caller passes the time. Of pools only the
+//! names are known here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Queue {
     /// When each pool is next reconciled.
     times: BTreeMap<Arc<str>, Instant>,
     by_time: BTreeSet<(Instant, Arc<str>)>,
+    /// The pools that are being reconciled, and when they are due again.
+    running: BTreeMap<Arc<str>, Option<Instant>>,
     /// When each pool was last reconciled, kept while that delays it, and how often that failed in a row.
     last: BTreeMap<Arc<str>, Last>,
     /// How many pools may be reconciled now, and when that was computed.
@@ -42,6 +45,7 @@ impl Queue {
         Self {
             times: BTreeMap::new(),
             by_time: BTreeSet::new(),
+            running: BTreeMap::new(),
             last: BTreeMap::new(),
             tokens: AT_ONCE.into(),
             computed: now,
@@ -59,6 +63,10 @@ impl Queue {
 
     /// A pool is due at that time, or earlier if it already was.
     pub fn push_at(&mut self, pool: Arc<str>, at: Instant) {
+        if let Some(again_at) = self.running.get_mut(&pool) {
+            *again_at = Some(again_at.map_or(at, |known| known.min(at)));
+            return;
+        }
         match self.times.get(&pool) {
             Some(due) if *due <= at => return,
             Some(due) => drop(self.by_time.remove(&(*due, Arc::clone(&pool)))),
@@ -68,7 +76,7 @@ impl Queue {
         self.times.insert(pool, at);
     }
 
-    /// The next pool that is due.
+    /// The next pool that is due. The caller says when its reconciliation has ended.
     pub fn pop(&mut self, now: Instant) -> Option<Arc<str>> {
         self.refill(now);
         if self.tokens < 1.0 || self.by_time.first().is_none_or(|(at, _)| *at > now) {
@@ -79,6 +87,7 @@ impl Queue {
         self.tokens -= 1.0;
         let failures = self.last.get(&pool).map_or(0, |last| last.failures);
         self.last.insert(Arc::clone(&pool), Last { at: now, failures });
+        self.running.insert(Arc::clone(&pool), None);
         Some(pool)
     }
 
@@ -97,6 +106,7 @@ impl Queue {
         if let Some(last) = self.last.get_mut(pool) {
             last.failures = 0;
         }
+        self.ended(pool);
     }
 
     /// Reconciling a pool has failed: it is tried again, each time after a longer pause.
@@ -105,15 +115,24 @@ impl Queue {
             .last
             .entry(Arc::clone(pool))
             .or_insert(Last { at: now, failures: 0 });
+        self.running.remove(pool);
         last.failures = last.failures.saturating_add(1);
         last.at = now;
         let at = now + pause(last.failures);
         self.push_at(Arc::clone(pool), at);
     }
 
-    /// Forgets a pool of which nothing is left.
+    /// Nothing is left of a pool.
     pub fn forget(&mut self, pool: &str) {
         self.last.remove(pool);
+        self.ended(pool);
+    }
+
+    /// A pool may be taken again: when it is due, if that was said meanwhile.
+    pub fn ended(&mut self, pool: &str) {
+        if let Some((pool, Some(again_at))) = self.running.remove_entry(pool) {
+            self.push_at(pool, again_at);
+        }
     }
 
     /// How many pools are due now.
@@ -153,7 +172,10 @@ mod tests {
         for millis in 0..10_000 {
             let now = start + Duration::from_millis(millis);
             queue.push(pool("a"), now);
-            looks += u32::from(queue.pop(now).is_some());
+            if let Some(popped) = queue.pop(now) {
+                looks += 1;
+                queue.succeeded(&popped);
+            }
         }
         assert_eq!(looks, 20);
         let due = |millis| queue.due(start + Duration::from_millis(millis));
@@ -194,6 +216,28 @@ mod tests {
         queue.succeeded(&popped);
         queue.push(popped, now);
         assert_eq!(queue.next_at(), Some(now + PER_POOL));
+    }
+
+    #[test]
+    fn a_pool_is_taken_again_only_when_its_reconciliation_has_ended() {
+        let start = Instant::now();
+        let later = start + PER_POOL;
+        let mut queue = Queue::new(start);
+        queue.push(pool("a"), start);
+        let popped = queue.pop(start).expect("a pool");
+        queue.push_at(pool("a"), later + PER_POOL);
+        queue.push(pool("a"), start);
+        assert_eq!((queue.pop(later), queue.next_at()), (None, None));
+        queue.ended(&popped);
+        assert_eq!(queue.next_at(), Some(later));
+        let popped = queue.pop(later).expect("a pool");
+        queue.push(pool("a"), later);
+        queue.failed(&popped, later);
+        assert_eq!(
+            queue.next_at(),
+            Some(later + FIRST_PAUSE),
+            "a change does not hurry it"
+        );
     }
 
     #[test]

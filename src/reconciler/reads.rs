@@ -10,8 +10,8 @@ use poolgate_core::nodelimit::plan::Pool;
 use tokio::time::Instant;
 
 use super::apply::WriteError;
-use super::controller::Controller;
 use super::index::{Applied, Snapshot};
+use super::reconcile::PoolReconciler;
 
 /// How old a read may be when a deletion is sent that depends on it.
 const FRESH: Duration = Duration::from_secs(2);
@@ -37,7 +37,7 @@ impl Read {
     }
 }
 
-impl Controller {
+impl PoolReconciler {
     /// Reads pool, ledger and claims as they are stored now, and of one claim its node and pods too. `None` if it is too early
     /// to decide: a watch lags, and what it shows next is planned anew.
     pub async fn read_again(

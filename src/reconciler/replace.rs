@@ -8,24 +8,35 @@ use poolgate_core::nodelimit::plan::{
 use tokio::time::Instant;
 
 use super::apply::WriteError;
-use super::controller::Controller;
 use super::index::Snapshot;
 use super::reads::MOST_READS;
-use super::step::Step;
+use super::reconcile::PoolReconciler;
 
-impl Controller {
-    /// Takes the next step of a replacement.
-    pub async fn replace(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<Step, WriteError> {
-        match self.carry_on_replacement(snapshot, plan).await? {
-            Step::Done if plan.replace.is_some() => {
-                self.delete_to_replace(snapshot.clone(), &plan.memory).await
-            }
-            step => Ok(step),
+impl PoolReconciler {
+    /// Takes the next step of a replacement. False if it could not be taken: then it is planned anew, and `memory`, that from
+    /// before the plan, has the reason.
+    pub async fn replace(
+        &self,
+        snapshot: &Snapshot,
+        plan: &Plan,
+        memory: &mut Memory,
+    ) -> Result<bool, WriteError> {
+        if !self.carry_on_replacement(snapshot, plan, memory).await? {
+            return Ok(false);
+        }
+        match &plan.replace {
+            Some(_) => self.delete_to_replace(snapshot.clone(), plan, memory).await,
+            None => Ok(true),
         }
     }
 
     /// Writes what the ledger says of replacements, and bounds the drain of the one that is being deleted.
-    async fn carry_on_replacement(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<Step, WriteError> {
+    async fn carry_on_replacement(
+        &self,
+        snapshot: &Snapshot,
+        plan: &Plan,
+        memory: &mut Memory,
+    ) -> Result<bool, WriteError> {
         if let Some(Deadline { claim, at }) = &plan.deadline {
             self.writer.bound_drain(claim, *at).await?;
         }
@@ -33,10 +44,11 @@ impl Controller {
             if let Some(listed) = &next.replacement
                 && let Some(obstacle) = self.drain_obstacle(listed).await?
             {
-                return Ok(Step::Refused(listed.uid.as_str().into(), obstacle));
+                memory.refuse(&listed.uid.as_str().into(), obstacle.to_string(), self.seen.now());
+                return Ok(false);
             }
             if !self.write_replacement(snapshot, next).await? {
-                return Ok(Step::Stale);
+                return Ok(false);
             }
         }
         for ended in &plan.ended {
@@ -49,49 +61,53 @@ impl Controller {
                 "replacement ended"
             );
         }
-        Ok(Step::Done)
+        Ok(true)
     }
 
     /// Deletes the listed claim, if a new plan for what is stored now still wants that.
     async fn delete_to_replace(
-        &mut self,
+        &self,
         mut snapshot: Snapshot,
-        memory: &Memory,
-    ) -> Result<Step, WriteError> {
+        before: &Plan,
+        memory: &mut Memory,
+    ) -> Result<bool, WriteError> {
         let Some(listed) = snapshot.ledger.replacement.clone() else {
-            return Ok(Step::Done);
+            return Ok(true);
         };
         for _ in 0..MOST_READS {
             let its = (listed.uid.as_str(), &*listed.claim);
             let read = self.read_again(&mut snapshot, its).await?;
             // A change begins the tries anew: the watch shows it, and it is planned anew.
             let Some(read) = read.filter(|read| read.claim.is_unchanged) else {
-                return Ok(Step::Done);
+                return Ok(true);
             };
-            let inputs = self.inputs(&snapshot);
-            let plan = plan(&snapshot.state(inputs), memory, self.now());
+            let plan = plan(&self.state(&snapshot), &before.memory, self.now());
             let is_listed = |claim: &ObjectRef| *claim.uid == *listed.uid.as_str();
             let Some(claim) = plan.replace.filter(is_listed) else {
-                return Ok(Step::Done);
+                return Ok(true);
             };
             if let Some(obstacle) = self.drain_obstacle(&listed).await? {
                 self.write_replacement(&snapshot, ReplacementState::default())
                     .await?;
-                return Ok(Step::Refused(claim.uid, obstacle));
+                memory.refuse(&claim.uid, obstacle.to_string(), self.seen.now());
+                return Ok(false);
             }
             if !read.is_fresh() {
                 self.writer.metrics.outdated();
                 continue;
             }
             // Counted before it is known to have succeeded: better one too few in this minute.
-            self.pace.terminated(Instant::now());
+            let counted_at = Instant::now();
+            if !self.pace.lock().take(counted_at) {
+                return Ok(false);
+            }
             let pool = &snapshot.pool.name;
             let deleted = self
                 .writer
                 .delete(pool, &claim, &read.claim.version, &snapshot.ledger);
             let deleted = deleted.await;
             if matches!(&deleted, Err(error) if error.is_refusal()) {
-                self.pace.refused();
+                self.pace.lock().give_back(counted_at);
             }
             if deleted? {
                 tracing::info!(
@@ -101,13 +117,13 @@ impl Controller {
                     reason = listed.reason.as_str(),
                     "terminated: it is replaced in a pool at its limit"
                 );
-                return Ok(Step::Done);
+                return Ok(true);
             }
             if self.writer.observe {
-                return Ok(Step::Done);
+                return Ok(true);
             }
             // It has changed since it was read.
-            self.pace.refused();
+            self.pace.lock().give_back(counted_at);
         }
         Err(WriteError::Outdated)
     }
@@ -131,6 +147,19 @@ impl Controller {
             tracing::info!(nodepool = &*pool.name, ?next, "would write into the ledger");
             return Ok(true);
         }
+        // Pools that are reconciled beside one another must not each list one: in the cluster it is one at a time.
+        let _only = match &next.replacement {
+            Some(listed) if listed.reason == ReplacedFor::Drifted => {
+                let Ok(only) = self.lists_drifted.try_lock() else {
+                    return Ok(false);
+                };
+                if self.seen.look(|index| index.replaces_drifted_outside(&pool.name)) {
+                    return Ok(false);
+                }
+                Some(only)
+            }
+            _ => None,
+        };
         let owner = (&*pool.name, &*pool.uid);
         let written = |by| self.ledgers.set_replacement(owner, next, &snapshot.ledger, by);
         let written = self.writer.write_unless_stale("replacement", written).await?;

@@ -1,16 +1,19 @@
 //! What this account may do to NodeClaims. The manifests give each right by a choice of its own, so a cluster may
 //! lack any of them.
 
+use std::future::pending;
 use std::time::Duration;
 
 use kube::Client;
 use poolgate_core::nodelimit::plan::Rights;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::sync::watch;
+use tokio::time::sleep;
 
 use super::apply::{CALL, Writer};
 use crate::cluster::{ApiError, Collection, Deadline};
+use crate::telemetry::LogOnce;
 
 /// How often the API server is asked.
 const PERIOD: Duration = Duration::from_mins(1);
@@ -18,15 +21,9 @@ const PERIOD: Duration = Duration::from_mins(1);
 /// Where an account asks what it may do.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// What the API server said last.
-pub struct GrantedRights {
-    client: Client,
-    /// All of them until the first answer: the API server itself denies what is not allowed.
-    granted: Rights,
-    ask_at: Option<Instant>,
-    /// The last failed request, so that each failure is logged once.
-    failure: Option<String>,
-}
+/// What the API server said last; nothing before it was asked.
+#[derive(Debug, Default)]
+pub struct GrantedRights(watch::Sender<Option<Rights>>);
 
 #[derive(Deserialize)]
 struct Review {
@@ -39,65 +36,72 @@ struct ReviewStatus {
 }
 
 impl GrantedRights {
-    /// With `--observe` the API server is not asked.
-    pub fn of(writer: &Writer) -> Self {
-        Self {
-            client: writer.client.clone(),
-            granted: Rights::ALL,
-            ask_at: (!writer.observe).then(Instant::now),
-            failure: None,
-        }
+    /// All of them until the first answer: the API server itself denies what is not allowed.
+    pub fn granted(&self) -> Rights {
+        self.0.borrow().unwrap_or(Rights::ALL)
     }
 
-    pub const fn granted(&self) -> Rights {
-        self.granted
+    /// Whether the API server was asked.
+    pub fn are_known(&self) -> bool {
+        self.0.borrow().is_some()
     }
 
-    /// Asks again if it is time to. Returns whether an answer has changed.
-    pub async fn follow(&mut self) -> bool {
-        let now = Instant::now();
-        if self.ask_at.is_none_or(|at| at > now) {
-            return false;
+    /// Tells of each change.
+    pub fn changes(&self) -> watch::Receiver<Option<Rights>> {
+        self.0.subscribe()
+    }
+
+    /// Asks again and again, while this replica leads. With `--observe` the API server is not asked.
+    pub async fn follow(&self, writer: &Writer) {
+        let (logged, mut leadership) = (LogOnce::default(), writer.leadership.clone());
+        if writer.observe {
+            self.0.send_replace(Some(Rights::ALL));
+            return pending().await;
         }
-        self.ask_at = Some(now + PERIOD);
-        match self.ask().await {
-            Ok(granted) => {
-                self.failure = None;
-                let before = std::mem::replace(&mut self.granted, granted);
-                log_changes(before, granted);
-                granted != before
+        loop {
+            while !leadership.holds() {
+                leadership.changed().await;
             }
-            Err(error) => {
-                let text = error.to_string();
-                if self.failure.as_ref() != Some(&text) {
-                    tracing::warn!(%error, "cannot find out what this account may do to NodeClaims");
-                    self.failure = Some(text);
+            let before = self.granted();
+            let granted = match ask(&writer.client).await {
+                Ok(granted) => {
+                    logged.is_over(&());
+                    log_changes(before, granted);
+                    granted
                 }
-                false
-            }
+                Err(error) => {
+                    if logged.is_news((), error.to_string()) {
+                        tracing::warn!(%error, "cannot find out what this account may do to NodeClaims");
+                    }
+                    before
+                }
+            };
+            self.0
+                .send_if_modified(|known| known.replace(granted) != Some(granted));
+            sleep(PERIOD).await;
         }
     }
+}
 
-    async fn ask(&self) -> Result<Rights, ApiError> {
-        Ok(Rights {
-            terminate: self.may("terminate").await?,
-            delete: self.may("delete").await?,
-            patch: self.may("patch").await?,
-        })
-    }
+async fn ask(client: &Client) -> Result<Rights, ApiError> {
+    Ok(Rights {
+        terminate: may(client, "terminate").await?,
+        delete: may(client, "delete").await?,
+        patch: may(client, "patch").await?,
+    })
+}
 
-    /// Whether this account may do that to every NodeClaim. The API server answers by all that is granted, wildcards
-    /// included; its list of an account's rules may be incomplete.
-    async fn may(&self, verb: &str) -> Result<bool, ApiError> {
-        let review = json!({
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": {"group": "karpenter.sh", "resource": "nodeclaims", "verb": verb}},
-        });
-        let reviews = Collection::<Review>::new(self.client.clone(), REVIEWS);
-        let answer = reviews.create(&review, Deadline::within(CALL)).await?;
-        Ok(answer.status.allowed)
-    }
+/// Whether this account may do that to every NodeClaim. The API server answers by all that is granted, wildcards
+/// included; its list of an account's rules may be incomplete.
+async fn may(client: &Client, verb: &str) -> Result<bool, ApiError> {
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"group": "karpenter.sh", "resource": "nodeclaims", "verb": verb}},
+    });
+    let reviews = Collection::<Review>::new(client.clone(), REVIEWS);
+    let answer = reviews.create(&review, Deadline::within(CALL)).await?;
+    Ok(answer.status.allowed)
 }
 
 /// Says what is granted now and was not before, and what is no longer granted.

@@ -11,14 +11,16 @@ use kube::Client;
 use super::apply::{Writer, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
 use super::metrics::ReconcileMetrics;
-use super::thread::{LEASE, Lines, Reconciler, ReconcilerThread};
+use super::parts::{LEASE, Lines, Reconciler};
 use crate::cluster::clock::Clock;
-use crate::cluster::{Leadership, WatchMetrics, client, lease_holder, lease_is_silent, required_cluster};
+use crate::cluster::{
+    Leadership, WatchMetrics, client, lasting_client, lease_holder, lease_is_silent, required_cluster,
+};
 use crate::http::EVERYWHERE;
-use crate::lifecycle::{self, FEW_THREADS, Readiness, SystemError};
+use crate::lifecycle::{self, FEW_THREADS, Readiness};
 use crate::policy_watch::IfUnusable;
 use crate::process::Process;
-use crate::telemetry::Registry;
+use crate::telemetry::{LogOnce, Registry};
 
 /// How long work in progress may take after the first signal. Shorter than the Deployment's grace period.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -70,6 +72,7 @@ pub async fn unhold_with(
         clock,
         metrics: ReconcileMetrics::register(&mut Registry::default()),
         observe: false,
+        unheld: LogOnce::default(),
     };
     let failed = |error| anyhow!("not every mark could be removed: {error}");
     // A node that keeps its mark does not keep the limits low.
@@ -98,27 +101,33 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     let lines = Lines::of(&process.board, args.observe);
     let metrics = ReconcileMetrics::register(&mut process.registry);
     metrics.observing(args.observe);
-    let work = ReconcilerThread {
-        cluster: required_cluster(&args.cluster).await?,
-        part: Reconciler {
-            args,
-            identity: identity(),
-            clock: Clock::start(),
-            policy,
-            metrics,
-            watches: WatchMetrics::register(&mut process.registry),
-            lines,
-            readiness: Arc::clone(&readiness),
-            end: process.drain.clone(),
-        },
-        heartbeat: process.heartbeat.clone(),
+    let cluster = required_cluster(&args.cluster).await?;
+    let work = Reconciler {
+        args,
+        identity: identity(),
+        clock: Clock::start(),
+        policy,
+        metrics,
+        watches: WatchMetrics::register(&mut process.registry),
+        lines,
+        readiness: Arc::clone(&readiness),
+        end: process.drain.clone(),
     };
+    let heartbeat = process.heartbeat.clone();
     let mut process = process
-        .answer_probes(&work.part.args.probes, EVERYWHERE, readiness)
+        .answer_probes(&work.args.probes, EVERYWHERE, readiness)
         .await?;
+    let beating = heartbeat.clone();
+    process.tasks.spawn(RECONCILER, async move {
+        let namespace = cluster.default_namespace.clone();
+        tokio::select! {
+            () = work.run(lasting_client(cluster), &namespace) => {}
+            () = beating.beat() => {}
+        }
+    });
     process
         .tasks
-        .spawn(RECONCILER, work.start().map_err(SystemError::from)?);
+        .spawn("heartbeat", async move { heartbeat.watch(RECONCILER).await });
     tracing::info!(probe = process.probe_address, "listening");
     Ok(process.until_signalled(Duration::ZERO, RECONCILER, DRAIN).await?)
 }

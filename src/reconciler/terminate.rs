@@ -9,9 +9,9 @@ use poolgate_core::nodelimit::plan::{Memory, ObjectRef, plan};
 use tokio::time::Instant;
 
 use super::apply::WriteError;
-use super::controller::Controller;
 use super::index::Snapshot;
 use super::reads::MOST_READS;
+use super::reconcile::PoolReconciler;
 
 /// After so many refusals the other pools come first: a refusal may take as long as a webhook.
 const MOST_REFUSALS: usize = 10;
@@ -24,7 +24,7 @@ struct Undeleted {
     first: Option<WriteError>,
 }
 
-impl Controller {
+impl PoolReconciler {
     /// Stores a ledger in place of a missing one: a closed one, if there are claims. The gate opens it when no claim can
     /// appear any more that it lacks.
     pub async fn store_ledger(&self, snapshot: &Snapshot) -> Result<(), WriteError> {
@@ -74,7 +74,7 @@ impl Controller {
     /// Deletes victims one by one. One that the API server refuses to delete does not save the others; the first error is
     /// returned.
     pub async fn terminate_victims(
-        &mut self,
+        &self,
         mut snapshot: Snapshot,
         mut memory: Memory,
     ) -> Result<(), WriteError> {
@@ -88,7 +88,7 @@ impl Controller {
     /// Deletes the next victim, if there still is one: the state is read again and a new plan must still want it.
     /// Returns whether there may be another one.
     async fn terminate(
-        &mut self,
+        &self,
         snapshot: &mut Snapshot,
         memory: &mut Memory,
         undeleted: &mut Undeleted,
@@ -110,7 +110,10 @@ impl Controller {
                 continue;
             }
             // Counted before it is known to have succeeded: better one too few in this minute.
-            self.pace.terminated(Instant::now());
+            let counted_at = Instant::now();
+            if !self.pace.lock().take(counted_at) {
+                return Ok(false);
+            }
             let pool = &snapshot.pool.name;
             let deleted = self
                 .writer
@@ -118,7 +121,7 @@ impl Controller {
             match deleted.await {
                 Err(error) if error.is_refusal() => {
                     tracing::warn!(nodeclaim = &*claim.name, %error, "not terminated");
-                    self.pace.refused();
+                    self.pace.lock().give_back(counted_at);
                     undeleted.uids.insert(claim.uid);
                     undeleted.first.get_or_insert(error);
                     return Ok(true);
@@ -135,23 +138,17 @@ impl Controller {
                 }
                 Ok(false) if self.writer.observe => return Ok(false),
                 // It has changed since it was read.
-                Ok(false) => self.pace.refused(),
+                Ok(false) => self.pace.lock().give_back(counted_at),
             }
         }
         Err(WriteError::Outdated)
     }
 
     /// The listed claims that a plan for this state would delete, without those that the API server refused to delete.
-    fn wanted(
-        &mut self,
-        snapshot: &mut Snapshot,
-        memory: &mut Memory,
-        undeleted: &Undeleted,
-    ) -> Vec<ObjectRef> {
+    fn wanted(&self, snapshot: &mut Snapshot, memory: &mut Memory, undeleted: &Undeleted) -> Vec<ObjectRef> {
         let is_open = |victim: &Arc<str>| !undeleted.uids.contains(victim);
         snapshot.ledger.victims.retain(is_open);
-        let inputs = self.inputs(snapshot);
-        let plan = plan(&snapshot.state(inputs), memory, self.now());
+        let plan = plan(&self.state(snapshot), memory, self.now());
         *memory = plan.memory;
         let mut wanted = plan.terminate;
         wanted.retain(|claim| snapshot.ledger.victims.contains(&claim.uid));

@@ -1,54 +1,24 @@
 //! What all watches have seen, and since when without a gap.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use poolgate_core::nodelimit::ledger::Moment;
 use tokio::sync::Notify;
 
 use super::index::Index;
 use crate::cluster::clock::Clock;
 
-/// A watch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Watched {
-    /// The definition of NodePools.
-    Definition,
-    /// `NodePools`.
-    Pools,
-    /// `NodeClaims`.
-    Claims,
-    /// Nodes.
-    Nodes,
-    /// Pods.
-    Pods,
-    /// The ledgers.
-    Ledgers,
-}
-
-impl Watched {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Definition,
-        Self::Pools,
-        Self::Claims,
-        Self::Nodes,
-        Self::Pods,
-        Self::Ledgers,
-    ];
-
-    /// Its name in logs and metrics.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Definition => "definition",
-            Self::Pools => "nodepools",
-            Self::Claims => "nodeclaims",
-            Self::Nodes => "nodes",
-            Self::Pods => "pods",
-            Self::Ledgers => "ledgers",
-        }
-    }
-}
+/// The names of the watches in logs and metrics. Each of them decides readiness and terminations.
+pub const WATCHES: [&str; 6] = [
+    "definition",
+    "nodepools",
+    "nodeclaims",
+    "nodes",
+    "pods",
+    "ledgers",
+];
 
 /// What the watches have seen; clones share it.
 #[derive(Debug, Clone)]
@@ -58,7 +28,7 @@ pub struct WatchedState(Arc<Inner>);
 struct Inner {
     index: Mutex<Index>,
     /// Since when each watch that runs has been complete.
-    up: Mutex<BTreeMap<Watched, Moment>>,
+    up: Mutex<BTreeMap<&'static str, Moment>>,
     clock: Clock,
     changed: Notify,
     completed: Notify,
@@ -84,12 +54,12 @@ impl WatchedState {
 
     /// Reads the index.
     pub fn look<T>(&self, at: impl FnOnce(&Index) -> T) -> T {
-        at(&locked(&self.0.index))
+        at(&self.0.index.lock())
     }
 
     /// Changes the index, and wakes the tasks that wait for a change.
     pub fn change<T>(&self, how: impl FnOnce(&mut Index) -> T) -> T {
-        let mut index = locked(&self.0.index);
+        let mut index = self.0.index.lock();
         let result = how(&mut index);
         if index.has_changed() {
             self.0.changed.notify_one();
@@ -113,33 +83,33 @@ impl WatchedState {
     }
 
     /// A watch is complete.
-    pub fn complete(&self, watch: Watched) {
-        locked(&self.0.up).entry(watch).or_insert_with(|| self.now());
+    pub fn complete(&self, watch: &'static str) {
+        self.0.up.lock().entry(watch).or_insert_with(|| self.now());
         self.0.changed.notify_one();
         self.0.completed.notify_waiters();
     }
 
     /// Waits until a watch is complete.
-    pub async fn completed(&self, watch: Watched) {
+    pub async fn completed(&self, watch: &'static str) {
         while !self.is_up(watch) {
             self.0.completed.notified().await;
         }
     }
 
     /// A watch is down.
-    pub fn lost(&self, watch: Watched) {
-        locked(&self.0.up).remove(&watch);
+    pub fn lost(&self, watch: &'static str) {
+        self.0.up.lock().remove(watch);
         self.change(Index::forget_tries);
     }
 
     /// Whether a watch is complete.
-    pub fn is_up(&self, watch: Watched) -> bool {
-        locked(&self.0.up).contains_key(&watch)
+    pub fn is_up(&self, watch: &'static str) -> bool {
+        self.0.up.lock().contains_key(watch)
     }
 
     /// Whether every watch is complete.
     pub fn is_complete(&self) -> bool {
-        locked(&self.0.up).len() == Watched::ALL.len()
+        self.0.up.lock().len() == WATCHES.len()
     }
 
     /// Since when all watches have been complete and the definition has been the same; `None` while a watch is
@@ -148,12 +118,7 @@ impl WatchedState {
         if !self.is_complete() || !self.look(Index::is_whole) {
             return None;
         }
-        let up = locked(&self.0.up);
+        let up = self.0.up.lock();
         up.values().copied().chain(self.look(Index::defined_at)).max()
     }
-}
-
-/// What a panic has left is still what was seen.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

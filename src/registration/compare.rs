@@ -7,15 +7,20 @@ use rustls::{CertificateError, Error};
 use crate::certs::{read_certificates, verify};
 use crate::cluster::webhooks::{Rule, Webhook};
 
-/// What a server serves, and with which certificate.
+/// What a server answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serves {
+    /// Reviews of NodePools.
+    Reviews,
+    /// The gate's questions.
+    Gate,
+}
+
+/// The certificate that a server shows.
 #[derive(Debug, Clone)]
-pub struct Served {
-    /// Whether it reviews NodePools.
-    pub reviews: bool,
-    /// Whether it is the gate.
-    pub gate: bool,
-    /// The chain that it shows, leaf first; `None` if it is not known: then trust is not checked.
-    pub chain: Option<Vec<CertificateDer<'static>>>,
+pub struct Shown {
+    /// Its chain, leaf first.
+    pub chain: Vec<CertificateDer<'static>>,
     /// Seconds since 1970.
     pub now: i64,
 }
@@ -85,8 +90,13 @@ const STRICT: &str = "/gate/strict";
 /// The paths to which operations on NodeClaims are sent. All pools may be strict, or none.
 const GATE: [&str; 2] = ["/gate", STRICT];
 
-/// Compares the registered webhooks with what is served.
-pub fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
+/// Compares the registered webhooks with what is served. Whether they trust the certificate is compared if it is known.
+pub fn compare<'w>(
+    webhooks: impl IntoIterator<Item = &'w Webhook>,
+    serves: &[Serves],
+    shown: Option<&Shown>,
+) -> Comparison {
+    let [reviews, gate] = [Serves::Reviews, Serves::Gate].map(|what| serves.contains(&what));
     let mut comparison = Comparison::default();
     for webhook in webhooks {
         let (host, path) = host_and_path(webhook);
@@ -98,10 +108,10 @@ pub fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
         let problem = |problem, text: String| (problem, format!("{}: {text}", webhook.name));
         comparison
             .problems
-            .extend(distrust(webhook, &host, served).map(|(kind, text)| problem(kind, text)));
+            .extend(distrust(webhook, &host, shown).map(|(kind, text)| problem(kind, text)));
         let resource = match &*path {
-            review if served.reviews && REVIEWS.contains(&review) => "nodepools",
-            gate if served.gate && GATE.contains(&gate) => "nodeclaims",
+            path if reviews && REVIEWS.contains(&path) => "nodepools",
+            path if gate && GATE.contains(&path) => "nodeclaims",
             path => {
                 let text = format!("it calls {path}, which is not served");
                 comparison.problems.push(problem(Problem::Path, text));
@@ -118,9 +128,9 @@ pub fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
         }
     }
     let is_called = |path: &&str| comparison.registered.iter().any(|one| one.path == *path);
-    let reviews = REVIEWS.into_iter().filter(|_| served.reviews);
-    let mut missing: Vec<&str> = reviews.filter(|path| !is_called(path)).collect();
-    if served.gate && !GATE.iter().any(is_called) {
+    let uncalled = REVIEWS.into_iter().filter(|path| reviews && !is_called(path));
+    let mut missing: Vec<&str> = uncalled.collect();
+    if gate && !GATE.iter().any(is_called) {
         missing.push("/gate");
     }
     let missing = missing.into_iter().map(|path| {
@@ -146,13 +156,13 @@ pub fn host_and_path(webhook: &Webhook) -> (String, String) {
 }
 
 /// Why a webhook does not trust the served certificate.
-fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, String)> {
+fn distrust(webhook: &Webhook, host: &str, shown: Option<&Shown>) -> Option<(Problem, String)> {
     let bundle = webhook.client_config.ca_bundle().unwrap_or_default();
     if bundle.is_empty() {
         let text = "caBundle is empty, so no call succeeds; certs/README.md says what fills it";
         return Some((Problem::NoCaBundle, text.into()));
     }
-    let chain = served.chain.as_ref()?;
+    let Shown { chain, now } = shown?;
     let (authorities, _) = read_certificates(&bundle);
     let Ok(name) = ServerName::try_from(host.to_owned()) else {
         return Some((
@@ -160,7 +170,7 @@ fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, 
             format!("it calls {host:?}, which is not a DNS name"),
         ));
     };
-    let error = verify(chain, &authorities, &[name], served.now).err()?;
+    let error = verify(chain, &authorities, &[name], *now).err()?;
     let reason = reason(&error);
     let writer = match &*webhook.client_config.written_by {
         "" => String::new(),

@@ -8,10 +8,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::sleep;
 
-use super::compare::{Comparison, Problem, Registered, Served, compare};
+use super::compare::{Comparison, Problem, Registered, Serves, Shown, compare};
 use crate::certs::{Current, unix_seconds};
-use crate::cluster::WatchMetrics;
-use crate::cluster::webhooks::{self, OF_REVIEWS, OF_THE_GATE};
+use crate::cluster::webhooks::{self, OF_REVIEWS, OF_THE_GATE, Webhook};
+use crate::cluster::{ApiError, WatchMetrics};
 use crate::lifecycle::{StatusBoard, StatusLine};
 use crate::telemetry::{Label, Registry};
 
@@ -26,6 +26,17 @@ const NAME: &str = "registration";
 
 /// The result of a read, or why there is none.
 type Found = Result<Comparison, String>;
+
+/// Reads the webhooks that are registered for this. The API server has `limit` for each configuration.
+pub async fn read(client: &Client, serves: &[Serves], limit: Duration) -> Result<Vec<Webhook>, ApiError> {
+    let names = serves.iter().flat_map(|what| match what {
+        Serves::Reviews => OF_REVIEWS,
+        Serves::Gate => OF_THE_GATE,
+    });
+    let configurations = webhooks::fetch(client, names.collect(), limit).await?;
+    let webhooks = configurations.into_iter().flat_map(|(_, one)| one.webhooks);
+    Ok(webhooks.collect())
+}
 
 /// The metrics of the registration.
 #[derive(Debug, Clone, Default)]
@@ -63,15 +74,6 @@ impl RegistrationMetrics {
                 .set(count);
         }
     }
-}
-
-/// What a server answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Serves {
-    /// Reviews of NodePools.
-    Reviews,
-    /// The gate's questions.
-    Gate,
 }
 
 /// Reads, compares and reports.
@@ -122,19 +124,12 @@ impl Registration {
 
     /// Compares what is registered now.
     async fn read(&self, client: &Client) -> Found {
-        let names = match self.serves {
-            Serves::Reviews => OF_REVIEWS.to_vec(),
-            Serves::Gate => OF_THE_GATE.to_vec(),
-        };
-        let configurations = webhooks::fetch(client, names, READ).await?;
-        let served = Served {
-            reviews: self.serves == Serves::Reviews,
-            gate: self.serves == Serves::Gate,
-            chain: Some(self.certificate.chain()),
+        let webhooks = read(client, &[self.serves], READ).await?;
+        let shown = Shown {
+            chain: self.certificate.chain(),
             now: unix_seconds(SystemTime::now()),
         };
-        let webhooks: Vec<_> = configurations.iter().flat_map(|(_, one)| &one.webhooks).collect();
-        Ok(compare(&webhooks, &served))
+        Ok(compare(&webhooks, &[self.serves], Some(&shown)))
     }
 
     fn report(&self, found: &Found, before: Option<&Found>) {

@@ -1,7 +1,7 @@
 //! The flags of `serve`.
 
+use clap::Args;
 use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
 
 use crate::admission::MutateVerdict;
 use crate::policy_watch::{IfUnusable, WatchedPolicyArgs};
@@ -35,13 +35,7 @@ pub struct ServeArgs {
         default_value = "on",
         value_name = "ON|OFF"
     )]
-    mutate_verdict: Switch,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Switch {
-    On,
-    Off,
+    pub mutate_verdict: MutateVerdict,
 }
 
 impl ServeArgs {
@@ -51,14 +45,6 @@ impl ServeArgs {
             IfUnusable::Fail
         } else {
             IfUnusable::StandIn
-        }
-    }
-
-    /// Whether `/mutate` denies.
-    pub fn mutate_verdict(&self) -> MutateVerdict {
-        match self.mutate_verdict {
-            Switch::On => MutateVerdict::On,
-            Switch::Off => MutateVerdict::Off,
         }
     }
 }

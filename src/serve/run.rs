@@ -40,7 +40,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
     );
     let policy = policy.await?;
     let (definition_read, claims) = start_cluster(&mut server, policy.clone()).await?;
-    let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict())
+    let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict)
         .answering_inquiries(server.about(Some(policy)))
         .listing_claims(claims);
     let webhook = PoolWebhook::new(reviewer, server.intake(PATHS));

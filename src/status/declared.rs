@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::ListParams;
 use poolgate_core::karpenter::{Installed, KarpenterVersion, NODEPOOL_DEFINITION, Provider, ProviderVersion};
 use poolgate_core::policy::FeatureGate;
 use serde_json::Value;
 
-use super::facts::Read;
+use super::facts::{self, Read};
 use super::look::Look;
 use crate::cluster::objects::{DEFINITIONS, NODE_POOLS};
 
@@ -40,7 +41,7 @@ impl DeclaredFacts {
         let (definition, pools, deployments, webhooks) = tokio::join!(
             look.get::<Value>(DEFINITIONS, NODEPOOL_DEFINITION),
             look.list::<Value>(NODE_POOLS, ListParams::default()),
-            look.list::<Value>(DEPLOYMENTS, ListParams::default().labels(KARPENTER)),
+            look.list::<Deployment>(DEPLOYMENTS, ListParams::default().labels(KARPENTER)),
             look.webhooks(),
         );
         let installed = definition.and_then(|definition| {
@@ -61,16 +62,12 @@ impl DeclaredFacts {
 
     /// What could not be read, and why.
     pub fn unread(&self) -> Vec<String> {
-        let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
-        [
-            part("NodePool definition", self.karpenter.as_ref().err()),
-            part("NodePools", self.provider.as_ref().err()),
-            part("Karpenter's Deployment", self.gates.as_ref().err()),
-            part("webhook configurations", self.webhook.as_ref().err()),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        facts::unread([
+            ("NodePool definition", self.karpenter.as_ref().err()),
+            ("NodePools", self.provider.as_ref().err()),
+            ("Karpenter's Deployment", self.gates.as_ref().err()),
+            ("webhook configurations", self.webhook.as_ref().err()),
+        ])
     }
 
     /// The field `cluster` of a policy file.
@@ -124,35 +121,26 @@ fn provider(pools: &[Value]) -> Option<&'static Provider> {
 }
 
 /// The release that Karpenter's Deployment names.
-fn release(deployments: &[Value]) -> Option<&str> {
-    let mut labels = deployments
-        .iter()
-        .filter_map(|one| one.pointer("/metadata/labels"));
-    labels.find_map(|labels| labels.get(RELEASE)?.as_str())
+fn release(deployments: &[Deployment]) -> Option<&str> {
+    let mut labels = deployments.iter().filter_map(|one| one.metadata.labels.as_ref());
+    labels.find_map(|labels| labels.get(RELEASE)).map(String::as_str)
 }
 
-/// The feature gates that findings depend on, as Karpenter's Deployment sets them. Read without Kubernetes' own types: those
-/// of a pod alone would make the program 3 % larger.
-fn gates(deployments: &[Value]) -> BTreeMap<FeatureGate, bool> {
-    let elements = |value: Option<&'_ Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut lists = Vec::new();
-    for container in deployments
+/// The feature gates that findings depend on, as Karpenter's Deployment sets them.
+fn gates(deployments: &[Deployment]) -> BTreeMap<FeatureGate, bool> {
+    let specs = deployments
         .iter()
-        .flat_map(|one| elements(one.pointer("/spec/template/spec/containers")))
-    {
-        for variable in elements(container.get("env")) {
-            if variable.get("name").and_then(Value::as_str) == Some("FEATURE_GATES") {
-                lists.extend(variable.get("value").and_then(Value::as_str).map(str::to_owned));
-            }
-        }
-        for argument in elements(container.get("args")) {
-            let list = argument
-                .as_str()
-                .and_then(|text| text.strip_prefix("--feature-gates="));
-            lists.extend(list.map(str::to_owned));
-        }
-    }
-    let each = lists.iter().flat_map(|list| list.split(','));
+        .filter_map(|one| one.spec.as_ref()?.template.spec.as_ref());
+    let lists = specs.flat_map(|spec| &spec.containers).flat_map(|container| {
+        let variables = container.env.iter().flatten();
+        let variables = variables.filter(|variable| variable.name == "FEATURE_GATES");
+        let arguments = container.args.iter().flatten();
+        let arguments = arguments.filter_map(|argument| argument.strip_prefix("--feature-gates="));
+        variables
+            .filter_map(|variable| variable.value.as_deref())
+            .chain(arguments)
+    });
+    let each = lists.flat_map(|list| list.split(','));
     let each = each.filter_map(|one| one.split_once('='));
     each.filter_map(|(gate, on)| Some((FeatureGate::parse(gate.trim())?, on.trim().parse().ok()?)))
         .collect()
@@ -174,7 +162,7 @@ mod tests {
                 "env": [{"name": "FEATURE_GATES", "value": "NodeRepair=true, ReservedCapacity=true,StaticCapacity=false"}],
             }]}}},
         });
-        let deployments = [deployment];
+        let deployments = [serde_json::from_value(deployment).expect("a Deployment")];
         let defined = KarpenterVersion::new(1, 14, 0);
         let running = release(&deployments);
         let pool = json!({"spec": {"template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.aws"}}}}});

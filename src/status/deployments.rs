@@ -22,17 +22,25 @@ pub const DEPLOYMENTS: [(&str, &str); 4] = [
 #[derive(Debug, Serialize)]
 pub struct DeploymentReport {
     pub name: String,
-    pub ready: u32,
-    pub wanted: u32,
+    pub ready: i32,
+    pub wanted: i32,
 }
 
 /// The reports on all that exist; `None` if they could not be read.
 pub fn of_deployments(facts: &Facts) -> Option<Vec<DeploymentReport>> {
     let found = facts.deployments.as_ref().ok()?.iter();
     let reports = found.map(|found| DeploymentReport {
-        name: found.metadata.name.to_string(),
-        ready: found.status.ready_replicas,
-        wanted: found.spec.replicas,
+        name: found.metadata.name.clone().unwrap_or_default(),
+        ready: found
+            .status
+            .as_ref()
+            .and_then(|status| status.ready_replicas)
+            .unwrap_or_default(),
+        wanted: found
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.replicas)
+            .unwrap_or_default(),
     });
     Some(reports.collect())
 }

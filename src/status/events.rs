@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Event;
-use poolgate_core::api::{HELD_ANNOTATION, NodeLimitMode};
-use poolgate_core::nodelimit::plan::{EventReason, HeldFor, above_limit, of_limit};
+use poolgate_core::nodelimit::plan::{EventReason, above_limit, of_limit};
 
 use super::pools::PoolFacts;
 
@@ -35,7 +34,7 @@ impl PoolFacts<'_> {
     }
 
     fn is_about_it(&self, event: &Event) -> bool {
-        event.involved_object.uid.as_deref() == Some(&*self.object.metadata.uid)
+        event.involved_object.uid.as_deref() == Some(&*self.known.pool.uid)
     }
 
     /// Whether what poolgate said in an event on the pool is not so any more. What could not be read contradicts nothing.
@@ -48,21 +47,18 @@ impl PoolFacts<'_> {
         if is(EventReason::NodeLimitExceeded) {
             self.is_above_otherwise(message)
         } else if is(EventReason::NodeLimitReached) {
-            self.limit.is_none_or(|limit| {
+            self.known.pool.limit.is_none_or(|limit| {
                 let is_another = !message.contains(&of_limit(limit.nodes, limit.mode));
-                is_another || self.limit_report(limit).free > Some(0)
+                is_another || self.known.free() > Some(0)
             })
         } else if is(EventReason::DisruptionBlocked) {
-            self.held() == Some(0)
-                || self.limit.is_none_or(|limit| {
-                    limit.mode != NodeLimitMode::Hard || self.limit_report(limit).free > Some(0)
-                })
+            self.held() == Some(0) || !self.known.pool.is_hard() || self.known.free() > Some(0)
         } else if is(EventReason::ReplacementStarted) {
-            let ledger = self.ledger();
-            ledger.is_ok_and(|stored| stored.is_none_or(|stored| stored.ledger.replacement().is_none()))
+            let ledger = self.known.ledger.as_ref();
+            ledger.is_some_and(|ledger| ledger.replacement.is_none())
         } else if is(EventReason::ReplacementStopped) {
-            let ledger = self.ledger();
-            ledger.is_ok_and(|stored| stored.is_none_or(|stored| stored.ledger.stopped().is_none()))
+            let ledger = self.known.ledger.as_ref();
+            ledger.is_some_and(|ledger| ledger.stopped.is_none())
         } else if is(EventReason::ReplacementBlocked) {
             !self.has_to_replace()
         } else if is(EventReason::ReplacementDropped) {
@@ -74,30 +70,25 @@ impl PoolFacts<'_> {
 
     /// Whether another number of nodes is above the limit, or it is another limit.
     fn is_above_otherwise(&self, message: &str) -> bool {
-        let Some(limit) = self.limit else {
+        let Some(limit) = self.known.pool.limit else {
             return true;
         };
         let said = message.split_once(';').map_or(message, |(said, _)| said);
-        let excess = self.limit_report(limit).excess;
+        let excess = self.known.excess();
         excess.is_some_and(|excess| excess == 0 || said != above_limit(excess, limit.nodes))
     }
 
     /// Whether a node of the pool has drifted or is to be repaired, as far as is known.
     fn has_to_replace(&self) -> bool {
-        let (Some(claims), Some(nodes)) = (&self.claims, self.nodes) else {
+        if self.known.claims.is_none() || self.facts.nodes.is_err() {
             return true;
-        };
-        claims
-            .iter()
-            .filter(|claim| claim.metadata.deletion_timestamp.is_none())
-            .any(|claim| {
-                let conditions = &claim.status.conditions;
-                let node = nodes.get(claim.status.node_name.as_deref().unwrap_or_default());
-                let held = node.and_then(|node| node.metadata.annotation(HELD_ANNOTATION));
-                conditions.is_true("Drifted")
-                    || conditions.is_true("DisruptionReason")
-                    || held.is_some_and(|held| HeldFor::parse(held).repair)
-            })
+        }
+        let mut staying = self.claims().filter(|claim| claim.deleted.is_none());
+        staying.any(|claim| {
+            let conditions = claim.conditions;
+            let is_held = claim.node.is_some_and(|node| node.marks.held_for().repair);
+            conditions.drifted || conditions.disruption.is_some() || is_held
+        })
     }
 
     /// Whether the node that an event says will stay is gone or ready.
@@ -105,10 +96,10 @@ impl PoolFacts<'_> {
         let name = message
             .strip_prefix("node ")
             .and_then(|rest| rest.split(' ').next());
-        self.nodes.zip(name).is_some_and(|(nodes, name)| {
+        self.nodes().zip(name).is_some_and(|(mut nodes, name)| {
             nodes
-                .get(name)
-                .is_none_or(|node| node.status.conditions.is_true("Ready"))
+                .find(|node| &*node.name == name)
+                .is_none_or(|node| node.is_ready)
         })
     }
 }

@@ -1,67 +1,66 @@
 //! The state of a cluster at one moment: what was read, what webhooks answered, and why the rest is not known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Event, Taint};
-use serde::Deserialize;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Event;
+use poolgate_core::nodelimit::plan::{Claim, Node};
+use poolgate_core::nodelimit::why::{Condition, Details};
 
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::StoredLedger;
-use crate::cluster::objects::{Conditions, Metadata, Object, PoolLabel, PoolObject, Texts};
+use crate::cluster::objects::{
+    ClaimObject, Interned, NodeKinds, NodeObject, PoolObject, SeenClaim, SeenNode,
+};
 use crate::cluster::webhooks::Webhook;
 
 /// What was read, or why it was not.
 pub type Read<T> = Result<T, String>;
 
-/// A NodeClaim.
-pub type ClaimObject = Object<Metadata<PoolLabel, Texts>, ClaimSpec, ClaimStatus>;
-
-/// A node.
-pub type NodeObject = Object<Metadata<Texts, Texts>, NodeSpec, NodeStatus>;
-
-/// A Deployment.
-pub type DeploymentObject = Object<Metadata, DeploymentSpec, DeploymentStatus>;
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct DeploymentSpec {
-    pub replicas: u32,
+/// A NodeClaim of a pool.
+#[derive(Debug, Clone)]
+pub struct KnownClaim {
+    pub claim: Arc<Claim>,
+    /// The name of its pool.
+    pub pool: Arc<str>,
+    pub details: Details,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct DeploymentStatus {
-    pub ready_replicas: u32,
+/// A node of a pool.
+#[derive(Debug, Clone)]
+pub struct KnownNode {
+    pub node: Arc<Node>,
+    /// The name of its pool.
+    pub pool: Arc<str>,
+    /// Its condition `Ready`.
+    pub ready: Option<Condition>,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ClaimSpec {
-    pub expire_after: Option<String>,
-    pub termination_grace_period: Option<String>,
-    pub startup_taints: Option<Vec<Taint>>,
+impl KnownClaim {
+    /// What is known of a NodeClaim; `None` if it belongs to no pool.
+    pub fn of(object: ClaimObject) -> Option<Self> {
+        let details = object.details();
+        let seen = object.seen(&mut Interned::default())?;
+        let SeenClaim { claim, pool, .. } = seen;
+        Some(Self { claim, pool, details })
+    }
+
+    /// Its node, or the claim itself.
+    pub fn node_or_claim(&self) -> &str {
+        self.details.node_name.as_deref().unwrap_or(&self.claim.name)
+    }
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ClaimStatus {
-    pub node_name: Option<String>,
-    /// When a pod came to its node or went last.
-    pub last_pod_event_time: Option<String>,
-    pub conditions: Conditions,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct NodeSpec {
-    pub taints: Option<Vec<Taint>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct NodeStatus {
-    pub conditions: Conditions,
+impl KnownNode {
+    /// What is known of a node; `None` if it belongs to no pool.
+    pub fn of(object: NodeObject) -> Option<Self> {
+        let ready = object.ready();
+        let seen = object.seen(&mut NodeKinds::default(), &BTreeSet::new())?;
+        let SeenNode { node, pool, .. } = seen;
+        Some(Self { node, pool, ready })
+    }
 }
 
 /// The API server's answer to an inquiry: a dry run, to which webhooks add their self reports.
@@ -101,7 +100,7 @@ pub struct Facts {
     pub namespace: String,
     pub webhooks: Read<Vec<Webhook>>,
     /// Those of poolgate's Deployments that exist.
-    pub deployments: Read<Vec<DeploymentObject>>,
+    pub deployments: Read<Vec<Deployment>>,
     /// The answer about a NodePool; `None` if no webhook was to be asked.
     pub asked: Option<Read<Asked>>,
     /// The answers about a NodeClaim of each pool, and of a pool that does not exist.
@@ -111,8 +110,16 @@ pub struct Facts {
     /// The holder of the reconcilers' Lease; `None` if there is no Lease.
     pub reconciler: Read<Option<Reconciler>>,
     pub pools: Read<Vec<PoolObject>>,
-    pub claims: Read<Vec<ClaimObject>>,
-    pub nodes: Read<Vec<NodeObject>>,
+    pub claims: Read<Vec<KnownClaim>>,
+    pub nodes: Read<Vec<KnownNode>>,
     pub ledgers: Read<Vec<StoredLedger>>,
     pub events: Read<Vec<Event>>,
+}
+
+/// What could not be read, and why, by what it is.
+pub fn unread<'e>(parts: impl IntoIterator<Item = (&'static str, Option<&'e String>)>) -> Vec<String> {
+    let failed = parts.into_iter();
+    failed
+        .filter_map(|(name, error)| Some(format!("{name}: {}", error?)))
+        .collect()
 }

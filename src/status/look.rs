@@ -9,6 +9,7 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use hyper::{Request, header};
 use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -19,12 +20,13 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::deployments::DEPLOYMENTS;
-use super::facts::{Asked, DeploymentObject, Facts, Read, SelfReport};
+use super::facts::{Asked, Facts, KnownClaim, KnownNode, Read, SelfReport};
 use super::reconciler::Reconciler;
 use crate::admission::inquiry;
-use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES};
-use crate::cluster::webhooks::{self, Webhook};
-use crate::cluster::{Collection, Deadline, RawObject, call, leases_path, ledgers, ledgers_path};
+use crate::cluster::objects::{ClaimObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject};
+use crate::cluster::webhooks::Webhook;
+use crate::cluster::{Collection, Deadline, call, leases_path, ledgers, ledgers_path};
+use crate::registration::{self, Serves};
 
 /// The events on objects without a namespace.
 pub const EVENTS: &str = "/api/v1/namespaces/default/events";
@@ -71,7 +73,7 @@ impl Look<'_> {
         let of_events = ListParams::default().fields("involvedObject.kind=NodePool");
         let (own, ledgers) = (ledgers_path(&namespace), ledgers_path(ledgers));
         let deployments = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
-        let deployments = DEPLOYMENTS.map(|(name, _)| self.get::<DeploymentObject>(&deployments, name));
+        let deployments = DEPLOYMENTS.map(|(name, _)| self.get::<Deployment>(&deployments, name));
         let (deployments, policy, reconciler, pools, claims, nodes, stored, events) = tokio::join!(
             try_join_all(deployments),
             self.get::<ConfigMap>(&own, "poolgate-policy"),
@@ -92,8 +94,8 @@ impl Look<'_> {
             policy: policy.map(|map| map?.data?.remove("policy.yaml")),
             reconciler: reconciler.map(|lease| Some(Reconciler::of(lease?, Timestamp::now()))),
             pools,
-            claims,
-            nodes,
+            claims: claims.map(|all: Vec<ClaimObject>| all.into_iter().filter_map(KnownClaim::of).collect()),
+            nodes: nodes.map(|all: Vec<NodeObject>| all.into_iter().filter_map(KnownNode::of).collect()),
             ledgers: stored.and_then(|maps| {
                 let read = maps.iter().map(ledgers::parse);
                 read.collect::<Result<_, _>>().map_err(|error| error.to_string())
@@ -109,8 +111,8 @@ impl Look<'_> {
 
     /// The webhooks of poolgate.
     pub async fn webhooks(&self) -> Read<Vec<Webhook>> {
-        let read = webhooks::fetch(self.client, webhooks::all(), ANSWER).await?;
-        Ok(read.into_iter().flat_map(|(_, one)| one.webhooks).collect())
+        let all = [Serves::Reviews, Serves::Gate];
+        Ok(registration::read(self.client, &all, ANSWER).await?)
     }
 
     /// Asks about a NodeClaim of every pool, and of a pool that does not exist.
@@ -125,11 +127,12 @@ impl Look<'_> {
     }
 
     /// The object of this name, if there is one.
-    pub async fn get<K: DeserializeOwned>(&self, path: &str, name: &str) -> Read<Option<K>> {
-        let collection = Collection::<Value>::new(self.client.clone(), path);
-        let object = collection.get_opt(name, Deadline::within(ANSWER)).await?;
-        let object = object.map(serde_json::from_value).transpose();
-        object.map_err(|error| format!("{name}: {error}"))
+    pub async fn get<K>(&self, path: &str, name: &str) -> Read<Option<K>>
+    where
+        K: DeserializeOwned + Send + 'static,
+    {
+        let collection = Collection::<K>::new(self.client.clone(), path);
+        Ok(collection.get_opt(name, Deadline::within(ANSWER)).await?)
     }
 
     /// Whether there is an object of this name, by the right to list them.
@@ -139,14 +142,15 @@ impl Look<'_> {
     }
 
     /// All objects of a collection that these parameters select.
-    pub async fn list<K: DeserializeOwned>(&self, path: &str, params: ListParams) -> Read<Vec<K>> {
-        let collection = Collection::<RawObject>::new(self.client.clone(), path);
+    pub async fn list<K>(&self, path: &str, params: ListParams) -> Read<Vec<K>>
+    where
+        K: DeserializeOwned + Clone + Send + 'static,
+    {
+        let collection = Collection::<K>::new(self.client.clone(), path);
         let mut pages = collection.pages(params.limit(PAGE));
         let mut all = Vec::new();
         while let Some(page) = pages.next(Deadline::within(ANSWER)).await? {
-            for object in page {
-                all.push(serde_json::from_str(object.get()).map_err(|error| format!("{path}: {error}"))?);
-            }
+            all.extend(page);
         }
         Ok(all)
     }

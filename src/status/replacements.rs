@@ -1,17 +1,12 @@
 //! Which nodes of a pool at or above its limit wait for what, and what to type.
 
 use jiff::Timestamp;
-use poolgate_core::api::{
-    AT_LIMIT_ANNOTATION, AtLimit, HELD_ANNOTATION, NODE_LIMIT_ANNOTATION, NodeLimitMode,
-    OVER_LIMIT_ANNOTATION, OverLimit,
-};
-use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::api::{AT_LIMIT_ANNOTATION, AtLimit, OVER_LIMIT_ANNOTATION, OverLimit};
 use poolgate_core::nodelimit::ledger::{Replacement, Stopped};
-use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, HeldFor, above_limit};
-use poolgate_core::policy::GateState;
+use poolgate_core::nodelimit::plan::{ClaimState, above_limit};
+use poolgate_core::nodelimit::why::{repaired_if, to_replace_now};
 
-use super::facts::ClaimObject;
-use super::pools::{KnownLimit, PoolFacts};
+use super::pools::PoolFacts;
 
 /// How many nodes are named.
 const MOST_NAMES: usize = 5;
@@ -19,9 +14,9 @@ const MOST_NAMES: usize = 5;
 impl PoolFacts<'_> {
     /// What is under way, and what waits: a sentence or two each.
     pub fn replacements(&self) -> Vec<String> {
-        let ledger = self.ledger().ok().flatten().map(|stored| &stored.ledger);
-        let replaced = ledger.and_then(|ledger| Some(self.step_of(ledger.replacement()?)));
-        let surged = ledger.map_or(0, |ledger| ledger.surged().len());
+        let ledger = self.known.ledger.as_ref();
+        let replaced = ledger.and_then(|ledger| Some(self.step_of(ledger.replacement.as_ref()?)));
+        let surged = ledger.map_or(0, |ledger| ledger.surged.len());
         let surge = (surged > 0).then(|| {
             format!(
                 "{surged} admitted above the limit, as the surge allows: each takes the place of a node that Karpenter \
@@ -36,21 +31,23 @@ impl PoolFacts<'_> {
 
     /// That there are more nodes than the limit allows, and what to type.
     pub fn above(&self) -> Option<String> {
-        let limit = self.limit?;
-        let excess = self.limit_report(limit).excess.filter(|&excess| excess > 0)?;
-        let then = match limit.over_limit {
+        let limit = self.known.pool.limit?;
+        let excess = self.known.excess().filter(|&excess| excess > 0)?;
+        let then = match self.over_limit {
             Some(OverLimit::Report) => ", and they stay (over-limit is report)",
             Some(OverLimit::Terminate) => ", and are to be terminated (over-limit is terminate)",
             None => "",
         };
-        let keep = self.with_limit(limit, (limit.nodes as usize).saturating_add(excess));
-        let delete = if limit.over_limit == Some(OverLimit::Terminate) {
+        let keep = self
+            .known
+            .with_limit((limit.nodes as usize).saturating_add(excess));
+        let delete = if self.over_limit == Some(OverLimit::Terminate) {
             String::new()
         } else {
             format!(
                 ". To have them terminated, which also needs the right (Helm: reconciler.terminate=true): kubectl annotate \
                  nodepool {} --overwrite {OVER_LIMIT_ANNOTATION}=Terminate",
-                self.object.metadata.name
+                self.name()
             )
         };
         let above = above_limit(excess, limit.nodes);
@@ -59,8 +56,7 @@ impl PoolFacts<'_> {
 
     /// That nothing more is replaced, and what ends that.
     pub fn stop(&self) -> Option<String> {
-        let stored = self.ledger().ok().flatten()?;
-        let Stopped { at, .. } = stored.ledger.stopped()?;
+        let Stopped { at, .. } = self.known.ledger.as_ref()?.stopped?;
         let since = Timestamp::from_second(at).ok();
         let since = since.map(|at| format!(" since {at:.0}")).unwrap_or_default();
         Some(format!(
@@ -78,19 +74,18 @@ impl PoolFacts<'_> {
             "{node} (NodeClaim {claim}) is being replaced, because it is {}",
             reason.as_str()
         );
-        let Some(claims) = &self.claims else {
+        if self.known.claims.is_none() {
             return subject;
-        };
-        let its = claims
-            .iter()
-            .find(|claim| *claim.metadata.uid == *replacement.uid.as_str());
-        match its.map(|claim| (claim, claim.metadata.deleted())) {
+        }
+        let mut its = self.known_claims();
+        let its = its.find(|known| *known.claim.uid == *replacement.uid.as_str());
+        match its.map(|known| (&known.details, known.claim.deleted)) {
             None => format!("{subject}: it is gone, {}", self.awaited(replacement)),
             Some((_, None)) => format!("{subject}: it is listed, and will be terminated first"),
-            Some((claim, Some(since))) => {
-                let bound = claim.metadata.annotation(DEADLINE_ANNOTATION).map_or_else(
+            Some((details, Some(since))) => {
+                let bound = details.deadline.map_or_else(
                     || "nothing bounds its drain yet".to_owned(),
-                    |end| format!("its machine goes at {end} at the latest"),
+                    |end| format!("its machine goes at {end:.0} at the latest"),
                 );
                 format!("{subject}: it has been on the way out since {since:.0}, and {bound}")
             }
@@ -99,23 +94,17 @@ impl PoolFacts<'_> {
 
     /// What comes after the replaced node.
     fn awaited(&self, replacement: &Replacement) -> String {
-        let created = |claim: &ClaimObject| claim.metadata.created().map(Timestamp::as_second);
-        let claims = self.claims.iter().flatten();
-        let newer = claims.filter(|claim| created(claim) > Some(replacement.newest));
-        match newer.min_by_key(|claim| created(claim)) {
-            Some(newer) => format!("and NodeClaim {} must be initialized", newer.metadata.name),
+        let is_newer = |claim: &&ClaimState<'_>| claim.created.as_second() > replacement.newest;
+        match self.claims().filter(is_newer).min_by_key(|claim| claim.created) {
+            Some(newer) => format!("and NodeClaim {} must be initialized", newer.name),
             None => "and Karpenter must create a new NodeClaim".into(),
         }
     }
 
     /// The nodes that poolgate keeps Karpenter from repairing for now.
     fn barred(&self) -> Option<String> {
-        let nodes = self.nodes?.values().filter(|node| {
-            let held_for = node.metadata.annotation(HELD_ANNOTATION).map(HeldFor::parse);
-            held_for.is_some_and(|held_for| held_for.repair)
-                && node.metadata.label(NODEPOOL_LABEL) == Some(&*self.object.metadata.name)
-        });
-        let names: Vec<&str> = nodes.map(|node| &*node.metadata.name).collect();
+        let nodes = self.nodes()?.filter(|node| node.marks.held_for().repair);
+        let names: Vec<&str> = nodes.map(|node| &*node.name).collect();
         let (count, ways_on) = (names.len(), self.ways_on());
         (count > 0).then(|| {
             format!(
@@ -127,30 +116,26 @@ impl PoolFacts<'_> {
 
     /// Nodes of a full pool that are not ready, which Karpenter may never replace.
     fn broken(&self) -> Option<String> {
-        let limit = self.limit?;
-        let nodes = self.nodes?;
-        if self.limit_report(limit).free != Some(0) {
+        if self.known.free() != Some(0) {
             return None;
         }
-        let listed = self.ledger().ok().flatten();
-        let replaced = listed.and_then(|stored| Some(&stored.ledger.replacement()?.uid));
-        let mut broken: Vec<(&str, &ClaimObject)> = Vec::new();
-        for &claim in self.claims.iter().flatten() {
-            let node = claim.status.node_name.as_deref().and_then(|name| nodes.get(name));
-            let Some(node) = node.filter(|node| !node.status.conditions.is_true("Ready")) else {
-                continue;
-            };
-            let held_for = node.metadata.annotation(HELD_ANNOTATION).map(HeldFor::parse);
-            let is_told = held_for.is_some_and(|held_for| held_for.repair)
-                || replaced.is_some_and(|uid| uid.as_str() == &*claim.metadata.uid);
-            let stays = claim.metadata.deletion_timestamp.is_none();
-            if stays && !is_told && claim.status.conditions.is_true("Initialized") {
-                broken.push((&node.metadata.name, claim));
-            }
-        }
-        broken.sort_by_key(|(name, _)| *name);
+        let replaced = self
+            .known
+            .ledger
+            .as_ref()
+            .and_then(|ledger| ledger.replacement.as_ref());
+        let is_told = |claim: &ClaimState<'_>, held_for_repair: bool| {
+            held_for_repair || replaced.is_some_and(|replaced| replaced.uid.as_str() == &*claim.uid)
+        };
+        let broken = self.claims().filter_map(|claim| {
+            let node = claim.node.filter(|node| !node.is_ready)?;
+            let stays = claim.deleted.is_none() && claim.conditions.initialized;
+            (stays && !is_told(claim, node.marks.held_for().repair)).then_some((&*node.name, &*claim.name))
+        });
+        let mut broken: Vec<(&str, &str)> = broken.collect();
+        broken.sort_unstable();
         let (_, first) = broken.first()?;
-        let (delete, repair) = (to_replace_now(first), repaired_if(self.repair));
+        let (delete, repair) = (to_replace_now(first), repaired_if(self.known.details.repair));
         let names = listed_names(broken.iter().map(|(name, _)| *name).collect());
         Some(format!(
             "not ready, and the pool is full, so nothing takes the place of: {names}. {repair}. {delete}"
@@ -159,17 +144,17 @@ impl PoolFacts<'_> {
 
     /// What becomes of nodes that wait for repair, and what to type.
     fn ways_on(&self) -> String {
-        let hard = self.limit.filter(|limit| limit.mode == NodeLimitMode::Hard);
-        let Some(limit) = hard else {
+        let with_room = self.known.with_room().filter(|_| self.known.pool.is_hard());
+        let Some(with_room) = with_room else {
             return "The pool that denied the replacement is another one, which is full: give that one room"
                 .into();
         };
-        if self.limit_report(limit).free > Some(0) {
+        if self.known.free() > Some(0) {
             return "There is room now: each has its turn within minutes".into();
         }
-        let name = &*self.object.metadata.name;
-        let room = format!("To give the pool room: {}", self.with_room(limit));
-        if limit.at_limit == Some(AtLimit::Block) {
+        let name = self.name();
+        let room = format!("To give the pool room: {with_room}");
+        if self.at_limit == Some(AtLimit::Block) {
             return format!(
                 "at-limit is Block, so they wait for room. {room}. To have them terminated first: kubectl annotate \
                  nodepool {name} --overwrite {AT_LIMIT_ANNOTATION}=Repair"
@@ -178,47 +163,6 @@ impl PoolFacts<'_> {
         format!(
             "In its turn, each is terminated first; if not, the event ReplacementBlocked says why. {room}"
         )
-    }
-
-    /// The command that gives the pool room for one node more.
-    pub fn with_room(&self, limit: KnownLimit) -> String {
-        let nodes = self.claims.as_ref().map_or(0, Vec::len);
-        let enough = nodes.max(limit.nodes as usize).saturating_add(1);
-        self.with_limit(limit, enough)
-    }
-
-    /// The command that sets the limit.
-    fn with_limit(&self, limit: KnownLimit, nodes: usize) -> String {
-        let name = &self.object.metadata.name;
-        if limit.is_annotated {
-            format!("kubectl annotate nodepool {name} --overwrite {NODE_LIMIT_ANNOTATION}={nodes}")
-        } else {
-            format!(
-                r#"kubectl patch nodepool {name} --type=merge --patch='{{"spec":{{"limits":{{"nodes":"{nodes}"}}}}}}'"#
-            )
-        }
-    }
-}
-
-/// What replaces a node whatever Karpenter wants.
-pub fn to_replace_now(claim: &ClaimObject) -> String {
-    format!(
-        "To replace it now: kubectl delete nodeclaim {} --wait=false",
-        claim.metadata.name
-    )
-}
-
-/// Whether Karpenter repairs nodes that are not ready.
-pub const fn repaired_if(gate: GateState) -> &'static str {
-    match gate {
-        GateState::On => {
-            "Karpenter repairs such a node only when the toleration of its provider for the condition is over"
-        }
-        GateState::Off => "Karpenter repairs no nodes here: the policy says that its gate NodeRepair is off",
-        GateState::Unknown => {
-            "Karpenter repairs nodes only with its gate NodeRepair, which is off by default"
-        }
-        GateState::Fixed => "It is not known whether this provider repairs nodes",
     }
 }
 

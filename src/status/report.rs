@@ -8,12 +8,12 @@ use poolgate_core::api::unwritten_modes;
 use poolgate_core::policy::Policy;
 
 use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};
-use super::facts::{Asked, Facts, Read, SelfReport};
+use super::facts::{self, Asked, Facts, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::certs::read_certificates;
 use crate::cluster::webhooks::Webhook;
-use crate::registration::{Problem, Served, compare, host_and_path};
+use crate::registration::{Problem, Serves, compare, host_and_path};
 use poolgate_core::sha256::sha256;
 
 /// How long before its end a certificate is a problem.
@@ -178,15 +178,10 @@ fn registration_problems(facts: &Facts, has_gate: Option<bool>) -> Vec<String> {
     let (Ok(webhooks), Some(gate)) = (&facts.webhooks, has_gate) else {
         return Vec::new();
     };
-    let served = Served {
-        reviews: true,
-        gate,
-        chain: None,
-        now: facts.now.as_second(),
-    };
-    let compared = compare(&webhooks.iter().collect::<Vec<_>>(), &served);
+    let serves = [Serves::Reviews].into_iter().chain(gate.then_some(Serves::Gate));
+    let compared = compare(webhooks, &serves.collect::<Vec<_>>(), None);
     let mut found = facts.deployments.iter().flatten();
-    let is_filled = found.any(|deployment| &*deployment.metadata.name == ISSUER);
+    let is_filled = found.any(|deployment| deployment.metadata.name.as_deref() == Some(ISSUER));
     let told = |(problem, text): (Problem, String)| match text.split_once("; ") {
         Some((begin, _)) if problem == Problem::NoCaBundle && is_filled => {
             format!("{begin}; Deployment {ISSUER} fills it when a pod of it is ready")
@@ -288,23 +283,19 @@ fn authority_ends(bundle: &[u8]) -> Option<Timestamp> {
 
 /// What could not be read, and why.
 fn unread(facts: &Facts) -> Vec<String> {
-    let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
-    let parts = [
-        part("webhook configurations", facts.webhooks.as_ref().err()),
-        part("Deployments", facts.deployments.as_ref().err()),
-        part("policy", facts.policy.as_ref().err()),
-        part("reconcilers' Lease", facts.reconciler.as_ref().err()),
-        part("NodePools", facts.pools.as_ref().err()),
-        part("NodeClaims", facts.claims.as_ref().err()),
-        part("Nodes", facts.nodes.as_ref().err()),
-        part("ledgers", facts.ledgers.as_ref().err()),
-        part("events", facts.events.as_ref().err()),
-    ];
-    parts
-        .into_iter()
-        .flatten()
-        .chain(unanswered_probes(facts))
-        .collect()
+    let mut unread = facts::unread([
+        ("webhook configurations", facts.webhooks.as_ref().err()),
+        ("Deployments", facts.deployments.as_ref().err()),
+        ("policy", facts.policy.as_ref().err()),
+        ("reconcilers' Lease", facts.reconciler.as_ref().err()),
+        ("NodePools", facts.pools.as_ref().err()),
+        ("NodeClaims", facts.claims.as_ref().err()),
+        ("Nodes", facts.nodes.as_ref().err()),
+        ("ledgers", facts.ledgers.as_ref().err()),
+        ("events", facts.events.as_ref().err()),
+    ]);
+    unread.extend(unanswered_probes(facts));
+    unread
 }
 
 /// Why dry runs say nothing about webhooks, each reason once: most often a right is missing, and then for all of them. That

@@ -4,3 +4,4 @@
 
 pub mod ledger;
 pub mod plan;
+pub mod why;

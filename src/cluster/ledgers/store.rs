@@ -162,7 +162,8 @@ pub fn read_ledger(config_map: &ConfigMap) -> Result<(Box<str>, LedgerState), Br
     Ok((stored.pool, known))
 }
 
-fn state(stored: &StoredLedger) -> LedgerState {
+/// What a plan needs of a ledger.
+pub fn state(stored: &StoredLedger) -> LedgerState {
     let ledger = &*stored.ledger;
     let text = |uid: &Uid| Arc::from(uid.as_str());
     let denial = ledger.denied().and_then(|denial| {

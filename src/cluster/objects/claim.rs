@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::budget::Reason;
 use poolgate_core::nodelimit::plan::{self, Claim, Disruption};
+use poolgate_core::nodelimit::why::Details;
 use poolgate_core::value::duration::GoDuration;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
-use super::{Conditions, Interned, Key, Metadata, Object, PoolLabel};
+use super::node::taint;
+use super::{Conditions, Interned, Key, Metadata, Object, PoolLabel, instant};
 
 /// The fields of a NodeClaim that are read.
 pub type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;
@@ -19,7 +21,7 @@ pub type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;
 #[serde(default)]
 pub struct Annotations {
     #[serde(rename = "karpenter.sh/nodeclaim-termination-timestamp")]
-    terminated_at: Option<IgnoredAny>,
+    terminated_at: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -27,6 +29,7 @@ pub struct Annotations {
 pub struct Spec {
     expire_after: Option<String>,
     termination_grace_period: Option<String>,
+    startup_taints: Option<Vec<TaintObject>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -34,6 +37,8 @@ pub struct Spec {
 pub struct Status {
     #[serde(rename = "providerID")]
     provider_id: Option<Box<str>>,
+    node_name: Option<Box<str>>,
+    last_pod_event_time: Option<Box<str>>,
     conditions: Conditions,
 }
 
@@ -54,7 +59,7 @@ impl ClaimObject {
         let conditions = conditions(&self.status.conditions);
         let created = self.metadata.created().unwrap_or(Timestamp::UNIX_EPOCH);
         let deleted = self.metadata.deleted();
-        let machine = machine(self.status.provider_id.as_deref().unwrap_or_default());
+        let machine = Key::of_machine(self.status.provider_id.as_deref().unwrap_or_default());
         let claim = Claim {
             name: self.metadata.name.into(),
             uid: self.metadata.uid.into(),
@@ -74,9 +79,22 @@ impl ClaimObject {
     }
 }
 
-/// The machine that a `providerID` names.
-pub fn machine(provider_id: &str) -> Option<Key> {
-    (!provider_id.is_empty()).then(|| Key::of(provider_id))
+impl ClaimObject {
+    /// What only a report needs of it.
+    pub fn details(&self) -> Details {
+        let condition = |kind| self.status.conditions.told(kind);
+        let taints = self.spec.startup_taints.iter().flatten();
+        Details {
+            node_name: self.status.node_name.clone(),
+            last_pod_event: instant(self.status.last_pod_event_time.as_deref()),
+            startup_taints: taints.cloned().filter_map(taint).collect(),
+            deadline: instant(self.metadata.annotations.terminated_at.as_deref()),
+            initialized: condition("Initialized"),
+            drifted: condition("Drifted"),
+            drained: condition("Drained"),
+            volumes_detached: condition("VolumesDetached"),
+        }
+    }
 }
 
 fn conditions(conditions: &Conditions) -> plan::Conditions {

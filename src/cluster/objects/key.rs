@@ -16,4 +16,9 @@ impl Key {
         let half = hash.as_ref().first_chunk().copied();
         Self(half.unwrap_or_default())
     }
+
+    /// The key of the machine that a `providerID` names, if it names one.
+    pub fn of_machine(provider_id: &str) -> Option<Self> {
+        (!provider_id.is_empty()).then(|| Self::of(provider_id))
+    }
 }

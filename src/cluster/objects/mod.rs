@@ -12,6 +12,7 @@ mod pod_needs;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use poolgate_core::nodelimit::why;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -186,6 +187,16 @@ impl Conditions {
             .iter()
             .flatten()
             .find(|condition| &*condition.r#type == kind)
+    }
+
+    /// The condition of this type, as a report tells it.
+    pub fn told(&self, kind: &str) -> Option<why::Condition> {
+        let condition = self.get(kind)?;
+        Some(why::Condition {
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+            since: instant(condition.last_transition_time.as_deref()),
+        })
     }
 
     /// Whether the condition of this type is true.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::{Effect, Marks, Node, Resources, Taint};
+use poolgate_core::nodelimit::why;
 use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
 
-use super::claim::machine;
 use super::{Conditions, Interned, Key, Metadata, Object, Texts};
 
 /// The fields of a Node that are read.
@@ -52,6 +52,11 @@ pub struct NodeKinds {
 }
 
 impl NodeObject {
+    /// Its condition `Ready`.
+    pub fn ready(&self) -> Option<why::Condition> {
+        self.status.conditions.told("Ready")
+    }
+
     /// What is kept of the node; of its labels only those in `selected`. `None` if it belongs to no pool.
     pub fn seen(self, kinds: &mut NodeKinds, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
         let pool = kinds.names.share(self.metadata.label(NODEPOOL_LABEL)?);
@@ -89,7 +94,7 @@ impl NodeObject {
         Some(SeenNode {
             node: Arc::new(node),
             pool,
-            machine: machine(&self.spec.provider_id),
+            machine: Key::of_machine(&self.spec.provider_id),
         })
     }
 }
@@ -100,7 +105,8 @@ fn hash(conditions: &Conditions) -> u64 {
     hasher.finish()
 }
 
-fn taint(taint: TaintObject) -> Option<Taint> {
+/// A taint, if its effect is known.
+pub fn taint(taint: TaintObject) -> Option<Taint> {
     Some(Taint {
         key: taint.key,
         value: taint.value.unwrap_or_default(),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::pod_needs::Spec;
-use super::{Conditions, Interned, Key, Metadata, Object, Texts, instant};
+use super::{Conditions, Interned, Metadata, Object, Texts, instant};
 
 /// The annotation of the mirror pod of a static pod.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
@@ -44,11 +44,6 @@ pub struct PodKinds {
 }
 
 impl PodObject {
-    /// Its UID.
-    pub fn key(&self) -> Key {
-        Key::of(&self.metadata.uid)
-    }
-
     /// What is kept of the pod; `None` if no plan depends on it.
     pub fn location(self, kinds: &mut PodKinds) -> Option<PodLocation> {
         let mut needs = || kinds.needs.share(self.spec.needs(&mut kinds.names));
@@ -64,6 +59,11 @@ impl PodObject {
 }
 
 impl PodObject<Texts> {
+    /// The name of its node.
+    pub fn node_name(&self) -> Option<&str> {
+        self.spec.node_name()
+    }
+
     /// The pod as a drain of its node finds it.
     pub fn on_node(self) -> PodOnNode {
         let needs = self.spec.needs(&mut Interned::default());
@@ -96,6 +96,7 @@ impl<L> PodObject<L> {
             is_mirror: meta.annotation(MIRROR_ANNOTATION).is_some(),
             is_terminal: matches!(self.status.phase.as_str(), "Succeeded" | "Failed"),
             is_leaving: meta.deleted().is_some() && !meta.is_owned_by("StatefulSet"),
+            deleted: meta.deleted(),
             do_not_disrupt,
             // Kept only if something depends on it: otherwise equal pods would differ by it.
             started: instant(start.filter(|_| matches!(do_not_disrupt, Some(DoNotDisrupt::For(_))))),

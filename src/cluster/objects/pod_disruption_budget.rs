@@ -36,6 +36,8 @@ struct Expression {
 pub struct Status {
     observed_generation: i64,
     disruptions_allowed: i64,
+    current_healthy: i64,
+    desired_healthy: i64,
 }
 
 impl BudgetObject {
@@ -50,6 +52,8 @@ impl BudgetObject {
             generation: self.metadata.generation.unwrap_or_default(),
             observed_generation: self.status.observed_generation,
             disruptions_allowed: self.status.disruptions_allowed,
+            current_healthy: self.status.current_healthy,
+            desired_healthy: self.status.desired_healthy,
             lets_unready_go: self.spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
         }
     }

@@ -1,8 +1,7 @@
 //! Events on NodePools. The name of an event is made from its content, so that none is written twice: not by two
 //! replicas, and not by one that has restarted.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Event as EventObject, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
@@ -24,9 +23,9 @@ const MOST_OF_NAME: usize = 200;
 /// How many events of one pool are remembered.
 const MOST_KNOWN: usize = 64;
 
-/// The events that this process knows to exist.
+/// The events of a pool that this process knows to exist.
 #[derive(Debug, Default)]
-pub struct PublishedEvents(BTreeMap<Arc<str>, BTreeSet<String>>);
+pub struct PublishedEvents(BTreeSet<String>);
 
 impl PublishedEvents {
     /// Writes events. An event that was there before this process began is left as it is; if this process writes an
@@ -39,7 +38,7 @@ impl PublishedEvents {
     ) -> Result<(), WriteError> {
         for event in events {
             let name = name(pool, event);
-            let known = self.0.entry(Arc::clone(&pool.name)).or_default();
+            let known = &mut self.0;
             if known.len() >= MOST_KNOWN {
                 known.clear();
             }
@@ -51,11 +50,6 @@ impl PublishedEvents {
             }
         }
         Ok(())
-    }
-
-    /// Forgets a pool of which nothing is left.
-    pub fn forget(&mut self, pool: &str) {
-        self.0.remove(pool);
     }
 }
 

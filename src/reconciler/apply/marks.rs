@@ -3,7 +3,6 @@
 //! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
 //! not taken over: both own it, and only our share is removed.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
@@ -20,9 +19,6 @@ use crate::cluster::objects::{Metadata, NODES, NodeObject, Texts};
 /// How many nodes are written to at the same time.
 const AT_ONCE: usize = 8;
 
-/// How many nodes to remember that cannot be held because of another manager's mark.
-const MOST_LOGGED: usize = 1_000;
-
 /// The names of these writes in metrics and logs.
 const HOLD: &str = "hold";
 const UNHOLD: &str = "release";
@@ -30,29 +26,24 @@ const UNHOLD: &str = "release";
 /// The metadata of a node.
 type Marked = Metadata<Texts, Texts>;
 
-/// Writes marks.
-#[derive(Debug, Default)]
-pub struct Marker {
-    /// UIDs of nodes for which it was logged that they cannot be held.
-    logged: BTreeSet<Arc<str>>,
-}
-
-impl Marker {
+impl Writer {
     /// Holds nodes. After an error the other nodes are still written; the first error is returned.
-    pub async fn hold(&mut self, writer: &Writer, nodes: &[Hold]) -> Result<(), WriteError> {
-        let mut answers = stream::iter(nodes)
+    pub async fn hold(&self, nodes: &[Hold]) -> Result<(), WriteError> {
+        let mut answers = stream::iter(nodes.to_vec())
             .map(|hold| async move {
-                (
-                    &hold.node,
-                    writer.apply(&hold.node, HOLD, share(hold.reasons)).await,
-                )
+                let applied = self.apply(&hold.node, HOLD, share(hold.reasons)).await;
+                (hold.node, applied)
             })
             .buffer_unordered(AT_ONCE);
         let mut first = Ok(());
         while let Some((node, result)) = answers.next().await {
             match result {
                 Err(error) if error.is_gone() => {}
-                Err(error) if error.is_conflict() => self.warn(node, &error),
+                Err(error) if error.is_conflict() => {
+                    if self.unheld.is_news(Arc::clone(&node.uid), "") {
+                        tracing::warn!(node = &*node.name, %error, "a node cannot be held");
+                    }
+                }
                 Err(error) => first = first.and(Err(error)),
                 Ok(_) => {}
             }
@@ -61,9 +52,9 @@ impl Marker {
     }
 
     /// Unholds nodes. After an error the other nodes are still written; the first error is returned.
-    pub async fn unhold(&self, writer: &Writer, nodes: &[Unhold]) -> Result<(), WriteError> {
-        let mut answers = stream::iter(nodes)
-            .map(|unhold| writer.unhold(unhold))
+    pub async fn unhold(&self, nodes: &[Unhold]) -> Result<(), WriteError> {
+        let mut answers = stream::iter(nodes.to_vec())
+            .map(|unhold| async move { self.unhold_one(&unhold).await })
             .buffer_unordered(AT_ONCE);
         let mut first = Ok(());
         while let Some(result) = answers.next().await {
@@ -72,17 +63,6 @@ impl Marker {
         first
     }
 
-    fn warn(&mut self, node: &ObjectRef, error: &WriteError) {
-        if self.logged.len() >= MOST_LOGGED {
-            self.logged.clear();
-        }
-        if self.logged.insert(Arc::clone(&node.uid)) {
-            tracing::warn!(node = &*node.name, %error, "a node cannot be held");
-        }
-    }
-}
-
-impl Writer {
     /// Applies poolgate's whole share of a node's metadata: whatever `share` no longer names is removed. Returns the
     /// metadata after that.
     async fn apply(
@@ -111,7 +91,7 @@ impl Writer {
         Ok(Some(stored.metadata))
     }
 
-    async fn unhold(&self, unhold: &Unhold) -> Result<(), WriteError> {
+    async fn unhold_one(&self, unhold: &Unhold) -> Result<(), WriteError> {
         let share = if unhold.hand_over {
             json!({"annotations": {DO_NOT_DISRUPT_ANNOTATION: "true"}})
         } else {
@@ -167,7 +147,7 @@ pub async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
             })
             .collect();
         count += marked.len();
-        first = first.and(Marker::default().unhold(writer, &marked).await);
+        first = first.and(writer.unhold(&marked).await);
     }
     first.map(|()| count)
 }

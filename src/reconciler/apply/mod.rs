@@ -7,6 +7,7 @@ mod events;
 mod limits;
 mod marks;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
@@ -16,10 +17,11 @@ use tokio::time::Instant;
 use super::metrics::ReconcileMetrics;
 use crate::cluster::clock::Clock;
 use crate::cluster::{ApiError, Collection, Deadline, Leadership, LedgerError};
+use crate::telemetry::LogOnce;
 
 pub use events::PublishedEvents;
 pub use limits::restore_limits;
-pub use marks::{Marker, unhold_all};
+pub use marks::unhold_all;
 
 /// How long a call may take.
 pub const CALL: Duration = Duration::from_secs(10);
@@ -84,6 +86,8 @@ pub struct Writer {
     pub clock: Clock,
     /// Whether nothing is written.
     pub observe: bool,
+    /// The UIDs of nodes that cannot be held because of another manager's mark.
+    pub unheld: LogOnce<Arc<str>>,
 }
 
 impl Writer {

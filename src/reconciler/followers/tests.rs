@@ -43,10 +43,10 @@ fn a_list_says_what_is_gone() {
             ]
         })
     };
-    let mut pools = KindFollower::new(POOLS, &seen);
-    let mut claims = KindFollower::new(CLAIMS, &seen);
-    let mut nodes = KindFollower::new(NODES, &seen);
-    let mut pods = KindFollower::new(PODS, &seen);
+    let mut pools = IndexFollower::<PoolObject>::new(&seen);
+    let mut claims = IndexFollower::<ClaimObject>::new(&seen);
+    let mut nodes = IndexFollower::<NodeObject>::new(&seen);
+    let mut pods = IndexFollower::<PodObject>::new(&seen);
     for names in [&["a", "b"][..], &["b", "c", "d"], &["d"], &[]] {
         list(&mut pools, names.iter().map(|name| pool(name)));
         list(&mut claims, names.iter().map(|name| of_pool(name)));
@@ -59,7 +59,7 @@ fn a_list_says_what_is_gone() {
 #[test]
 fn a_list_that_breaks_off_removes_nothing() {
     let seen = nothing_seen();
-    let mut claims = KindFollower::new(CLAIMS, &seen);
+    let mut claims = IndexFollower::<ClaimObject>::new(&seen);
     list(&mut claims, ["a", "b"].map(of_pool));
     claims.list_begins();
     claims.listed(serde_json::from_value(of_pool("c")).expect("a claim"));
@@ -71,8 +71,8 @@ fn a_list_that_breaks_off_removes_nothing() {
 #[test]
 fn nodes_are_listed_again_only_for_a_label_that_the_last_list_did_not_keep() {
     let seen = nothing_seen();
-    let mut nodes = KindFollower::new(NODES, &seen);
-    let mut pods = KindFollower::new(PODS, &seen);
+    let mut nodes = IndexFollower::<NodeObject>::new(&seen);
+    let mut pods = IndexFollower::<PodObject>::new(&seen);
     let selecting = |label: &str| json!({"metadata": {"uid": label}, "spec": {"nodeName": "a", "nodeSelector": {label: "1"}}});
     list(&mut pods, [selecting("zone")]);
     list(&mut nodes, [of_pool("a")]);
@@ -90,7 +90,7 @@ fn nodes_are_listed_again_only_for_a_label_that_the_last_list_did_not_keep() {
 #[test]
 fn a_ledger_that_cannot_be_read_is_logged_anew_once_it_was_gone() {
     let seen = nothing_seen();
-    let mut ledgers = KindFollower::new(LEDGERS, &seen);
+    let mut ledgers = IndexFollower::<ConfigMap>::new(&seen);
     let broken: ConfigMap =
         serde_json::from_value(json!({"metadata": {"name": "broken"}})).expect("a ConfigMap");
     ledgers.changed(broken.clone());

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use crate::cluster::objects::{Interned, Key, NodeKinds, PodKinds, PodLocation, SeenClaim, SeenNode};
 
-pub use snapshot::{Applied, PlanInputs, ReadClaim, Snapshot};
+pub use snapshot::{Applied, ReadClaim, Snapshot};
 
 /// How many objects of each kind are kept.
 #[derive(Debug, Clone, Copy, Default)]

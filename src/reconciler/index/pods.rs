@@ -11,7 +11,7 @@ use crate::cluster::objects::{Key, PodLocation, PodObject};
 impl Index {
     /// A pod is new or has changed.
     pub fn put_pod(&mut self, object: PodObject) {
-        let key = object.key();
+        let key = Key::of(&object.metadata.uid);
         let Some(location) = object.location(&mut self.pod_kinds) else {
             return self.remove_pod(key);
         };

@@ -61,14 +61,6 @@ pub struct Applied {
     pub is_unchanged: bool,
 }
 
-/// The inputs of a plan besides the state of the cluster.
-#[derive(Debug, Clone, Copy)]
-pub struct PlanInputs {
-    pub steady_since: Option<Moment>,
-    pub terminations_left: usize,
-    pub settings: Settings,
-}
-
 impl Index {
     /// What is known of a pool.
     pub fn snapshot(&self, name: &str) -> Snapshot {
@@ -104,8 +96,8 @@ impl Index {
 }
 
 impl Snapshot {
-    /// The same in the form that a plan takes.
-    pub fn state(&self, inputs: PlanInputs) -> PoolState<'_> {
+    /// The same in the form that a plan takes, which terminates nothing.
+    pub fn state(&self) -> PoolState<'_> {
         PoolState {
             pool: &self.pool,
             claims: self
@@ -120,12 +112,12 @@ impl Snapshot {
                 .collect(),
             pending: self.pending.iter().map(Arc::as_ref).collect(),
             ledger: self.ledger.clone(),
-            steady_since: inputs.steady_since,
+            steady_since: None,
             denied_at: self.denied_at,
             denied_anywhere_at: self.denied_anywhere_at,
             replaces_elsewhere: self.replaces_elsewhere,
-            terminations_left: inputs.terminations_left,
-            settings: inputs.settings,
+            terminations_left: 0,
+            settings: Settings::default(),
         }
     }
 

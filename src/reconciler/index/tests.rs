@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use poolgate_core::api::{NodeLimitMode, OverLimit};
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{LastDenial, LedgerIdentity, LedgerState, PoolState, Rights, Settings};
+use poolgate_core::nodelimit::plan::{LastDenial, LedgerIdentity, LedgerState, PoolState};
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -17,16 +17,6 @@ const FEW: IndexBounds = IndexBounds {
     claims: 2,
     nodes: 2,
     pods: 2,
-};
-
-const NOTHING: PlanInputs = PlanInputs {
-    steady_since: None,
-    terminations_left: 0,
-    settings: Settings {
-        rotation: Duration::ZERO,
-        settle: Duration::ZERO,
-        rights: Rights::ALL,
-    },
 };
 
 struct World {
@@ -88,7 +78,7 @@ impl World {
     /// For each claim of a pool: its name, the name of its node, and how many pods are on it.
     fn claims(&self, pool: &str) -> Vec<(String, Option<String>, usize)> {
         let snapshot = self.index.snapshot(pool);
-        let state: PoolState<'_> = snapshot.state(NOTHING);
+        let state: PoolState<'_> = snapshot.state();
         let mut claims: Vec<_> = state
             .claims
             .iter()
@@ -219,7 +209,7 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
         };
         world.index.set_ledger("general", ledger, changed_at);
         let snapshot = world.index.snapshot("general");
-        snapshot.state(NOTHING).denied_at
+        snapshot.state().denied_at
     };
     assert_eq!(denied_at(Some(7), None), None, "it was there before");
     assert_eq!(denied_at(Some(7), at(60)), None, "something else has changed");
@@ -240,7 +230,7 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
     };
     world.index.set_ledger("general", ledger, at(95));
     let snapshot = world.index.snapshot("general");
-    assert_eq!(snapshot.state(NOTHING).denied_at, at(95), "the first is one, too");
+    assert_eq!(snapshot.state().denied_at, at(95), "the first is one, too");
 }
 
 #[test]
@@ -314,7 +304,7 @@ fn of_equal_pods_each_goes_alone() {
         world.pod(name, &on("a"));
     }
     let snapshot = world.index.snapshot("general");
-    let state = snapshot.state(NOTHING);
+    let state = snapshot.state();
     assert!(
         matches!(*state.claims[0].pods, [one, other] if std::ptr::eq(one, other)),
         "what is equal is kept once"

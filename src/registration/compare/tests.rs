@@ -9,7 +9,8 @@ use crate::certs::{Authority, unix_seconds};
 
 struct Setting {
     authority: Authority,
-    served: Served,
+    serves: Vec<Serves>,
+    shown: Shown,
 }
 
 impl Setting {
@@ -20,13 +21,14 @@ impl Setting {
         let names = ["poolgate.system.svc", "poolgate-gate.system.svc"]
             .map(|name| rcgen::SanType::DnsName(name.try_into().expect("a name")));
         let issued = authority.issue(&names, now, day).expect("a leaf");
-        let served = Served {
-            reviews: true,
-            gate: true,
-            chain: Some(vec![issued.certificate]),
-            now: unix_seconds(now),
-        };
-        Self { authority, served }
+        Self {
+            authority,
+            serves: vec![Serves::Reviews, Serves::Gate],
+            shown: Shown {
+                chain: vec![issued.certificate],
+                now: unix_seconds(now),
+            },
+        }
     }
 
     fn webhook(&self, path: &str) -> Value {
@@ -64,7 +66,7 @@ impl Setting {
             .iter()
             .map(|webhook| serde_json::from_value(webhook.clone()).expect("a webhook"))
             .collect();
-        compare(&webhooks.iter().collect::<Vec<_>>(), &self.served)
+        compare(&webhooks, &self.serves, Some(&self.shown))
     }
 }
 
@@ -152,13 +154,9 @@ fn a_path_at_which_nobody_asks_is_reported() {
         [""; 0],
         "all are strict"
     );
-    setting.served.gate = false;
+    setting.serves = vec![Serves::Reviews];
     assert_eq!(missing(&setting, &all[..1]), ["/validate:"]);
-    setting.served = Served {
-        reviews: false,
-        gate: true,
-        ..setting.served
-    };
+    setting.serves = vec![Serves::Gate];
     assert_eq!(missing(&setting, &all[2..3]), [""; 0]);
 }
 

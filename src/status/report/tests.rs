@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::certs::Authority;
+use crate::status::facts::{KnownClaim, KnownNode};
 use crate::status::{json as as_json, table};
 
 mod deployments;
@@ -99,7 +100,7 @@ fn well() -> Facts {
     }
 }
 
-fn deployment(name: &str, ready: u32, wanted: u32) -> super::super::facts::DeploymentObject {
+fn deployment(name: &str, ready: u32, wanted: u32) -> k8s_openapi::api::apps::v1::Deployment {
     read(json!({
         "metadata": {"name": name, "namespace": "gates"},
         "spec": {"replicas": wanted},
@@ -114,25 +115,42 @@ fn pool(limit: &str, annotations: &Value) -> crate::cluster::objects::PoolObject
     }))
 }
 
-fn claim(name: &str, deleted: Option<&str>) -> super::super::facts::ClaimObject {
-    read(json!({
+fn claim_of(object: Value) -> KnownClaim {
+    KnownClaim::of(read(object)).expect("a claim of a pool")
+}
+
+fn claim(name: &str, deleted: Option<&str>) -> KnownClaim {
+    claim_of(json!({
         "metadata": {"name": name, "uid": format!("u-{name}"), "deletionTimestamp": deleted,
             "labels": {"karpenter.sh/nodepool": "general"}},
         "status": {"nodeName": format!("node-{name}")},
     }))
 }
 
-fn node(name: &str, held: bool, disrupted: bool) -> super::super::facts::NodeObject {
+fn condition(kind: &str) -> Value {
+    json!({"type": kind, "status": "True", "reason": "", "lastTransitionTime": "2026-11-23T11:00:00Z"})
+}
+
+fn claim_with(name: &str, conditions: &Value) -> KnownClaim {
+    claim_of(json!({
+        "metadata": {"name": name, "uid": format!("u-{name}"), "labels": {"karpenter.sh/nodepool": "general"}},
+        "status": {"nodeName": format!("node-{name}"), "conditions": conditions},
+    }))
+}
+
+fn node(name: &str, held: bool, disrupted: bool) -> KnownNode {
     let mut labels = json!({"karpenter.sh/nodepool": "general"});
     if held {
         labels["poolgate.dev/held"] = json!("true");
     }
     let taints = if disrupted {
-        json!([{"key": "karpenter.sh/disrupted"}])
+        json!([{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}])
     } else {
         json!([])
     };
-    read(json!({"metadata": {"name": format!("node-{name}"), "labels": labels}, "spec": {"taints": taints}}))
+    let object =
+        json!({"metadata": {"name": format!("node-{name}"), "labels": labels}, "spec": {"taints": taints}});
+    KnownNode::of(read(object)).expect("a node of a pool")
 }
 
 #[test]
@@ -313,6 +331,22 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
                 "NodeLimitReached at 2026-11-23T11:00:00Z: of 3 nodes (mode Hard)"
             );
         }
+    }
+}
+
+#[test]
+fn a_node_that_reboots_stays_and_counts_in_a_soft_pool() {
+    let rebooting = claim_with(
+        "a",
+        &json!([condition("Rebooting"), condition("DisruptionReason")]),
+    );
+    let mut facts = well();
+    facts.pools = Ok(vec![pool("3", &json!({"poolgate.dev/node-limit-mode": "Soft"}))]);
+    facts.nodes = Ok(vec![node("a", false, true)]);
+    for (claim, taken) in [(rebooting, 1), (claim("a", None), 0)] {
+        facts.claims = Ok(vec![claim]);
+        let report = Report::of(&facts).pools.expect("pools").remove(0);
+        assert_eq!(report.limit.expect("a limit").taken, Some(taken));
     }
 }
 

@@ -1,21 +1,27 @@
 //! Reads what else must be known of nodes.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
+use poolgate_core::nodelimit::plan::{PodDisruptionBudget, PodOnNode};
 
-use super::objects::{PodBudget, PodObject};
-use crate::cluster::objects::PODS;
+use crate::cluster::objects::{BudgetObject, PODS, PodObject, Texts};
 use crate::status::facts::Read;
 use crate::status::look::{EVENTS, Look};
 
 /// The path of PodDisruptionBudgets.
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
+/// Pods by the name of their node.
+pub type PodsByNode = BTreeMap<Box<str>, Vec<PodOnNode>>;
+
 /// What is read of nodes beside the objects of a report.
 #[derive(Debug)]
 pub struct More {
-    pub pods: Read<Vec<PodObject>>,
-    pub budgets: Read<Vec<PodBudget>>,
+    /// By the name of their node.
+    pub pods: Read<PodsByNode>,
+    pub budgets: Read<Vec<PodDisruptionBudget>>,
     pub events: Read<Vec<Event>>,
 }
 
@@ -41,9 +47,25 @@ impl Look<'_> {
         );
         let events = of_nodes.and_then(|nodes: Vec<Event>| Ok([nodes, of_claims?].concat()));
         More {
-            pods,
-            budgets,
+            pods: pods.map(by_node),
+            budgets: budgets.map(all_budgets),
             events,
         }
     }
+}
+
+/// Pods by their nodes.
+pub fn by_node(pods: Vec<PodObject<Texts>>) -> PodsByNode {
+    let mut by_node = PodsByNode::new();
+    for pod in pods {
+        if let Some(node) = pod.node_name() {
+            by_node.entry(node.into()).or_default().push(pod.on_node());
+        }
+    }
+    by_node
+}
+
+/// What a drain depends on of all budgets.
+pub fn all_budgets(budgets: Vec<BudgetObject>) -> Vec<PodDisruptionBudget> {
+    budgets.into_iter().map(BudgetObject::budget).collect()
 }

@@ -1,28 +1,17 @@
 //! `poolgate status --node` and `--pool`: why a node stays.
 //!
-//! Karpenter alone knows its candidates, so its own events come first. The causes are found from the same objects that
-//! Karpenter looks at: pure functions of [`seen::Seen`].
+//! Karpenter alone knows its candidates, so its own events come first. Core finds the causes, from the same objects that
+//! Karpenter looks at.
 
-mod budgets;
-mod cause;
-mod causes;
-mod consolidation;
-mod drain;
 mod events;
-mod full;
 mod look;
-mod objects;
 mod page;
-mod pods;
-mod ready;
 mod report;
-mod seen;
-mod wanted;
 
 use anyhow::bail;
 use poolgate_core::policy::Policy;
 
-use super::facts::{ClaimObject, Facts, Read};
+use super::facts::{Facts, KnownClaim, Read};
 use super::look::Look;
 use crate::cluster::objects::NODES;
 pub use report::Whys;
@@ -53,8 +42,8 @@ impl Question<'_> {
         }
         let one = match (self, &*claims) {
             (Self::Node(_), [claim]) => {
-                let node = claim.status.node_name.as_deref().unwrap_or_default();
-                Some((node, &*claim.metadata.name))
+                let node = claim.details.node_name.as_deref().unwrap_or_default();
+                Some((node, &*claim.claim.name))
             }
             _ => None,
         };
@@ -74,21 +63,19 @@ impl Question<'_> {
     }
 
     /// The NodeClaims that are asked about.
-    fn claims(self, facts: &Facts) -> anyhow::Result<Vec<&ClaimObject>> {
+    fn claims(self, facts: &Facts) -> anyhow::Result<Vec<&KnownClaim>> {
         let all = match &facts.claims {
             Ok(claims) => claims.iter(),
             Err(error) => bail!("NodeClaims could not be read: {error}"),
         };
         Ok(match self {
             Self::Node(name) => all
-                .filter(|claim| {
-                    claim.status.node_name.as_deref() == Some(name) || &*claim.metadata.name == name
+                .filter(|known| {
+                    known.details.node_name.as_deref() == Some(name) || &*known.claim.name == name
                 })
                 .take(1)
                 .collect(),
-            Self::Pool(name) => all
-                .filter(|claim| claim.metadata.labels.pool.as_deref() == Some(name))
-                .collect(),
+            Self::Pool(name) => all.filter(|known| &*known.pool == name).collect(),
         })
     }
 

@@ -1,5 +1,7 @@
 //! The answers for people.
 
+use poolgate_core::nodelimit::why::{Cause, Wanted};
+
 use super::report::{Why, Whys};
 use crate::status::replacements::listed_names;
 use crate::status::table::Page;
@@ -33,12 +35,11 @@ impl Whys {
 impl Why {
     fn write(&self, page: &mut Page) {
         let node = self.node.as_deref().unwrap_or("No node yet");
-        let pool = self.node_pool.as_deref().unwrap_or("-");
         page.line(&format!(
-            "{node} (NodeClaim {}, NodePool {pool})",
-            self.node_claim
+            "{node} (NodeClaim {}, NodePool {})",
+            self.node_claim, self.node_pool
         ));
-        let wanted: Vec<String> = self.wanted.iter().map(super::wanted::Wanted::line).collect();
+        let wanted: Vec<String> = self.wanted.iter().map(Wanted::line).collect();
         let expires = self
             .expires
             .map(|at| format!("; expires at {at:.0}"))
@@ -56,9 +57,6 @@ impl Why {
                  other; its events and its log say more",
             );
         }
-        page.list(
-            "  What keeps it",
-            self.causes.iter().map(super::cause::Cause::line),
-        );
+        page.list("  What keeps it", self.causes.iter().map(Cause::line));
     }
 }

@@ -4,19 +4,14 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
-use poolgate_core::budget::Reason;
+use poolgate_core::nodelimit::why::{Cause, Explanation, Seen, Wanted, explain};
 use poolgate_core::policy::Policy;
 use serde::Serialize;
 
-use super::cause::Cause;
-use super::causes;
 use super::events::{self, Said};
 use super::look::More;
-use super::objects::PodObject;
-use super::seen::Seen;
-use super::wanted::{self, Goal, Wanted};
-use crate::status::facts::{ClaimObject, Facts};
-use crate::status::pools::{PoolFacts, nodes_by_name};
+use crate::status::facts::{self, Facts, KnownClaim};
+use crate::status::pools::{NodesByName, PoolFacts};
 
 /// Why nodes stay.
 #[derive(Debug, Serialize)]
@@ -46,7 +41,7 @@ pub struct Keeps {
 pub struct Why {
     pub node: Option<String>,
     pub node_claim: String,
-    pub node_pool: Option<String>,
+    pub node_pool: String,
     /// Why it should go; none if Karpenter has no reason yet.
     pub wanted: Vec<Wanted>,
     /// When it expires, if it has not and does.
@@ -57,44 +52,34 @@ pub struct Why {
 
 impl Whys {
     /// The answers about these NodeClaims, by the names of their nodes.
-    pub fn of(facts: &Facts, more: &More, policy: Option<&Policy>, claims: &[&ClaimObject]) -> Self {
-        let nodes = nodes_by_name(facts);
-        let pools: BTreeMap<&str, PoolFacts<'_>> = facts
-            .pools
-            .iter()
-            .flatten()
-            .map(|pool| {
-                (
-                    &*pool.metadata.name,
-                    PoolFacts::of(pool, facts, policy, nodes.as_ref()),
-                )
-            })
-            .collect();
-        let pods = more.pods.as_ref().ok().map(|pods| by_node(pods));
+    pub fn of(facts: &Facts, more: &More, policy: Option<&Policy>, claims: &[&KnownClaim]) -> Self {
+        let nodes = NodesByName::of(facts);
+        let pools = facts.pools.iter().flatten();
+        let pools = pools.map(|object| PoolFacts::of(object, facts, policy, &nodes));
+        let pools: BTreeMap<String, PoolFacts<'_>> =
+            pools.map(|pool| (pool.name().to_owned(), pool)).collect();
         let is_so = |event: &&Event| {
             let pool = pools.get(event.involved_object.name.as_deref().unwrap_or_default());
             !pool.is_some_and(|pool| pool.contradicts(event))
         };
         let of_pools = facts.events.iter().flatten().filter(is_so);
         let events: Vec<Event> = more.events.iter().flatten().chain(of_pools).cloned().collect();
-        let whys = claims.iter().map(|&claim| {
-            let name = claim.status.node_name.as_deref().unwrap_or_default();
-            let objects = objects(claim);
+        let whys = claims.iter().map(|&known| {
+            let node = known.details.node_name.as_deref();
+            let pods = more.pods.as_ref().ok().zip(node);
+            let pods = pods.map(|(pods, node)| pods.get(node).map_or(&[][..], Vec::as_slice));
+            let objects = objects(known);
             let seen = Seen {
                 now: facts.now,
-                is_called_broken: events::call_broken(&events, &objects),
-                claim,
-                node: nodes.as_ref().and_then(|nodes| nodes.get(name).copied()),
-                pool: claim
-                    .metadata
-                    .labels
-                    .pool
-                    .as_deref()
-                    .and_then(|pool| pools.get(pool)),
-                pods: pods.as_ref(),
+                state: &nodes.state(known, pods.unwrap_or_default()),
+                details: &known.details,
+                ready: nodes.of_claim(known).and_then(|node| node.ready.as_ref()),
+                pool: pools.get(&*known.pool).map(|pool| &pool.known),
+                pods,
                 budgets: more.budgets.as_deref().unwrap_or_default(),
+                is_called_broken: events::call_broken(&events, &objects),
             };
-            Why::of(&seen, &events, &objects)
+            Why::of(known, explain(&seen), &events, &objects)
         });
         let mut whys: Vec<Why> = whys.collect();
         whys.sort_by(|one, other| (&one.node, &one.node_claim).cmp(&(&other.node, &other.node_claim)));
@@ -134,62 +119,37 @@ impl Whys {
 }
 
 impl Why {
-    fn of(seen: &Seen<'_>, events: &[Event], objects: &[(&str, &str)]) -> Self {
-        let claim = seen.claim;
-        let wanted = wanted::all(seen);
-        let pool = claim.metadata.labels.pool.as_deref();
-        let mut reasons: Vec<Reason> = wanted.iter().filter_map(|one| one.goal.reason()).collect();
-        if wanted.is_empty() {
-            reasons.push(Reason::Underutilized);
-        }
-        let is_leaving = |one: &Wanted| matches!(one.goal, Goal::Deleted | Goal::Expired);
+    fn of(known: &KnownClaim, found: Explanation, events: &[Event], objects: &[(&str, &str)]) -> Self {
         Self {
-            node: claim.status.node_name.clone(),
-            node_claim: claim.metadata.name.to_string(),
-            node_pool: pool.map(str::to_owned),
-            expires: wanted::expires(seen).filter(|_| !wanted.iter().any(is_leaving)),
-            events: events::about(events, objects, &reasons),
-            causes: causes::all(seen, &wanted),
-            wanted,
+            node: known.details.node_name.as_deref().map(str::to_owned),
+            node_claim: known.claim.name.to_string(),
+            node_pool: known.pool.to_string(),
+            expires: found.expires,
+            events: events::about(events, objects, &found.reasons),
+            causes: found.causes,
+            wanted: found.wanted,
         }
     }
 }
 
 /// The objects whose events are about the node of a NodeClaim, by kind and name.
-fn objects(claim: &ClaimObject) -> Vec<(&str, &str)> {
-    let objects = [
-        ("Node", claim.status.node_name.as_deref()),
-        ("NodeClaim", Some(&*claim.metadata.name)),
-        ("NodePool", claim.metadata.labels.pool.as_deref()),
-    ];
-    let named = objects.into_iter().filter_map(|(kind, name)| Some((kind, name?)));
-    named.collect()
-}
-
-/// Pods by their nodes.
-fn by_node(pods: &[PodObject]) -> BTreeMap<&str, Vec<&PodObject>> {
-    let mut by_node: BTreeMap<&str, Vec<&PodObject>> = BTreeMap::new();
-    for pod in pods {
-        if let Some(node) = pod.spec.node_name.as_deref() {
-            by_node.entry(node).or_default().push(pod);
-        }
-    }
-    by_node
+fn objects(known: &KnownClaim) -> Vec<(&str, &str)> {
+    let node = known.details.node_name.as_deref().map(|node| ("Node", node));
+    let claim = ("NodeClaim", &*known.claim.name);
+    node.into_iter()
+        .chain([claim, ("NodePool", &*known.pool)])
+        .collect()
 }
 
 /// What could not be read of all that causes are found from.
 fn unread(facts: &Facts, more: &More) -> Vec<String> {
-    let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
-    [
-        part("policy", facts.policy.as_ref().err()),
-        part("NodePools", facts.pools.as_ref().err()),
-        part("Nodes", facts.nodes.as_ref().err()),
-        part("ledgers", facts.ledgers.as_ref().err()),
-        part("pods", more.pods.as_ref().err()),
-        part("PodDisruptionBudgets", more.budgets.as_ref().err()),
-        part("events", more.events.as_ref().or(facts.events.as_ref()).err()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    facts::unread([
+        ("policy", facts.policy.as_ref().err()),
+        ("NodePools", facts.pools.as_ref().err()),
+        ("Nodes", facts.nodes.as_ref().err()),
+        ("ledgers", facts.ledgers.as_ref().err()),
+        ("pods", more.pods.as_ref().err()),
+        ("PodDisruptionBudgets", more.budgets.as_ref().err()),
+        ("events", more.events.as_ref().or(facts.events.as_ref()).err()),
+    ])
 }

@@ -186,7 +186,8 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
     });
     let said = lower_on_trial(guarded, ALONE, "4");
     let above = nodes - 4;
-    let right = format!("the pool has {nodes} NodeClaims; {above} are above the limit; none is removed");
+    let right =
+        format!("the pool's status reports {nodes} nodes; {above} are above the limit; none is removed");
     assert!(said.contains(&right), "{said}");
     cluster.change_pool(ALONE, &json!({"limits": {"nodes": "4"}}));
     reported(2);

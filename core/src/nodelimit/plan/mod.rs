@@ -25,6 +25,7 @@ pub use replacement::{
     Deadline, DrainObstacle, Ended, Eviction, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget,
     PodOnNode, ReplacementOutcome, ReplacementState,
 };
+pub(crate) use situation::Counts;
 pub use situation::{Memory, Numbers};
 pub use state::{
     Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DeletionCost, Disruption,

@@ -10,7 +10,7 @@ use super::*;
 use crate::cluster::Leadership;
 use crate::cluster::clock::Clock;
 use crate::reconciler::metrics::ReconcileMetrics;
-use crate::telemetry::Registry;
+use crate::telemetry::{LogOnce, Registry};
 
 /// The writer of a replica whose API server has these pods on the node `a`, and these budgets; each page has one object.
 fn writer(pods: Vec<Value>, budgets: Vec<Value>) -> Writer {
@@ -44,6 +44,7 @@ fn writer(pods: Vec<Value>, budgets: Vec<Value>) -> Writer {
         metrics: ReconcileMetrics::register(&mut Registry::default()),
         clock: Clock::start(),
         observe: false,
+        unheld: LogOnce::default(),
     }
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::super::*;
-use super::{NOTHING, World};
+use super::World;
 
 /// How many bytes a node takes in a cluster of 100,000 nodes with three pods each, not counting names and the spare
 /// capacity of tables: values that objects share are kept once.
@@ -64,7 +64,7 @@ proptest! {
             expected[pod] = node.map(|node| (*node, cpu * 1_000));
         }
         let snapshot = world.index.snapshot("general");
-        for claim in snapshot.state(NOTHING).claims {
+        for claim in snapshot.state().claims {
             let node = claim.node.expect("a node");
             let mut cpus: Vec<_> = claim.pods.iter().map(|pod| pod.needs.requests.amount("cpu")).collect();
             cpus.sort_unstable();

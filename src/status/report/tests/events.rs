@@ -59,8 +59,7 @@ fn an_event_about_a_replacement_is_reported_while_there_is_something_to_replace(
     let blocked = "a drifted node is not replaced: for some reason";
     let mut facts = told("3", "ReplacementBlocked", blocked);
     assert!(!is_reported(&facts));
-    facts.claims.as_mut().expect("claims")[0].status =
-        read(json!({"nodeName": "node-a", "conditions": [{"type": "Drifted", "status": "True"}]}));
+    facts.claims.as_mut().expect("claims")[0] = claim_with("a", &json!([condition("Drifted")]));
     assert!(is_reported(&facts));
 
     let started = "node node-a (NodeClaim a) has drifted, and the pool is full";
@@ -150,9 +149,7 @@ fn nodes_of_a_surge_are_not_above_the_limit() {
     let excess =
         |facts: &Facts| as_json::from_report(&Report::of(facts))["nodePools"][0]["limit"]["excess"].clone();
     assert_eq!(excess(&facts), 1, "no node is replaced");
-    let conditions =
-        json!([{"type": "Initialized", "status": "True"}, {"type": "DisruptionReason", "status": "True"}]);
-    facts.claims.as_mut().expect("claims")[0].status =
-        read(json!({"nodeName": "node-a", "conditions": conditions}));
+    let conditions = json!([condition("Initialized"), condition("DisruptionReason")]);
+    facts.claims.as_mut().expect("claims")[0] = claim_with("a", &conditions);
     assert_eq!(excess(&facts), 0);
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Ledger;
+use poolgate_core::nodelimit::plan::Marks;
 
 use super::*;
 use crate::cluster::ledgers::StoredLedger;
@@ -65,7 +66,7 @@ fn the_step_of_a_replacement_is_said() {
         });
         claim["status"]["nodeName"] = json!("node-a");
         Facts {
-            claims: Ok(vec![read(claim), claim_b()]),
+            claims: Ok(vec![claim_of(claim), claim_b()]),
             ..full(&json!({}), &listing_a())
         }
     };
@@ -85,16 +86,16 @@ fn the_step_of_a_replacement_is_said() {
     };
     expect(&gone, ": it is gone, and Karpenter must create a new NodeClaim");
     let mut newer = claim("c", None);
-    newer.metadata.creation_timestamp = Some("2026-11-23T12:00:01Z".into());
+    Arc::make_mut(&mut newer.claim).created = now() + SignedDuration::from_secs(1);
     gone.claims.as_mut().expect("claims").push(newer);
     expect(&gone, ": it is gone, and NodeClaim c must be initialized");
     gone.claims = Err("forbidden".into());
     expect(&gone, "");
 }
 
-fn claim_b() -> super::super::super::facts::ClaimObject {
+fn claim_b() -> KnownClaim {
     let mut claim = claim("b", None);
-    claim.metadata.creation_timestamp = Some("2026-11-23T12:00:00Z".into());
+    Arc::make_mut(&mut claim.claim).created = now();
     claim
 }
 
@@ -130,8 +131,8 @@ fn what_was_admitted_above_the_limit_is_said() {
 /// Marks nodes as those that are not to be repaired now.
 fn bar(facts: &mut Facts, held_for: &str) {
     for node in facts.nodes.as_mut().expect("nodes") {
-        let mark = BTreeMap::from([("poolgate.dev/held-for".into(), held_for.into())]);
-        node.metadata.annotations = Some(mark);
+        let annotation = |key: &str| (key == "poolgate.dev/held-for").then_some(held_for);
+        Arc::make_mut(&mut node.node).marks = Marks::from_lookups(|_| None, annotation);
     }
 }
 
@@ -201,18 +202,12 @@ fn a_node_of_a_full_pool_that_is_not_ready_is_named_with_what_replaces_it() {
         facts.policy = Ok(Some(format!(
             "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{policy}"
         )));
-        let initialized = json!([{"type": "Initialized", "status": "True"}]);
         for claim in facts.claims.as_mut().expect("claims") {
-            claim.status.conditions = read(initialized.clone());
+            Arc::make_mut(&mut claim.claim).conditions.initialized = true;
         }
-        for (node, ready) in facts
-            .nodes
-            .as_mut()
-            .expect("nodes")
-            .iter_mut()
-            .zip(["True", "Unknown"])
-        {
-            node.status.conditions = read(json!([{"type": "Ready", "status": ready}]));
+        let nodes = facts.nodes.as_mut().expect("nodes");
+        for (node, is_ready) in nodes.iter_mut().zip([true, false]) {
+            Arc::make_mut(&mut node.node).is_ready = is_ready;
         }
         facts
     };
@@ -243,7 +238,7 @@ fn a_node_of_a_full_pool_that_is_not_ready_is_named_with_what_replaces_it() {
     assert!(notes(&barred).iter().all(|note| !note.starts_with("not ready")));
     let mut starting = broken("2", "");
     for claim in starting.claims.as_mut().expect("claims") {
-        claim.status.conditions = read(json!([]));
+        Arc::make_mut(&mut claim.claim).conditions.initialized = false;
     }
     assert_eq!(notes(&starting), [""; 0], "they are starting");
 }

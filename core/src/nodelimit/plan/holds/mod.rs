@@ -150,7 +150,7 @@ fn open_nodes<'p>(
 
 /// When a budget's window may open or close.
 fn next_window(situation: &Situation<'_>) -> Option<Moment> {
-    let mut budgets = situation.pool.budgets.as_ref()?.iter();
+    let mut budgets = situation.pool.budgets.as_ref().ok()?.iter();
     let has_windows = budgets.any(|budget| budget.windows().is_some());
     let second = u64::try_from(situation.wall.as_second().rem_euclid(60)).ok()?;
     let passed = Duration::new(second, u32::try_from(situation.wall.subsec_nanosecond()).ok()?);

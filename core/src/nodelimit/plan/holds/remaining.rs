@@ -61,8 +61,11 @@ impl RemainingCapacity {
         memory: &mut Memory,
     ) -> Self {
         let least = |number: Option<u32>| number.map_or(needy, |number| needy.min(number as usize));
-        let is_short =
-            open.remaining < least(concurrent_disruptions(situation, situation.counts.disrupting()));
+        let is_short = open.remaining
+            < least(concurrent_disruptions(
+                situation,
+                situation.counts.consumed(Reason::Drifted),
+            ));
         let is_roomy = open.remaining >= least(concurrent_disruptions(situation, 0));
         memory.roomy_since = is_roomy.then(|| memory.roomy_since.unwrap_or(situation.clock));
         let was_long = memory

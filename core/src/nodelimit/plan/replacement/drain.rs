@@ -109,7 +109,7 @@ impl DrainObstacle {
             return Some(Self::BarePod(pod.name.clone()));
         }
         // As in Karpenter, also a mirror pod and the pod of a `DaemonSet`.
-        if pod.is_active() && pod.pod.forbids_disruption(now) {
+        if pod.pod.forbids_disruption(now) {
             return Some(Self::DoNotDisrupt(pod.name.clone()));
         }
         match pod.eviction(budgets) {
@@ -150,14 +150,15 @@ impl PodOnNode {
         }
     }
 
-    const fn is_active(&self) -> bool {
-        !(self.pod.is_terminal || self.pod.is_leaving)
+    /// Whether Karpenter's drain waits until the pod is gone.
+    pub(crate) fn is_drained(&self) -> bool {
+        !self.pod.is_mirror && !self.tolerates_disruption()
     }
 
     /// Whether a drain must evict the pod. The pods of most daemons stay until the machine goes: they tolerate every
     /// taint. Karpenter waits for the others.
     fn is_evicted(&self) -> bool {
-        self.is_active() && !self.pod.is_mirror && !(self.pod.is_daemon && self.tolerates_disruption())
+        self.pod.is_active() && !self.pod.is_mirror && !(self.pod.is_daemon && self.tolerates_disruption())
     }
 
     fn tolerates_disruption(&self) -> bool {
@@ -190,6 +191,10 @@ pub struct PodDisruptionBudget {
     pub observed_generation: i64,
     /// `status.disruptionsAllowed`: how many of its pods may be evicted now.
     pub disruptions_allowed: i64,
+    /// `status.currentHealthy`: how many of its pods are healthy.
+    pub current_healthy: i64,
+    /// `status.desiredHealthy`: how many must be.
+    pub desired_healthy: i64,
     /// Whether `spec.unhealthyPodEvictionPolicy` is `AlwaysAllow`: pods that are not ready need none of its evictions.
     pub lets_unready_go: bool,
 }

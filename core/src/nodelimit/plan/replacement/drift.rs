@@ -84,6 +84,6 @@ fn is_idle(situation: &Situation<'_>) -> bool {
     let budget = situation
         .counts
         .budget(situation.pool, Reason::Drifted, situation.wall);
-    budget.is_none_or(|budget| budget > situation.counts.disrupting())
+    budget.is_none_or(|budget| budget > situation.counts.consumed(Reason::Drifted))
         && !situation.claims.iter().any(|claim| is_busy(claim))
 }

@@ -8,7 +8,7 @@ use super::Situation;
 use crate::api::{ClaimCounts, NodeLimit, NodeLimitMode};
 use crate::budget::{Allowance, Reason};
 use crate::nodelimit::ledger::ReplacedFor;
-use crate::nodelimit::plan::state::{ClaimState, Pool, PoolState};
+use crate::nodelimit::plan::state::{ClaimState, LedgerState, Pool};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]
@@ -19,8 +19,10 @@ pub struct Counts {
     pub unseen: usize,
     /// The nodes that budgets take a percentage of.
     budgeted: u32,
-    /// Of those, the nodes that use up budgets.
-    disrupting: u32,
+    /// Of those, the ones that are going, or reboot.
+    disrupted: u32,
+    /// Of the others, the ones that are not ready.
+    unready: u32,
     /// Nodes with poolgate's marks.
     held: usize,
     /// Claims that were admitted above the limit, as far as a node is still being replaced for each.
@@ -28,22 +30,24 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub fn of(state: &PoolState<'_>) -> Self {
-        let seen: BTreeSet<&str> = state.claims.iter().map(|claim| &*claim.uid).collect();
-        let reservations: BTreeSet<&str> = state.ledger.reservations.iter().map(|uid| &**uid).collect();
+    /// The counts of these claims of a pool, and of its ledger.
+    pub fn of(claims: &[ClaimState<'_>], ledger: &LedgerState) -> Self {
+        let seen: BTreeSet<&str> = claims.iter().map(|claim| &*claim.uid).collect();
+        let reservations: BTreeSet<&str> = ledger.reservations.iter().map(|uid| &**uid).collect();
+        let is_unready =
+            |claim: &ClaimState<'_>| !claim.is_disrupted() && claim.node.is_some_and(|node| !node.is_ready);
         Self {
             claims: ClaimCounts {
-                existing: state.claims.len(),
-                undeleted: count(state, |claim| claim.deleted.is_none()),
-                staying: count(state, |claim| !claim.is_going()),
+                existing: claims.len(),
+                undeleted: count(claims, |claim| claim.deleted.is_none()),
+                staying: count(claims, |claim| !claim.is_going()),
             },
             unseen: reservations.difference(&seen).count(),
-            budgeted: number(count(state, ClaimState::is_budgeted)),
-            disrupting: number(count(state, |claim| {
-                claim.is_budgeted() && claim.uses_up_budget()
-            })),
-            surged: surged(state),
-            held: count(state, |claim| claim.marks().any_is_ours()),
+            budgeted: number(count(claims, ClaimState::is_budgeted)),
+            disrupted: number(count(claims, |claim| claim.is_budgeted() && claim.is_disrupted())),
+            unready: number(count(claims, |claim| claim.is_budgeted() && is_unready(claim))),
+            surged: surged(claims, ledger),
+            held: count(claims, |claim| claim.marks().any_is_ours()),
         }
     }
 
@@ -70,8 +74,8 @@ impl Counts {
     /// How many nodes the active budgets allow to be disrupted for a reason; `None` if nothing limits.
     pub fn budget(&self, pool: &Pool, reason: Reason, now: Timestamp) -> Option<u32> {
         match &pool.budgets {
-            None => Some(0),
-            Some(budgets) => Allowance::nodes(budgets.allowance(reason, self.budgeted, now)),
+            Err(_) => Some(0),
+            Ok(budgets) => Allowance::nodes(budgets.allowance(reason, self.budgeted, now)),
         }
     }
 
@@ -86,9 +90,17 @@ impl Counts {
         }
     }
 
-    /// How many nodes use up budgets.
-    pub const fn disrupting(&self) -> u32 {
-        self.disrupting
+    /// How many nodes budgets take a percentage of.
+    pub const fn budgeted(&self) -> u32 {
+        self.budgeted
+    }
+
+    /// How many nodes use up budgets for a reason.
+    pub const fn consumed(&self, reason: Reason) -> u32 {
+        match reason {
+            Reason::Unhealthy => self.disrupted,
+            _ => self.disrupted + self.unready,
+        }
     }
 
     /// The numbers to show.
@@ -122,17 +134,16 @@ pub const fn asks_for_replacement(reason: Reason) -> bool {
 
 /// How many claims the gate admitted because of a surge that lasts: one ends when Karpenter no longer disrupts a node for
 /// it, or that node is on its way out.
-fn surged(state: &PoolState<'_>) -> usize {
-    if state.ledger.surged.is_empty() {
+fn surged(claims: &[ClaimState<'_>], ledger: &LedgerState) -> usize {
+    if ledger.surged.is_empty() {
         return 0;
     }
-    let is_surged =
-        |claim: &ClaimState<'_>| claim.deleted.is_none() && state.ledger.surged.contains(&claim.uid);
-    count(state, is_surged).min(count(state, ClaimState::is_being_replaced))
+    let is_surged = |claim: &ClaimState<'_>| claim.deleted.is_none() && ledger.surged.contains(&claim.uid);
+    count(claims, is_surged).min(count(claims, ClaimState::is_being_replaced))
 }
 
-fn count<'s>(state: &PoolState<'s>, which: impl Fn(&ClaimState<'s>) -> bool) -> usize {
-    state.claims.iter().filter(|claim| which(claim)).count()
+fn count<'s>(claims: &[ClaimState<'s>], which: impl Fn(&ClaimState<'s>) -> bool) -> usize {
+    claims.iter().filter(|claim| which(claim)).count()
 }
 
 /// A count as it is shown.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::state::{ClaimState, Now, Pool, PoolState, Settings, Tries};
-use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
+use crate::api::{NodeLimit, OverLimit};
 use crate::nodelimit::ledger::Moment;
 
 pub use counts::{Counts, Numbers, asks_for_replacement, number};
@@ -58,7 +58,7 @@ pub struct Situation<'p> {
 impl<'p> Situation<'p> {
     /// Evaluates a state, and records the limit that the pool has now.
     pub fn assess(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
-        let counts = Counts::of(state);
+        let counts = Counts::of(&state.claims, &state.ledger);
         let mut claims: Vec<_> = state.claims.iter().collect();
         claims.sort_unstable_by_key(|claim| claim.age_key());
         let mut situation = Self {
@@ -92,7 +92,7 @@ impl<'p> Situation<'p> {
 
     /// The limit above which claims would be terminated, regardless of earlier limits.
     fn limit_in_force(&self) -> Option<NodeLimit> {
-        self.limit_for_excess().filter(|_| self.is_acted_upon())
+        self.pool.limit_for_excess().filter(|_| self.is_acted_upon())
     }
 
     /// Whether poolgate may hold nodes of this pool.
@@ -105,20 +105,10 @@ impl<'p> Situation<'p> {
         !(self.pool.is_static || self.pool.is_deleted)
     }
 
-    /// The limit with the mode by which claims above it are counted.
-    fn limit_for_excess(&self) -> Option<NodeLimit> {
-        let limit = self.pool.limit?;
-        let mode = if self.pool.mode_is_written {
-            limit.mode
-        } else {
-            NodeLimitMode::UNWRITTEN_ABOVE_LIMIT
-        };
-        Some(NodeLimit { mode, ..limit })
-    }
-
     /// How many claims are above the limit, not counting those that are going already.
     pub fn excess(&self) -> usize {
-        self.limit_for_excess()
+        self.pool
+            .limit_for_excess()
             .map_or(0, |limit| self.counts.excess(limit))
     }
 

@@ -142,15 +142,16 @@ impl ClaimState<'_> {
             && !self.pods.iter().any(stays)
     }
 
-    /// Whether budgets take a percentage of it (`BuildDisruptionBudgetMapping`).
+    /// Whether budgets take a percentage of it (`NodePoolStatsFromNodes`). A reboot takes the condition `Initialized` away.
     pub(crate) fn is_budgeted(&self) -> bool {
         let conditions = self.conditions;
-        self.node.is_some() && conditions.initialized && !conditions.instance_terminating
+        let counts = conditions.initialized || conditions.rebooting;
+        self.node.is_some() && counts && !conditions.instance_terminating
     }
 
-    /// Whether it uses up budgets.
-    pub(crate) fn uses_up_budget(&self) -> bool {
-        self.is_going() || self.conditions.rebooting || self.node.is_some_and(|node| !node.is_ready)
+    /// Whether Karpenter is disrupting the node in any way.
+    pub(crate) fn is_disrupted(&self) -> bool {
+        self.is_going() || self.conditions.rebooting
     }
 }
 

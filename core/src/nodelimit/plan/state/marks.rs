@@ -41,7 +41,7 @@ impl Marks {
     }
 
     /// Why poolgate holds the node, if it does.
-    pub(crate) fn held_for(self) -> HeldFor {
+    pub fn held_for(self) -> HeldFor {
         let unsaid = HeldFor {
             node_limit: self.held_label,
             repair: false,

@@ -2,9 +2,11 @@
 //! tolerates.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use jiff::fmt::friendly::{Spacing, SpanPrinter};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::value::duration::GoDuration;
@@ -31,6 +33,8 @@ pub struct Pod {
     /// Whether it has a deletion timestamp and its owner is not a `StatefulSet`: nothing is scheduled elsewhere
     /// for it.
     pub is_leaving: bool,
+    /// `metadata.deletionTimestamp`: when it has to have ended, if it is being deleted.
+    pub deleted: Option<Timestamp>,
     /// Its `karpenter.sh/do-not-disrupt`, read by [`DoNotDisrupt::parse`].
     pub do_not_disrupt: Option<DoNotDisrupt>,
     /// `status.startTime`; only needed with [`DoNotDisrupt::For`].
@@ -76,6 +80,16 @@ impl DoNotDisrupt {
     }
 }
 
+impl fmt::Display for DoNotDisrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PRINTER: SpanPrinter = SpanPrinter::new().spacing(Spacing::None);
+        match self {
+            Self::Always => f.write_str("true"),
+            Self::For(length) => f.write_str(&PRINTER.duration_to_string(length)),
+        }
+    }
+}
+
 /// The deletion cost of a pod: a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeletionCost(f64);
@@ -104,6 +118,9 @@ impl Hash for DeletionCost {
     }
 }
 
+/// How long after its end a pod that is still there counts.
+const STUCK: SignedDuration = SignedDuration::from_mins(1);
+
 /// How long a pod's annotation keeps its node from being disrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
@@ -114,9 +131,20 @@ pub enum Protection {
 }
 
 impl Pod {
+    /// Whether it runs, and nobody has asked it to end.
+    pub(crate) const fn is_active(&self) -> bool {
+        !self.is_terminal && self.deleted.is_none()
+    }
+
+    /// Until when it has time to end, if it was asked to and has not.
+    pub(crate) fn ends(&self, now: Timestamp) -> Option<Timestamp> {
+        let end = self.deleted.filter(|_| !self.is_terminal)?;
+        (now.duration_since(end) <= STUCK).then_some(end)
+    }
+
     /// How long the pod's annotation keeps Karpenter from disrupting its node; `None` if it does not.
     pub fn protection(&self, now: Timestamp) -> Option<Protection> {
-        match (self.do_not_disrupt?, self.started) {
+        match (self.do_not_disrupt.filter(|_| self.is_active())?, self.started) {
             (DoNotDisrupt::Always, _) | (DoNotDisrupt::For(_), None) => Some(Protection::WhileItRuns),
             (DoNotDisrupt::For(length), Some(started)) => {
                 let end = started.checked_add(length).unwrap_or(Timestamp::MAX);

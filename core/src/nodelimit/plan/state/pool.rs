@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::pod::{Effect, Needs, Taint, tolerated};
 use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
-use crate::budget::Budgets;
+use crate::budget::{Budgets, UnreadableBudget};
 use crate::json::Json;
 use crate::karpenter::{
     ApiVersion, HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, NodePool, Operator, Provider, Template,
@@ -29,13 +29,13 @@ pub struct Pool {
     /// Its node limit; `None` if it has none that can be read.
     pub limit: Option<NodeLimit>,
     /// Whether poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
-    pub(crate) leaves_limit_to_poolgate: bool,
+    pub leaves_limit_to_poolgate: bool,
     /// `spec.limits.nodes`, if it is a whole number.
     pub written_nodes: Option<u32>,
     /// Whether the object itself sets the mode of its limit, by field or annotation.
-    pub(crate) mode_is_written: bool,
-    /// Its budgets. `None` if they cannot be read: Karpenter cannot read them either, so it disrupts nothing.
-    pub budgets: Option<Budgets>,
+    pub mode_is_written: bool,
+    /// Its budgets. If they cannot be read, Karpenter cannot read them either, so it disrupts nothing.
+    pub budgets: Result<Budgets, UnreadableBudget>,
     /// Whether it is a static pool (`spec.replicas`).
     pub is_static: bool,
     /// Whether it has a deletion timestamp.
@@ -77,7 +77,7 @@ impl Pool {
             leaves_limit_to_poolgate: view.annotated_node_limit().is_some(),
             written_nodes: written_nodes(&view),
             mode_is_written: view.node_limit_mode().is_some(),
-            budgets: Budgets::parse(&view).ok(),
+            budgets: Budgets::parse(&view),
             is_static: !view.replicas.is_absent(),
             is_deleted: metadata("deletionTimestamp").is_some_and(|at| !at.is_null()),
             consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
@@ -92,8 +92,19 @@ impl Pool {
         pool
     }
 
+    /// Its limit, with the mode by which claims above it are counted.
+    pub(crate) fn limit_for_excess(&self) -> Option<NodeLimit> {
+        let limit = self.limit?;
+        let mode = if self.mode_is_written {
+            limit.mode
+        } else {
+            NodeLimitMode::UNWRITTEN_ABOVE_LIMIT
+        };
+        Some(NodeLimit { mode, ..limit })
+    }
+
     /// Whether its limit must never be exceeded.
-    pub(crate) fn is_hard(&self) -> bool {
+    pub fn is_hard(&self) -> bool {
         self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
     }
 }

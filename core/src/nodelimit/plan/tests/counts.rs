@@ -89,6 +89,21 @@ fn a_surge_makes_no_claim_too_many_in_a_pool_that_says_no_mode() {
     assert_eq!(excess(&world), 0);
 }
 
+#[test]
+fn a_node_that_reboots_uses_up_all_budgets_and_one_that_is_not_ready_all_but_that_of_repairs() {
+    let mut world = World::new(12).with_full_nodes(10);
+    world.claims[0].claim.conditions = Conditions {
+        rebooting: true,
+        ..Conditions::default()
+    };
+    world.claims[1].node.as_mut().unwrap().is_ready = false;
+    let state = world.state();
+    let counts = Counts::of(&state.claims, &state.ledger);
+    assert_eq!(counts.budgeted(), 10);
+    assert_eq!(counts.consumed(Reason::Drifted), 2);
+    assert_eq!(counts.consumed(Reason::Unhealthy), 1);
+}
+
 /// A pool that leaves its limit to poolgate.
 fn left(limit: u32, mode: &str, written: &Value) -> World {
     World::from_object(&json!({

@@ -68,6 +68,8 @@ fn budget(budget: &str, disruptions_allowed: i64) -> PodDisruptionBudget {
         generation: 1,
         observed_generation: 1,
         disruptions_allowed,
+        current_healthy: 1,
+        desired_healthy: 1,
         lets_unready_go: false,
     }
 }
@@ -87,7 +89,7 @@ fn a_bare_pod_that_runs_is_an_obstacle() {
     assert_obstacle(&[everywhere(bare.clone())], &[], Some(expected));
     for ends in [
         |pod: &mut Pod| pod.is_terminal = true,
-        |pod: &mut Pod| pod.is_leaving = true,
+        |pod: &mut Pod| (pod.is_leaving, pod.deleted) = (true, Some(noon())),
         |pod: &mut Pod| pod.is_mirror = true,
     ] {
         let mut pod = bare.clone();
@@ -133,7 +135,7 @@ fn a_budget_must_allow_all_of_its_pods_that_a_drain_evicts() {
     let mut mirror = pod("mirror");
     mirror.pod.is_mirror = true;
     let mut leaving = pod("leaving");
-    leaving.pod.is_leaving = true;
+    leaving.pod.deleted = Some(noon());
     let mut elsewhere = pod("b");
     elsewhere.name.namespace = "other".into();
     for (pods, allowed, expected) in [
@@ -252,6 +254,7 @@ prop_compose! {
         pod.pod.is_mirror = matches!(kind, 2);
         pod.pod.is_terminal = matches!(kind, 3..=5);
         pod.pod.is_leaving = matches!(kind, 6..=8);
+        pod.pod.deleted = matches!(kind, 6..=8 | 11).then(noon);
         pod.pod.is_bare = matches!(kind, 2 | 3 | 6 | 9);
         pod.pod.do_not_disrupt = matches!(kind, 4 | 7 | 10).then_some(DoNotDisrupt::Always);
         pod
@@ -318,7 +321,7 @@ fn evict(pod: &PodOnNode, budgets: &mut [(PodDisruptionBudget, Selects)]) -> u16
 fn drain(pods: &[PodOnNode], mut budgets: Vec<(PodDisruptionBudget, Selects)>) -> bool {
     pods.iter().all(|on_node| {
         let pod = &on_node.pod;
-        if pod.is_terminal || pod.is_leaving {
+        if pod.is_terminal || pod.deleted.is_some() {
             return true;
         }
         if pod.do_not_disrupt.is_some() {

@@ -28,7 +28,7 @@ fn a_pool_is_read_from_what_is_stored() {
     let other =
         World::from_object(&json!({"spec": {"disruption": {"budgets": [7], "nodeLimitMode": "hard"}}})).pool;
     assert!(!(other.is_static || other.is_deleted || other.mode_is_written));
-    assert!(other.budgets.is_none() && other.consolidates_underutilized);
+    assert!(other.budgets.is_err() && other.consolidates_underutilized);
 }
 
 #[test]
@@ -200,5 +200,17 @@ fn a_pool_without_a_mode_is_hard_whatever_the_policy_says() {
         policy.defaults.node_limit_mode = mode;
         let limit = Pool::of(&object, &policy).limit.unwrap();
         assert_eq!(limit.mode, NodeLimitMode::Hard, "under {mode:?}");
+    }
+}
+
+#[test]
+fn a_pod_that_has_ended_or_was_asked_to_does_not_keep_its_node() {
+    let ends: [fn(&mut Pod); 2] = [|pod| pod.is_terminal = true, |pod| pod.deleted = Some(noon())];
+    for ends in ends {
+        let mut machine = Machine::new(0).drifted().with_pod("1");
+        machine.pods[0].do_not_disrupt = Some(DoNotDisrupt::Always);
+        assert!(!machine.state().could_be_disrupted(true, noon()));
+        ends(&mut machine.pods[0]);
+        assert!(machine.state().could_be_disrupted(true, noon()));
     }
 }

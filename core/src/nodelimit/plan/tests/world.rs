@@ -396,6 +396,7 @@ pub fn pod(cpu: &str) -> Pod {
         is_mirror: false,
         is_terminal: false,
         is_leaving: false,
+        deleted: None,
         do_not_disrupt: None,
         started: Some(noon() - minutes(30)),
         deletion_cost: None,

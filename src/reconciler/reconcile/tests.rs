@@ -1,6 +1,7 @@
 //! What is read before a claim is deleted, and what the delete carries, with a server that answers as slowly as a test wants.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Mutex;
 
 use clap::Parser;
@@ -9,18 +10,22 @@ use hyper::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tower::service_fn;
 
-use super::super::index::BOUNDS;
-use super::super::metrics::ReconcileMetrics;
-use super::super::watched_state::Watched;
 use super::*;
+use crate::reconciler::ReconcileArgs;
+use crate::reconciler::controller::Controller;
+use crate::reconciler::index::{BOUNDS, Index};
+use crate::reconciler::metrics::ReconcileMetrics;
+use crate::reconciler::watched_state::WATCHES;
 use poolgate_core::nodelimit::plan::ObjectRef;
+use poolgate_core::policy::Policy;
+use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Leadership;
 use crate::cluster::clock::Clock;
-use crate::telemetry::Registry;
+use crate::telemetry::{LogOnce, Registry};
 
 /// What the server stores, and what it was asked to write.
 #[derive(Debug, Default)]
@@ -31,6 +36,8 @@ struct Stored {
     written: Vec<(Method, Value)>,
     /// How long the next reads of what has such a path take.
     slow: Vec<(&'static str, Duration)>,
+    /// Whether a webhook that is called for each DELETE never answers.
+    is_stuck: bool,
 }
 
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
@@ -96,11 +103,14 @@ async fn serve(stored: &Mutex<Stored>, request: Request<Body>) -> Response<Body>
     if head.method != Method::GET {
         let body = body.collect().await.expect("a body").to_bytes();
         let mut body: Value = serde_json::from_slice(&body).expect("JSON");
-        stored
-            .lock()
-            .expect("it")
-            .written
-            .push((head.method, body.clone()));
+        let is_stuck = {
+            let mut stored = stored.lock().expect("it");
+            stored.written.push((head.method.clone(), body.clone()));
+            stored.is_stuck && head.method == Method::DELETE
+        };
+        if is_stuck {
+            pending::<()>().await;
+        }
         body["metadata"]["resourceVersion"] = json!("8");
         return Response::new(Body::from(body.to_string().into_bytes()));
     }
@@ -157,8 +167,8 @@ fn leader(stored: &Arc<Mutex<Stored>>) -> (Controller, Registry) {
             index.put_ledger(&ledger, None);
         }
     });
-    for watched in Watched::ALL {
-        seen.complete(watched);
+    for watch in WATCHES {
+        seen.complete(watch);
     }
     let writer = Writer {
         client: client.clone(),
@@ -166,12 +176,13 @@ fn leader(stored: &Arc<Mutex<Stored>>) -> (Controller, Registry) {
         metrics: ReconcileMetrics::register(&mut registry),
         clock: Clock::start(),
         observe: false,
+        unheld: LogOnce::default(),
     };
     let args = Flags::parse_from(["reconcile", "--settle=0s"]).args;
     let ledgers = LedgerStore::new(client, "default", Clock::start());
     let policy = Policy::default().into();
-    let mut controller = Controller::new(seen, writer, ledgers, policy, &args);
-    controller.follow_leadership();
+    let controller = Controller::new(seen, writer, ledgers, policy, &args);
+    *controller.pools.leading.lock() = Some((0, Moment::default()));
     (controller, registry)
 }
 
@@ -179,9 +190,10 @@ fn leader(stored: &Arc<Mutex<Stored>>) -> (Controller, Registry) {
 /// made again.
 async fn reconciled(stored: Stored) -> (bool, Vec<(Method, Value)>, usize) {
     let stored = Arc::new(Mutex::new(stored));
-    let (mut controller, registry) = leader(&stored);
-    let snapshot = controller.seen.look(|index| index.snapshot("general"));
-    let ended = controller.terminate_victims(snapshot, Memory::default()).await;
+    let (controller, registry) = leader(&stored);
+    let pools = controller.pools;
+    let snapshot = pools.seen.look(|index| index.snapshot("general"));
+    let ended = pools.terminate_victims(snapshot, Memory::default()).await;
     let metrics = registry.encode().expect("text");
     let outdated = metrics
         .lines()
@@ -190,6 +202,49 @@ async fn reconciled(stored: Stored) -> (bool, Vec<(Method, Value)>, usize) {
     let mut written = std::mem::take(&mut stored.lock().expect("it").written);
     written.retain(|(method, _)| *method == Method::DELETE);
     (ended.is_ok(), written, outdated)
+}
+
+/// A full pool `other` with a drifted node, which must be held.
+fn put_other_pool(index: &mut Index) {
+    let mut pool = pool();
+    pool["metadata"] = json!({"name": "other", "uid": "other"});
+    index.put_pool(&serde_json::from_value(pool).expect("a pool"));
+    let mut claim = claim("o");
+    claim["metadata"]["labels"] = json!({"karpenter.sh/nodepool": "other"});
+    let is_true =
+        |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": "2026-01-05T12:00:00Z"});
+    claim["status"]["conditions"] = json!([is_true("Initialized"), is_true("Drifted")]);
+    index.put_claim(serde_json::from_value(claim).expect("a claim"), Moment::default());
+    let node = json!({
+        "metadata": {"name": "o", "uid": "o", "labels": {"karpenter.sh/nodepool": "other"}},
+        "spec": {"providerID": "machine-o"},
+        "status": {"conditions": [is_true("Ready")]},
+    });
+    index.put_node(serde_json::from_value(node).expect("a node"));
+    let pod = json!({"metadata": {"uid": "p"}, "spec": {"nodeName": "o"}, "status": {"phase": "Running"}});
+    index.put_pod(serde_json::from_value(pod).expect("a pod"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_webhook_that_hangs_on_a_delete_delays_no_other_pool() {
+    let shared = Arc::new(Mutex::new(Stored {
+        is_stuck: true,
+        ..stored()
+    }));
+    let (controller, _) = leader(&shared);
+    controller.pools.seen.change(put_other_pool);
+    let _ = timeout(SECOND, Box::pin(controller.run(CancellationToken::new(), || {}))).await;
+    let written = std::mem::take(&mut shared.lock().expect("it").written);
+    let deleted: Vec<_> = written
+        .iter()
+        .filter(|(method, _)| method == Method::DELETE)
+        .map(|(_, body)| &body["preconditions"]["uid"])
+        .collect();
+    assert_eq!(deleted, ["a"], "one pool has one reconciliation at a time");
+    let is_hold = |(_, body): &&(Method, Value)| {
+        body["metadata"]["name"] == "o" && body["metadata"]["labels"]["poolgate.dev/held"] == "true"
+    };
+    assert_eq!(written.iter().filter(is_hold).count(), 1, "{written:#?}");
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -251,8 +306,16 @@ async fn a_claim_that_the_ledger_does_not_list_is_not_deleted_and_counted() {
         name: "b".into(),
         uid: "b".into(),
     };
-    let ledger = controller.seen.look(|index| index.snapshot("general")).ledger;
-    let deleted = controller.writer.delete("general", &claim, "7", &ledger).await;
+    let ledger = controller
+        .pools
+        .seen
+        .look(|index| index.snapshot("general"))
+        .ledger;
+    let deleted = controller
+        .pools
+        .writer
+        .delete("general", &claim, "7", &ledger)
+        .await;
     assert!(!deleted.expect("no error"));
     assert_eq!(shared.lock().expect("it").written, []);
     let text = registry.encode().expect("text");
@@ -267,13 +330,14 @@ async fn a_missing_ledger_is_replaced_by_a_closed_one_and_by_no_list_of_victims(
         ..stored()
     }));
     let (controller, _) = leader(&shared);
-    let snapshot = controller.seen.look(|index| index.snapshot("general"));
-    controller
+    let snapshot = controller.pools.seen.look(|index| index.snapshot("general"));
+    let pools = controller.pools;
+    pools
         .list_victims(&snapshot, &["a".into()])
         .await
         .expect("it is stale");
     assert_eq!(shared.lock().expect("it").written, []);
-    controller.store_ledger(&snapshot).await.expect("it is stored");
+    pools.store_ledger(&snapshot).await.expect("it is stored");
     let written = std::mem::take(&mut shared.lock().expect("it").written);
     let text = written[0].1["data"]["ledger.json"].as_str().expect("a ledger");
     let ledger: Value = serde_json::from_str(text).expect("JSON");

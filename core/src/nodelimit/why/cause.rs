@@ -59,6 +59,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cause {
     #[serde(rename = "cause")]
+    /// What kind of thing keeps it.
     pub kind: Kind,
     /// A sentence without its full stop.
     pub text: String,
@@ -72,7 +73,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    pub fn new(kind: Kind, text: impl Into<String>) -> Self {
+    pub(super) fn new(kind: Kind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
             kind,
@@ -85,18 +86,18 @@ impl Cause {
 
     /// Adds what is true of this node alone.
     #[must_use]
-    pub fn here(mut self, text: &str) -> Self {
+    pub(super) fn here(mut self, text: &str) -> Self {
         self.text += text;
         self
     }
 
     #[must_use]
-    pub fn until(self, until: Option<Timestamp>) -> Self {
+    pub(super) fn until(self, until: Option<Timestamp>) -> Self {
         Self { until, ..self }
     }
 
     #[must_use]
-    pub fn change(self, change: impl Into<String>) -> Self {
+    pub(super) fn change(self, change: impl Into<String>) -> Self {
         Self {
             change: Some(change.into()),
             ..self

@@ -1,39 +1,37 @@
 //! What keeps a node that was deleted.
 
-use poolgate_core::nodelimit::plan::DEADLINE_ANNOTATION;
-
-use super::cause::{Cause, Kind};
-use super::pods;
-use super::seen::Seen;
+use super::{Cause, Condition, Kind, Seen, pods};
+use crate::nodelimit::plan::PodOnNode;
 
 /// What its drain waits for.
 pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
-    let conditions = &seen.claim.status.conditions;
-    if conditions.is_true("InstanceTerminating") {
+    if seen.state.conditions.instance_terminating {
         return vec![Cause::new(
             Kind::InstanceTerminating,
             "it is drained, and the provider is terminating its machine",
         )];
     }
-    let on_it = seen.pods().unwrap_or_default().iter().copied();
-    let on_it: Vec<_> = on_it.filter(|pod| pod.is_drained()).collect();
-    let deadline = seen.claim.metadata.annotation(DEADLINE_ANNOTATION);
-    let deadline = deadline.and_then(|deadline| deadline.parse().ok());
+    let waited_for = seen.pods.unwrap_or_default().iter();
+    let waited_for: Vec<&PodOnNode> = waited_for.filter(|pod| pod.is_drained()).collect();
     // After the deadline Karpenter deletes pods whatever else is said.
-    let mut causes: Vec<Cause> = pods::causes(&on_it, seen.budgets, seen.now)
-        .into_iter()
+    let deadline = seen.details.deadline;
+    let kept = pods::causes(&waited_for, seen.budgets, seen.now).into_iter();
+    let mut causes: Vec<Cause> = kept
         .map(|cause| {
             let until = [cause.until, deadline].into_iter().flatten().min();
             cause.until(until)
         })
         .collect();
-    if !causes.is_empty() && deadline.is_none() && seen.claim.spec.termination_grace_period.is_none() {
+    if !causes.is_empty() && deadline.is_none() && !seen.state.has_grace_period {
         causes.push(pods::unbounded(
             seen,
             "so nothing ends its drain before these pods are gone",
         ));
     }
-    let ends: Vec<_> = on_it.iter().filter_map(|pod| pod.ends(seen.now)).collect();
+    let ends: Vec<_> = waited_for
+        .iter()
+        .filter_map(|pod| pod.pod.ends(seen.now))
+        .collect();
     if let Some(last) = ends.iter().max() {
         let cause = Cause::new(
             Kind::PodsEnding,
@@ -41,8 +39,10 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
         );
         causes.push(cause.until(Some(*last)));
     }
-    let has_volumes = conditions.get("VolumesDetached").is_some() && !conditions.is_true("VolumesDetached");
-    if causes.is_empty() && conditions.is_true("Drained") && has_volumes {
+    let (drained, detached) = (&seen.details.drained, &seen.details.volumes_detached);
+    let is_drained = drained.as_ref().is_some_and(Condition::is_true);
+    let has_volumes = detached.as_ref().is_some_and(|detached| !detached.is_true());
+    if causes.is_empty() && is_drained && has_volumes {
         causes.push(
             Cause::new(
                 Kind::VolumesAttached,

@@ -1,43 +1,34 @@
-//! The thread that watches the cluster and writes to it: watches, leader election and controller run concurrently.
+//! The parts of a reconciler, which run beside one another: watches, leader election, controller.
 
-use std::io;
 use std::sync::Arc;
 
 use futures_util::future::OptionFuture;
-use kube::{Client, Config};
-use poolgate_core::api::LEDGER_LABEL;
-use poolgate_core::karpenter::NODEPOOL_LABEL;
-use serde::de::DeserializeOwned;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
 use super::args::ReconcileArgs;
 use super::controller::Controller;
-use super::followers::{self, Kind, KindFollower};
+use super::followers::{IndexFollower, Indexed};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
-use super::watched_state::{Watched, WatchedState};
+use super::watched_state::{WATCHES, WatchedState};
 use crate::cluster::clock::Clock;
-use crate::cluster::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES, PODS};
-use crate::cluster::{
-    Candidate, Collection, DEFINITION_FIELDS, Leadership, LedgerStore, Versioned, Watch, WatchMetrics,
-    lasting_client, ledgers_path,
+use crate::cluster::objects::{
+    ClaimObject, DEFINITIONS, Definition, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PODS, PodObject,
+    PoolObject,
 };
-use crate::lifecycle::{Heartbeat, Readiness, StatusBoard, StatusLine, on_own_thread};
+use crate::cluster::{Candidate, Collection, Leadership, LedgerStore, Watch, WatchMetrics, ledgers_path};
+use crate::lifecycle::{Readiness, StatusBoard, StatusLine};
 use crate::policy_watch::PolicyInForce;
+use crate::telemetry::LogOnce;
 
 /// The Lease of the leader: only its holder writes.
 pub const LEASE: &str = "poolgate-reconciler";
 
 /// What is reported while a watch is down.
 const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
-
-/// A reconciler, and the thread that it gets.
-pub struct ReconcilerThread {
-    pub part: Reconciler,
-    pub cluster: Config,
-    pub heartbeat: Heartbeat,
-}
 
 /// Everything that it needs beside a client.
 pub struct Reconciler {
@@ -57,7 +48,7 @@ pub struct Reconciler {
 #[derive(Debug)]
 pub struct Lines {
     leader: StatusLine,
-    watches: [StatusLine; Watched::ALL.len()],
+    watches: [StatusLine; WATCHES.len()],
 }
 
 impl Lines {
@@ -69,31 +60,18 @@ impl Lines {
         } else {
             "not yet known"
         });
-        let watches = Watched::ALL.map(|watch| {
-            let line = board.line(watch.name());
+        let watches = WATCHES.map(|watch| {
+            let line = board.line(watch);
             line.set("starting");
             line
         });
         Self { leader, watches }
     }
 
-    fn watch(&self, watched: Watched) -> StatusLine {
-        let mut lines = Watched::ALL.iter().zip(&self.watches);
-        let line = lines.find(|(watch, _)| **watch == watched);
+    fn watch(&self, name: &str) -> StatusLine {
+        let mut lines = WATCHES.iter().zip(&self.watches);
+        let line = lines.find(|(watch, _)| **watch == name);
         line.map(|(_, line)| line.clone()).unwrap_or_default()
-    }
-}
-
-impl ReconcilerThread {
-    /// Starts the thread. The returned future ends when the thread does.
-    pub fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
-        on_own_thread("reconciler", self.heartbeat.clone(), || self.run())
-    }
-
-    async fn run(self) {
-        let Self { part, cluster, .. } = self;
-        let namespace = cluster.default_namespace.clone();
-        Box::pin(part.run(lasting_client(cluster), &namespace)).await;
     }
 }
 
@@ -111,6 +89,7 @@ impl Reconciler {
             clock: self.clock.clone(),
             metrics: self.metrics.clone(),
             observe: self.args.observe,
+            unheld: LogOnce::default(),
         };
         let controller = Controller::new(
             seen.clone(),
@@ -151,46 +130,28 @@ impl Reconciler {
     async fn watch(&self, client: &Client, namespace: &str, seen: &WatchedState) {
         let ledgers = ledgers_path(namespace);
         tokio::join!(
-            self.follow(followers::DEFINITION, client, seen, DEFINITIONS),
-            self.follow(followers::POOLS, client, seen, NODE_POOLS),
-            self.follow(followers::CLAIMS, client, seen, NODE_CLAIMS),
+            self.follow::<Definition>(client, seen, DEFINITIONS),
+            self.follow::<PoolObject>(client, seen, NODE_POOLS),
+            self.follow::<ClaimObject>(client, seen, NODE_CLAIMS),
             async {
                 // Pods decide which node labels are kept. Without them every node would be listed twice at the
                 // start, and in between the index would know only some of its labels.
-                seen.completed(Watched::Pods).await;
-                self.follow(followers::NODES, client, seen, NODES).await;
+                seen.completed(PodObject::WATCH).await;
+                self.follow::<NodeObject>(client, seen, NODES).await;
             },
-            self.follow(followers::PODS, client, seen, PODS),
-            self.follow(followers::LEDGERS, client, seen, &ledgers),
+            self.follow::<PodObject>(client, seen, PODS),
+            self.follow::<ConfigMap>(client, seen, &ledgers),
         );
     }
 
-    async fn follow<O: Versioned + DeserializeOwned + Clone + Send + 'static, K: Ord>(
-        &self,
-        kind: Kind<O, K>,
-        client: &Client,
-        seen: &WatchedState,
-        path: &str,
-    ) {
+    async fn follow<O: Indexed>(&self, client: &Client, seen: &WatchedState, path: &str) {
+        let line = self.lines.watch(O::WATCH);
+        let watch = Watch {
+            fields: O::FIELDS,
+            labels: O::LABELS,
+            ..Watch::new(O::WATCH, MEANWHILE, line, &self.watches)
+        };
         let objects = Collection::new(client.clone(), path);
-        let watch = self.one(kind.watched);
-        watch.run(objects, KindFollower::new(kind, seen)).await;
-    }
-
-    fn one(&self, watched: Watched) -> Watch {
-        Watch {
-            fields: (watched == Watched::Definition).then_some(DEFINITION_FIELDS),
-            labels: match watched {
-                Watched::Nodes => Some(NODEPOOL_LABEL),
-                Watched::Ledgers => Some(LEDGER_LABEL),
-                _ => None,
-            },
-            ..Watch::new(
-                watched.name(),
-                MEANWHILE,
-                self.lines.watch(watched),
-                &self.watches,
-            )
-        }
+        watch.run(objects, IndexFollower::<O>::new(seen)).await;
     }
 }

@@ -1,17 +1,15 @@
 //! What Karpenter wants with a node.
 
 use jiff::Timestamp;
-use poolgate_core::api::HELD_ANNOTATION;
-use poolgate_core::budget::Reason;
-use poolgate_core::nodelimit::plan::HeldFor;
-use poolgate_core::value::duration::NillableDuration;
 use serde::Serialize;
 
-use super::seen::Seen;
+use super::Seen;
+use crate::budget::Reason;
 
 /// A reason for which a node should go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Wanted {
+    /// The reason.
     #[serde(rename = "reason")]
     pub goal: Goal,
     /// Since when, if that is known.
@@ -37,7 +35,7 @@ pub enum Goal {
 
 impl Goal {
     /// The reason by which budgets count it; none limits deletion and expiration.
-    pub const fn reason(self) -> Option<Reason> {
+    const fn reason(self) -> Option<Reason> {
         match self {
             Self::Deleted | Self::Expired => None,
             Self::Unhealthy => Some(Reason::Unhealthy),
@@ -58,7 +56,7 @@ impl Goal {
 }
 
 impl Wanted {
-    fn new(goal: Goal, since: Option<Timestamp>, details: Option<String>) -> Self {
+    const fn new(goal: Goal, since: Option<Timestamp>, details: Option<String>) -> Self {
         Self { goal, since, details }
     }
 
@@ -77,35 +75,30 @@ impl Wanted {
 
 /// Why a node should go, as far as its objects tell.
 pub fn all(seen: &Seen<'_>) -> Vec<Wanted> {
-    let conditions = &seen.claim.status.conditions;
-    let deleted = seen.claim.metadata.deleted();
+    let deleted = seen.state.deleted;
     let deleted = deleted.map(|since| Wanted::new(Goal::Deleted, Some(since), None));
     let too_old = expires(seen).filter(|&at| at <= seen.now);
     let too_old = too_old.map(|at| Wanted::new(Goal::Expired, Some(at), None));
-    let drifted = conditions.is_true("Drifted").then(|| {
-        let reason = conditions
-            .get("Drifted")
-            .map(|condition| condition.reason.to_string());
-        Wanted::new(Goal::Drifted, conditions.true_since("Drifted"), reason)
-    });
-    let empty = seen
-        .is_empty()
-        .is_some_and(|is_empty| is_empty)
-        .then(|| Wanted::new(Goal::Empty, None, None));
+    let drifted = seen.details.drifted.as_ref().filter(|drifted| drifted.is_true());
+    let drifted =
+        drifted.map(|drifted| Wanted::new(Goal::Drifted, drifted.since, Some(drifted.reason.to_string())));
+    let empty = (seen.is_empty() == Some(true)).then_some(Wanted::new(Goal::Empty, None, None));
     [deleted, too_old, unhealthy(seen), drifted, empty]
         .into_iter()
         .flatten()
         .collect()
 }
 
+/// The reasons by which budgets count a node. If nothing is wanted, it could be underutilized.
+pub fn reasons(wanted: &[Wanted]) -> Vec<Reason> {
+    let reasons = wanted.iter().filter_map(|one| one.goal.reason());
+    let could_be = wanted.is_empty().then_some(Reason::Underutilized);
+    reasons.chain(could_be).collect()
+}
+
 /// When it expires.
 pub fn expires(seen: &Seen<'_>) -> Option<Timestamp> {
-    let NillableDuration::After(after) =
-        NillableDuration::decode(seen.claim.spec.expire_after.as_deref()?).ok()?
-    else {
-        return None;
-    };
-    seen.claim.metadata.created()?.checked_add(after).ok()
+    seen.state.created.checked_add(seen.state.expire_after?).ok()
 }
 
 /// Which conditions make a node broken is the provider's matter. It is known to be if Karpenter has tried to repair it or
@@ -114,19 +107,15 @@ fn unhealthy(seen: &Seen<'_>) -> Option<Wanted> {
     if is_known_to_be_broken(seen) {
         return Some(Wanted::new(Goal::Unhealthy, None, None));
     }
-    let ready = seen.node?.status.conditions.get("Ready")?;
-    (&*ready.status != "True").then(|| {
-        let details = format!("Ready is {}: {}", ready.status, ready.reason);
-        Wanted::new(Goal::Unhealthy, None, Some(details))
-    })
+    let ready = seen.ready.filter(|ready| !ready.is_true())?;
+    let details = format!("Ready is {}: {}", ready.status, ready.reason);
+    Some(Wanted::new(Goal::Unhealthy, None, Some(details)))
 }
 
 /// Whether Karpenter has tried to repair it, or has said why it does not.
 pub fn is_known_to_be_broken(seen: &Seen<'_>) -> bool {
-    let wanted = seen.claim.status.conditions.get("DisruptionReason");
-    let is_tried = wanted.is_some_and(|one| &*one.status == "True" && &*one.reason == "Unhealthy");
-    let held = seen
-        .node
-        .and_then(|node| node.metadata.annotation(HELD_ANNOTATION));
-    is_tried || seen.is_called_broken || held.is_some_and(|held| HeldFor::parse(held).repair)
+    let disruption = seen.state.conditions.disruption;
+    disruption.is_some_and(|disruption| disruption.is_repair)
+        || seen.is_called_broken
+        || seen.state.marks().held_for().repair
 }

@@ -1,0 +1,76 @@
+//! Budgets of the NodePool that allow no disruption now.
+
+use super::{Cause, Kind, Seen};
+use crate::budget::{Allowance, Budgets, Change, Reason, is_supported};
+use crate::nodelimit::plan::Counts;
+
+/// Why no more nodes of the pool may be disrupted for these reasons, if that is so.
+pub fn causes(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
+    let Some(known) = seen.pool.filter(|_| is_supported(seen.now)) else {
+        return Vec::new();
+    };
+    let budgets = match &known.pool.budgets {
+        Ok(budgets) => budgets,
+        Err(unreadable) => {
+            let text = format!("Karpenter cannot read {}: {}", unreadable.path, unreadable.why);
+            return vec![Cause::new(Kind::BudgetUnreadable, text)];
+        }
+    };
+    let counts = known.counts.as_ref().filter(|_| known.knows_nodes);
+    // A percentage of no node is no node: it says nothing about a pool whose nodes are starting.
+    let Some(counts) = counts.filter(|counts| counts.budgeted() > 0) else {
+        return Vec::new();
+    };
+    let mut causes: Vec<Cause> = Vec::new();
+    for &reason in reasons {
+        let cause = cause(seen, &known.pool.name, budgets, reason, counts);
+        causes.extend(cause.filter(|cause| causes.iter().all(|other| other.text != cause.text)));
+    }
+    causes
+}
+
+fn cause(seen: &Seen<'_>, pool: &str, budgets: &Budgets, reason: Reason, counts: &Counts) -> Option<Cause> {
+    let name = |index: usize| {
+        let budget = if budgets.are_written() {
+            format!("spec.disruption.budgets[{index}]")
+        } else {
+            "the default budget of 10%".to_owned()
+        };
+        format!("{budget} of NodePool {pool}")
+    };
+    let (all, consumed, word) = (counts.budgeted(), counts.consumed(reason), reason.as_str());
+    match budgets.allowance(reason, all, seen.now) {
+        Allowance::Blocked { budget } => Some(
+            Cause::new(
+                Kind::BudgetUnreadable,
+                format!(
+                    "Karpenter cannot read the schedule of {}, and then allows no disruption at all",
+                    name(budget)
+                ),
+            )
+            .change("poolgate lint --cluster says what is wrong with it"),
+        ),
+        Allowance::Limited { nodes: 0, budget } => {
+            let (when, until) = match budgets.next_change(reason, all, seen.now) {
+                Change::At { at, .. } => ("now", Some(at)),
+                Change::NotBefore(_) => ("now", None),
+                Change::Never => ("at any time", None),
+            };
+            let text = format!(
+                "{} allows no node to be disrupted for {word} {when}",
+                name(budget)
+            );
+            Some(Cause::new(Kind::BudgetClosed, text).until(until).change(
+                "Change its nodes, reasons or schedule to let nodes go; poolgate budgets --cluster shows the effect",
+            ))
+        }
+        Allowance::Limited { nodes, budget } if consumed >= nodes => {
+            let text = format!(
+                "{} allows {nodes} of {all} nodes at once for {word}, and {consumed} are on their way out or not ready",
+                name(budget),
+            );
+            Some(Cause::new(Kind::BudgetUsedUp, text))
+        }
+        Allowance::Unlimited | Allowance::Limited { .. } => None,
+    }
+}

@@ -1,0 +1,133 @@
+//! Everything that keeps a node.
+
+use super::wanted::{self, Goal, Wanted};
+use super::{
+    Cause, Kind, Seen, budgets, consolidation, drain, pods, repaired_if, replacement, to_replace_now,
+};
+use crate::budget::Reason;
+use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
+use crate::nodelimit::plan::{Node, Taint};
+use crate::policy::GateState;
+
+/// Taints that Karpenter expects to pass while a node starts (`KnownEphemeralTaints` of `pkg/scheduling/taints.go`). The
+/// others there follow from the node's condition `Ready`.
+const PASSING_TAINTS: [&str; 2] = [
+    "karpenter.sh/unregistered",
+    "node.cloudprovider.kubernetes.io/uninitialized",
+];
+
+/// What the taints of the Node Readiness Controller begin with.
+const READINESS: &str = "readiness.k8s.io/";
+
+/// What keeps a node for which this is wanted, the nearest first. If nothing is wanted, what keeps it from consolidation.
+pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
+    let is = |goal: Goal| wanted.iter().any(|one| one.goal == goal);
+    if is(Goal::Deleted) {
+        return drain::causes(seen);
+    }
+    if is(Goal::Expired) {
+        return vec![silent()];
+    }
+    if seen.state.conditions.rebooting {
+        return vec![Cause::new(
+            Kind::Rebooting,
+            "it is being rebooted: this passes by itself",
+        )];
+    }
+    let reasons = wanted::reasons(wanted);
+    let mut causes = Vec::new();
+    causes.extend(unrepaired(seen).filter(|_| is(Goal::Unhealthy)));
+    causes.extend(uninitialized(seen));
+    causes.extend(annotations(seen, &reasons));
+    causes.extend(pods::on_it(seen, &reasons));
+    causes.extend(consolidation::cause(seen, &reasons));
+    causes.extend(budgets::causes(seen, &reasons));
+    causes.extend(replacement::full(seen, &reasons));
+    causes.extend(replacement::not_ready(seen, &reasons));
+    causes
+}
+
+/// Karpenter deletes what has expired at once, whatever budgets and annotations say.
+fn silent() -> Cause {
+    Cause::new(
+        Kind::KarpenterSilent,
+        "Karpenter deletes expired nodes at once, whatever budgets and annotations say, and has not deleted this one",
+    )
+    .change("Look whether Karpenter runs, and into its log")
+}
+
+/// That Karpenter has not tried to repair a node that is not ready: nothing else may keep it, and it stays all the same.
+fn unrepaired(seen: &Seen<'_>) -> Option<Cause> {
+    if wanted::is_known_to_be_broken(seen) || !seen.state.conditions.initialized {
+        return None;
+    }
+    let gate = seen.pool.map_or(GateState::Unknown, |known| known.details.repair);
+    let text = format!("Karpenter has not tried to repair it. {}", repaired_if(gate));
+    Some(Cause::new(Kind::NotRepaired, text).change(to_replace_now(&seen.state.name)))
+}
+
+/// That it is not initialized, and which taint Karpenter waits for.
+fn uninitialized(seen: &Seen<'_>) -> Option<Cause> {
+    if seen.state.conditions.initialized {
+        return None;
+    }
+    let is_startup = |taint: &&Taint| {
+        let mut startup = seen.details.startup_taints.iter();
+        startup.any(|startup| (&startup.key, startup.effect) == (&taint.key, taint.effect))
+    };
+    let is_passing =
+        |taint: &&Taint| PASSING_TAINTS.contains(&&*taint.key) || taint.key.starts_with(READINESS);
+    let taints = || {
+        seen.state
+            .node
+            .into_iter()
+            .flat_map(|node: &Node| node.taints.iter())
+    };
+    let waits_for = |what: &str, taint: &Taint, change: &str| {
+        let text = "it is not initialized, because a taint is still on it that Karpenter waits for";
+        Cause::new(Kind::NotInitialized, text)
+            .here(&format!(": the {what} {}:{}", taint.key, taint.effect.as_str()))
+            .change(change)
+    };
+    Some(if let Some(taint) = taints().find(is_startup) {
+        let change = "Look whether the agent that removes it runs on the node";
+        waits_for("startup taint", taint, change)
+    } else if let Some(taint) = taints().find(is_passing) {
+        waits_for("taint", taint, "Look what removes it, and whether that runs")
+    } else {
+        Cause::new(
+            Kind::NotInitialized,
+            "it is not initialized: Karpenter disrupts only nodes that are ready with all that they ask for",
+        )
+    })
+}
+
+/// The annotations of the node: a user's, or poolgate's. Repair goes past the first one.
+fn annotations(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
+    let marks = seen.state.marks();
+    let name = seen.state.node.map(|node| &*node.name).unwrap_or_default();
+    let users = |kind: Kind, key: &str| {
+        Cause::new(kind, format!("the node has the annotation {key}: \"true\""))
+            .change(format!("To let it go: kubectl annotate node {name} {key}-"))
+    };
+    let mut causes = Vec::new();
+    let mut is_held = false;
+    if marks.do_not_disrupt && reasons.iter().any(|reason| *reason != Reason::Unhealthy) {
+        is_held |= marks.are_ours();
+        causes.extend(
+            marks
+                .are_users()
+                .then(|| users(Kind::NodeDoNotDisrupt, DO_NOT_DISRUPT_ANNOTATION)),
+        );
+    }
+    if marks.do_not_repair && reasons.contains(&Reason::Unhealthy) {
+        is_held |= marks.held_for().repair;
+        causes.extend(
+            marks
+                .forbid_repair()
+                .then(|| users(Kind::NodeDoNotRepair, DO_NOT_REPAIR_ANNOTATION)),
+        );
+    }
+    let held = is_held.then(|| replacement::held(seen));
+    held.into_iter().chain(causes).collect()
+}

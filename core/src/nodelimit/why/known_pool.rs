@@ -1,0 +1,88 @@
+//! A pool, as far as it is known.
+
+use super::details::PoolDetails;
+use crate::api::NodeLimitMode;
+use crate::nodelimit::plan::{ClaimState, Counts, LedgerState, Pool};
+
+/// A pool, as far as it is known: numbers are `None` if something that they are made of could not be read.
+#[derive(Debug)]
+pub struct KnownPool<'s> {
+    /// The NodePool, as a plan sees it.
+    pub pool: Pool,
+    /// What else a report needs of it.
+    pub details: PoolDetails,
+    /// Its NodeClaims; `None` if they could not be read.
+    pub claims: Option<Vec<ClaimState<'s>>>,
+    /// Its ledger, empty if it has none; `None` if ledgers could not be read.
+    pub ledger: Option<LedgerState>,
+    /// Whether nodes could be read: only they tell which claims Karpenter is disrupting.
+    pub(super) knows_nodes: bool,
+    /// Whether it is known that no reconciler leads.
+    pub has_no_leader: bool,
+    pub(super) counts: Option<Counts>,
+}
+
+impl<'s> KnownPool<'s> {
+    /// What is known of a pool. `claims` have no nodes if those could not be read.
+    pub fn new(
+        (pool, details): (Pool, PoolDetails),
+        claims: Option<Vec<ClaimState<'s>>>,
+        knows_nodes: bool,
+        ledger: Option<LedgerState>,
+        has_no_leader: bool,
+    ) -> Self {
+        let unread = LedgerState::default();
+        let counts = claims
+            .as_ref()
+            .map(|claims| Counts::of(claims, ledger.as_ref().unwrap_or(&unread)));
+        Self {
+            pool,
+            details,
+            claims,
+            ledger,
+            knows_nodes,
+            has_no_leader,
+            counts,
+        }
+    }
+
+    /// How many places of its limit are free.
+    pub fn free(&self) -> Option<usize> {
+        Some((self.pool.limit?.nodes as usize).saturating_sub(self.taken()?))
+    }
+
+    /// How many places of its limit are taken.
+    pub fn taken(&self) -> Option<usize> {
+        let mode = self.pool.limit?.mode;
+        Some(self.counts_in(mode)?.claims.counted(mode) + self.outstanding()?)
+    }
+
+    /// How many claims are above its limit, without those that are going already. Those of a surge are not.
+    pub fn excess(&self) -> Option<usize> {
+        let limit = self.pool.limit_for_excess()?;
+        let counts = self.counts_in(limit.mode)?;
+        if counts.claims.excess(limit.nodes, limit.mode) == 0 {
+            return Some(0);
+        }
+        // Only a pool that is Hard has a surge, and only its ledger tells how much of it is used.
+        let knows_surge = self.ledger.is_some() || !self.pool.is_hard();
+        knows_surge.then(|| counts.excess(limit))
+    }
+
+    /// How many claims were admitted and do not exist yet.
+    pub fn outstanding(&self) -> Option<usize> {
+        let ledger = self.ledger.as_ref()?;
+        // What the lost one held is not known.
+        let is_whole = ledger.identity.is_none() || ledger.is_open();
+        self.counts
+            .as_ref()
+            .filter(|_| is_whole)
+            .map(|counts| counts.unseen)
+    }
+
+    /// The counts, unless a limit of this mode counts by what is not known.
+    fn counts_in(&self, mode: NodeLimitMode) -> Option<&Counts> {
+        let counts = self.counts.as_ref();
+        counts.filter(|_| mode == NodeLimitMode::Hard || self.knows_nodes)
+    }
+}

@@ -1,0 +1,158 @@
+//! Pods on a node that must not be moved.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{Cause, Kind, Seen};
+use crate::budget::Reason;
+use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
+use crate::nodelimit::plan::{Eviction, NamespacedName, PodDisruptionBudget, PodOnNode, Protection};
+
+/// How many pods, or budgets, are named.
+const MOST: usize = 5;
+
+/// The pods on a node. For drift and repair Karpenter passes over them if something bounds the drain.
+pub fn on_it(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
+    let is_eventual = |reason: &Reason| matches!(reason, Reason::Drifted | Reason::Unhealthy);
+    let is_eventual = reasons.iter().any(is_eventual);
+    if is_eventual && seen.state.has_grace_period {
+        return Vec::new();
+    }
+    let pods: Vec<&PodOnNode> = seen.pods.unwrap_or_default().iter().collect();
+    let mut causes = causes(&pods, seen.budgets, seen.now);
+    if is_eventual && !causes.is_empty() {
+        causes.push(unbounded(
+            seen,
+            if reasons.contains(&Reason::Unhealthy) {
+                "so Karpenter does not begin while pods on it must not be moved, unless the provider's policy for this repair \
+                 bounds the drain"
+            } else {
+                "so Karpenter does not begin while pods on it must not be moved"
+            },
+        ));
+    }
+    causes
+}
+
+/// What keeps Karpenter from moving these pods.
+pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timestamp) -> Vec<Cause> {
+    let annotated = pods
+        .iter()
+        .filter_map(|pod| Some(annotated(pod, pod.pod.protection(now)?)));
+    let mut causes: Vec<Cause> = annotated.take(MOST).collect();
+    // By the budgets that keep it; two keep a pod whatever they allow.
+    let mut kept: BTreeMap<(&NamespacedName, Option<&NamespacedName>), Kept<'_>> = BTreeMap::new();
+    for &pod in pods.iter().filter(|pod| is_evicted(pod, now)) {
+        let (budget, other) = match pod.eviction(budgets) {
+            // Karpenter asks no more than whether each allows an eviction.
+            Eviction::Counted(budget) if budget.allowed().is_none_or(|allowed| allowed == 0) => {
+                (budget, None)
+            }
+            Eviction::Refused([one, other]) => (one, Some(other)),
+            Eviction::Free | Eviction::Counted(_) => continue,
+        };
+        let key = (&budget.name, other.map(|other| &other.name));
+        let pods = &mut kept.entry(key).or_insert_with(|| Kept::new(budget, other)).pods;
+        pods.push(pod);
+    }
+    causes.extend(kept.into_values().map(|kept| kept.cause()).take(MOST));
+    causes
+}
+
+/// Whether Karpenter has to evict it, and may.
+fn is_evicted(pod: &PodOnNode, now: Timestamp) -> bool {
+    pod.pod.is_active() && pod.is_drained() && pod.pod.protection(now).is_none()
+}
+
+fn annotated(pod: &PodOnNode, protection: Protection) -> Cause {
+    let value = pod.pod.do_not_disrupt.map(|wish| wish.to_string());
+    let (ends, until) = match protection {
+        Protection::WhileItRuns => (", which holds until it ends", None),
+        Protection::Until(end) => ("", Some(end)),
+    };
+    let NamespacedName { namespace, name } = &pod.name;
+    Cause::new(
+        Kind::PodDoNotDisrupt,
+        format!(
+            "pod {} has the annotation {DO_NOT_DISRUPT_ANNOTATION}: \"{}\"{ends}",
+            pod.name,
+            value.unwrap_or_default()
+        ),
+    )
+    .until(until)
+    .change(format!(
+        "If it may be moved: kubectl annotate pod --namespace={namespace} {name} {DO_NOT_DISRUPT_ANNOTATION}-"
+    ))
+}
+
+/// Pods that are kept by a budget, or by two that both select them.
+struct Kept<'s> {
+    budget: &'s PodDisruptionBudget,
+    other: Option<&'s PodDisruptionBudget>,
+    pods: Vec<&'s PodOnNode>,
+}
+
+impl<'s> Kept<'s> {
+    const fn new(budget: &'s PodDisruptionBudget, other: Option<&'s PodDisruptionBudget>) -> Self {
+        Self {
+            budget,
+            other,
+            pods: Vec::new(),
+        }
+    }
+
+    fn cause(&self) -> Cause {
+        let (budget, pods) = (self.budget, named(&self.pods));
+        if let Some(other) = self.other {
+            let text = format!(
+                "PodDisruptionBudgets {} and {} both select {pods}, and then no eviction is possible",
+                budget.name, other.name
+            );
+            return Cause::new(Kind::SeveralPodDisruptionBudgets, text)
+                .change("Change spec.selector of one of them");
+        }
+        if budget.allowed().is_none() {
+            let text = format!(
+                "PodDisruptionBudget {} is new or was changed, and its status does not show it yet",
+                budget.name
+            );
+            return Cause::new(Kind::PodDisruptionBudget, text).here(&format!("; it covers {pods}"));
+        }
+        Cause::new(
+            Kind::PodDisruptionBudget,
+            format!(
+                "PodDisruptionBudget {} allows 0 evictions (currentHealthy {}, desiredHealthy {})",
+                budget.name, budget.current_healthy, budget.desired_healthy,
+            ),
+        )
+        .here(&format!(", and covers {pods}"))
+        .change(
+            "Give its workload another healthy pod, or change the budget's minAvailable or maxUnavailable so that it allows \
+             an eviction",
+        )
+    }
+}
+
+fn named(pods: &[&PodOnNode]) -> String {
+    match pods {
+        [one] => format!("pod {}", one.name),
+        [one, rest @ ..] => format!("pod {} and {} more here", one.name, rest.len()),
+        [] => "no pod".into(),
+    }
+}
+
+/// That nothing bounds the drain.
+pub fn unbounded(seen: &Seen<'_>, consequence: &str) -> Cause {
+    Cause::new(
+        Kind::NoTerminationGracePeriod,
+        format!(
+            "NodeClaim {} has no terminationGracePeriod, {consequence}",
+            seen.state.name
+        ),
+    )
+    .change(
+        "A spec.template.spec.terminationGracePeriod of the NodePool is for NodeClaims that are created from then on, and \
+         makes those that exist drift",
+    )
+}

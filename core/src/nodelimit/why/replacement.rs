@@ -1,0 +1,135 @@
+//! A NodePool in which nothing takes the place of a node: it has as many nodes as it may have, or it is not ready.
+
+use super::{Cause, Kind, KnownPool, Seen};
+use crate::api::{HELD_LABEL, KEEP_MARK};
+use crate::budget::Reason;
+use crate::diagnostic::counted;
+use crate::nodelimit::plan::ClaimState;
+
+/// That poolgate holds the node, and until when.
+pub fn held(seen: &Seen<'_>) -> Cause {
+    let holds = format!("poolgate holds it (label {HELD_LABEL})");
+    let cause = |text: String| Cause::new(Kind::HeldByPoolgate, text);
+    let known = seen.pool.and_then(|known| Some((known, described(known)?)));
+    let Some((known, described)) = known else {
+        return cause(format!(
+            "{holds}; its NodePool is not known to have a limit, so the reconciler should let it go"
+        ));
+    };
+    match known.free() {
+        Some(0) => to_give_room(
+            cause(format!(
+                "{holds}, because there is no place for a replacement: {described}{}",
+                turn(known)
+            )),
+            known,
+        ),
+        None => cause(format!(
+            "{holds}; how many places are free is not known: {described}"
+        )),
+        Some(_) if seen.state.marks().keep => cause(format!(
+            "{holds} although there is room, because somebody has set {KEEP_MARK} on it: {described}"
+        ))
+        .change(format!("To let it go, remove {KEEP_MARK} from the node")),
+        Some(_) if known.has_no_leader => cause(format!(
+            "{holds} although there is room, and no reconciler is the leader to let it go: {described}"
+        ))
+        .change("To let all nodes go: poolgate reconcile --unhold-all"),
+        Some(free) => cause(format!(
+            "{holds} although there is room: {described}. No more nodes may go at once than there are free places \
+             ({free}), none while a pod waits for the pool, and all when there has been room enough for two minutes"
+        )),
+    }
+}
+
+/// That a replacement has no place, if one is needed and the node is not held for that.
+pub fn full(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
+    let is_replaced = |reason: &Reason| matches!(reason, Reason::Drifted | Reason::Unhealthy);
+    let known = seen.pool.filter(|_| reasons.iter().any(is_replaced))?;
+    let is_held = seen.state.node?.marks.any_is_ours();
+    if is_held || !known.pool.is_hard() || known.free() != Some(0) {
+        return None;
+    }
+    let cause = Cause::new(
+        Kind::PoolFull,
+        format!(
+            "there is no place for a replacement, unless its pods fit on other nodes: {}{}",
+            described(known)?,
+            turn(known)
+        ),
+    );
+    Some(to_give_room(cause, known))
+}
+
+/// Why no replacement comes, if the pool is not ready and one is needed.
+pub fn not_ready(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
+    let known = seen
+        .pool
+        .filter(|_| reasons.iter().any(|reason| *reason != Reason::Empty))?;
+    let name = &known.pool.name;
+    let conditions = [
+        (
+            Kind::NodeClassNotReady,
+            "NodeClassReady",
+            &known.details.class_ready,
+        ),
+        (Kind::PoolNotReady, "Ready", &known.details.ready),
+    ];
+    let mut given = conditions
+        .into_iter()
+        .filter_map(|(kind, what, condition)| Some((kind, what, condition.as_ref()?)));
+    let (kind, what, condition) = given.find(|(_, _, condition)| !condition.is_true())?;
+    let text = format!(
+        "condition {what} of NodePool {name} is {} ({}), and then Karpenter launches no replacement for its nodes",
+        condition.status, condition.reason
+    );
+    Some(Cause::new(kind, text).change(format!("kubectl describe nodepool {name} shows its message")))
+}
+
+/// The limit, and what counts against it.
+fn described(known: &KnownPool<'_>) -> Option<String> {
+    let limit = known.pool.limit?;
+    let claims = known.claims.as_ref();
+    let claims = claims.map(|claims| format!(", {}", counted(claims.len(), "NodeClaim")));
+    let admitted = known.outstanding().filter(|&count| count > 0);
+    let admitted = admitted.map(|count| format!(" and {count} admitted and not created yet"));
+    Some(format!(
+        "limits.nodes of NodePool {} is {} ({}){}{}",
+        known.pool.name,
+        limit.nodes,
+        limit.mode.as_str(),
+        claims.unwrap_or_default(),
+        admitted.unwrap_or_default()
+    ))
+}
+
+/// Which node of the pool goes before it.
+fn turn(known: &KnownPool<'_>) -> String {
+    let replaced = known
+        .ledger
+        .as_ref()
+        .and_then(|ledger| ledger.replacement.as_ref());
+    if let Some(replaced) = replaced {
+        return format!(". It is the turn of {}, which is being replaced", replaced.node);
+    }
+    let is_open = |claim: &&ClaimState<'_>| {
+        let marks = claim.node.map(|node| node.marks);
+        claim.deleted.is_none() && claim.conditions.drifted && marks.is_some_and(|marks| !marks.any_is_ours())
+    };
+    let claims = || known.claims.iter().flatten();
+    let open = claims().filter(is_open).filter_map(|claim| claim.node);
+    let open: Vec<&str> = open.map(|node| &*node.name).take(3).collect();
+    let leaving = claims().filter(|claim| claim.deleted.is_some()).count();
+    match (&*open, leaving) {
+        ([], 0) => String::new(),
+        ([], leaving) => format!(". Its place comes when one of those on their way out ({leaving}) is gone"),
+        (open, _) => format!(". It is the turn of {}", open.join(", ")),
+    }
+}
+
+fn to_give_room(cause: Cause, known: &KnownPool<'_>) -> Cause {
+    match known.with_room() {
+        Some(command) => cause.change(format!("To give the pool room: {command}")),
+        None => cause,
+    }
+}

@@ -1,0 +1,35 @@
+//! What is known of a node.
+
+use jiff::Timestamp;
+
+use super::details::{Condition, Details};
+use super::known_pool::KnownPool;
+use crate::nodelimit::plan::{ClaimState, PodDisruptionBudget, PodOnNode};
+
+/// What is known of a NodeClaim, its node, and what is on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'s> {
+    /// The time by the wall clock.
+    pub now: Timestamp,
+    /// The claim, as a plan sees it.
+    pub state: &'s ClaimState<'s>,
+    /// What else a report needs of it.
+    pub details: &'s Details,
+    /// The condition `Ready` of its node.
+    pub ready: Option<&'s Condition>,
+    /// Its pool; `None` if it could not be read.
+    pub pool: Option<&'s KnownPool<'s>>,
+    /// The pods on the node; `None` if they could not be read.
+    pub pods: Option<&'s [PodOnNode]>,
+    /// All `PodDisruptionBudget`s; none if they could not be read.
+    pub budgets: &'s [PodDisruptionBudget],
+    /// Whether Karpenter has said why it does not repair the node.
+    pub is_called_broken: bool,
+}
+
+impl Seen<'_> {
+    /// Whether no pod on the node needs another one.
+    pub(super) fn is_empty(&self) -> Option<bool> {
+        (self.state.node.is_some() && self.pods.is_some()).then(|| self.state.is_empty())
+    }
+}
