@@ -91,7 +91,7 @@ impl<'a> Replacement<'a> {
             Some(replaced) => Some(replaced.drifting + replaced.unknown),
             None => old.reported_nodes(),
         };
-        let title = title(&change, replaced, old)?;
+        let title = title(&change, replaced.as_ref(), old)?;
         let nodes = existing(old, claims);
         let pace = Budgets::parse(pool).ok().map(|budgets| {
             let places_left = places_left(pool, limits, nodes, policy);
@@ -128,8 +128,8 @@ impl Replaced {
 }
 
 /// What the change does; `None` if it replaces no node that exists.
-fn title(change: &TemplateChange<'_>, replaced: Option<Replaced>, old: &NodePool<'_>) -> Option<String> {
-    if let Some(Replaced {
+fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePool<'_>) -> Option<String> {
+    if let Some(&Replaced {
         all,
         drifting,
         unknown,

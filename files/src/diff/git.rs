@@ -1,21 +1,20 @@
 //! The manifests of a revision, as `git` hands them out.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use poolgate_core::manifest::Limits;
 
-/// How long git may take.
-const DEADLINE: Duration = Duration::from_secs(60);
+/// How long git may take for all files.
+const DEADLINE: Duration = Duration::from_mins(1);
 
-/// The files below a path in a revision that would be read if they stood there now: each path below it, with its text.
-/// The path itself must exist.
+/// The files at a path in a revision that would be read if they stood there now: where each stands below the path, and its
+/// text. The path must exist now.
 pub fn files(revision: &str, path: &Path) -> anyhow::Result<Vec<(String, String)>> {
     ensure!(
         !revision.starts_with('-') && !revision.is_empty(),
@@ -36,107 +35,110 @@ pub fn files(revision: &str, path: &Path) -> anyhow::Result<Vec<(String, String)
 }
 
 fn read(revision: &str, folder: &Path, file: Option<&OsStr>) -> anyhow::Result<Vec<(String, String)>> {
-    let mut list = git(folder);
-    list.args(["ls-tree", "-r", "-z", revision, "--"]);
-    // Without a wildcard: a name is taken as it is.
-    list.arg(file.map_or_else(|| OsString::from("."), OsStr::to_owned));
-    let listed = list.stdin(Stdio::null()).output().context("git cannot be run")?;
-    if !listed.status.success() {
-        let why = String::from_utf8_lossy(&listed.stderr);
-        bail!("--git {}: {}", revision.escape_debug(), why.trim().escape_debug());
-    }
-    let listed = String::from_utf8(listed.stdout).context("git ls-tree: a name is not UTF-8")?;
-    let entries: Vec<(&str, &str)> = listed.split('\0').filter_map(entry).collect();
-    let charts: Vec<&str> = entries
+    let place = file.map_or_else(|| OsString::from("."), OsStr::to_owned);
+    let list = ["ls-tree", "-r", "-l", "-z", revision, "--"].map(OsString::from);
+    let listed = git(folder, list.into_iter().chain([place]));
+    let listed = listed.with_context(|| format!("--git {}", revision.escape_debug()))?;
+    let entries: Vec<Entry<'_>> = listed.split('\0').filter_map(Entry::parse).collect();
+    let charts = entries
         .iter()
-        .filter_map(|(_, path)| path.strip_suffix("Chart.yaml"))
-        .collect();
-    let mut blobs = Blobs::open(folder)?;
-    let mut files = Vec::new();
-    for (id, path) in entries {
-        let is_wanted = file.is_some() || is_manifest(path, &charts);
-        if is_wanted {
-            let text = blobs
-                .text(id)
-                .with_context(|| format!("{}:{}", revision, path.escape_debug()))?;
-            let path = if file.is_some() { "" } else { path };
-            files.push((path.to_owned(), text));
-        }
-    }
-    Ok(files)
+        .filter_map(|entry| entry.path.strip_suffix("Chart.yaml"));
+    let charts: Vec<&str> = charts.collect();
+    let wanted = entries
+        .iter()
+        .filter(|entry| file.is_some() || is_manifest(entry.path, &charts));
+    let texts = wanted.map(|entry| {
+        let most = Limits::default().bytes;
+        let name = || entry.path.escape_debug().to_string();
+        ensure!(entry.size <= most, "{} is larger than {most} bytes", name());
+        let text = git(folder, ["cat-file", "blob", entry.id].map(OsString::from)).with_context(name)?;
+        let path = if file.is_some() { "" } else { entry.path };
+        Ok((path.to_owned(), text))
+    });
+    texts.collect()
 }
 
-fn git(folder: &Path) -> Command {
+/// What a git command prints.
+fn git(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<String> {
     let mut git = Command::new("git");
-    git.current_dir(folder).env("GIT_TERMINAL_PROMPT", "0");
-    git
+    git.current_dir(folder).args(arguments).stdin(Stdio::null());
+    let output = git
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .output()
+        .context("git cannot be run")?;
+    let why = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}", why.trim().escape_debug());
+    String::from_utf8(output.stdout).context("is not UTF-8")
 }
 
-/// The object and the path of a regular file, from `MODE TYPE OBJECT\tPATH`.
-fn entry(line: &str) -> Option<(&str, &str)> {
-    let (about, path) = line.split_once('\t')?;
-    let mut about = about.split(' ');
-    let is_file = about.next()?.starts_with("100");
-    Some((about.nth(1)?, path)).filter(|_| is_file)
+/// A regular file of a revision.
+struct Entry<'l> {
+    id: &'l str,
+    size: usize,
+    path: &'l str,
 }
 
-/// Whether a file below a directory is read, as for directories of today: no hidden ones, no templates of a Helm chart.
+impl<'l> Entry<'l> {
+    /// From `MODE TYPE OBJECT SIZE\tPATH`.
+    fn parse(line: &'l str) -> Option<Self> {
+        let (about, path) = line.split_once('\t')?;
+        let mut about = about.split_whitespace();
+        about.next().filter(|mode| mode.starts_with("100"))?;
+        let id = about.nth(1)?;
+        let size = about.next()?.parse().ok()?;
+        Some(Self { id, size, path })
+    }
+}
+
+/// Whether a file below a directory is read, as below those of today: no hidden ones, no templates of a Helm chart.
 fn is_manifest(path: &str, charts: &[&str]) -> bool {
     let extension = Path::new(path).extension().and_then(OsStr::to_str);
     let is_template = |chart: &&str| {
-        path.strip_prefix(*chart)
-            .is_some_and(|within| within.starts_with("templates/"))
+        let within = path.strip_prefix(*chart);
+        within.is_some_and(|within| within.starts_with("templates/"))
     };
     matches!(extension, Some("yaml" | "yml" | "json"))
         && !path.split('/').any(|part| part.starts_with('.'))
         && !charts.iter().any(is_template)
 }
 
-/// A git that prints one object after the other.
-struct Blobs {
-    git: Child,
-    output: BufReader<std::process::ChildStdout>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Blobs {
-    fn open(folder: &Path) -> anyhow::Result<Self> {
-        let mut all = git(folder);
-        all.args(["cat-file", "--batch"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut git = all.spawn().context("git cannot be run")?;
-        let output = git.stdout.take().context("git prints nothing")?;
-        Ok(Self {
-            git,
-            output: BufReader::new(output),
-        })
+    #[test]
+    fn files_of_a_revision_are_those_that_are_read_below_a_directory() {
+        let read = |path: &str, charts: &[&str]| is_manifest(path, charts);
+        for path in [
+            "a.yaml",
+            "b/c.yml",
+            "b/c.json",
+            "templates/a.yaml",
+            "chart/values.yaml",
+        ] {
+            assert!(read(path, &["chart/"]), "{path}");
+        }
+        for path in [
+            "a.txt",
+            "yaml",
+            ".github/a.yaml",
+            "b/.a.yaml",
+            "chart/templates/a.yaml",
+        ] {
+            assert!(!read(path, &["chart/"]), "{path}");
+        }
+        assert!(!read("templates/a.yaml", &[""]), "the directory is a chart");
     }
 
-    fn text(&mut self, id: &str) -> anyhow::Result<String> {
-        let input = self.git.stdin.as_mut().context("git takes nothing")?;
-        writeln!(input, "{id}")?;
-        input.flush()?;
-        let mut head = String::new();
-        self.output.read_line(&mut head)?;
-        let size = head
-            .trim_end()
-            .rsplit(' ')
-            .next()
-            .and_then(|size| size.parse::<usize>().ok());
-        let size = size.with_context(|| format!("git cat-file: {}", head.escape_debug()))?;
-        let most = Limits::default().bytes;
-        ensure!(size <= most, "is larger than {most} bytes");
-        let mut bytes = vec![0; size + 1];
-        self.output.read_exact(&mut bytes)?;
-        bytes.pop();
-        String::from_utf8(bytes).context("is not UTF-8")
-    }
-}
-
-impl Drop for Blobs {
-    fn drop(&mut self) {
-        drop(self.git.stdin.take());
-        let _ = self.git.wait();
+    #[test]
+    fn only_regular_files_are_entries() {
+        let path = |line| Entry::parse(line).map(|entry| (entry.id, entry.size, entry.path));
+        assert_eq!(
+            path("100644 blob abc      17\ta b.yaml"),
+            Some(("abc", 17, "a b.yaml"))
+        );
+        assert_eq!(path("120000 blob abc      17\tlink.yaml"), None);
+        assert_eq!(path("160000 commit abc       -\tmodule"), None);
+        assert_eq!(path(""), None);
     }
 }

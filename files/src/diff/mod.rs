@@ -4,6 +4,7 @@ mod compare;
 mod git;
 mod hours;
 mod pairs;
+mod pool;
 mod side;
 mod words;
 
@@ -18,7 +19,8 @@ use jiff::Timestamp;
 use crate::review_args::{NearestReviewArgs, instant};
 use crate::sources::cluster::{Connect, KubeArgs};
 use crate::terminal;
-use compare::{Comparison, Judge};
+use compare::Comparison;
+use pool::{Judge, PoolChange};
 use side::Side;
 
 /// The exit code if there is more than the flags allow.
@@ -161,7 +163,7 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             terminal::name(name)
         );
     }
-    let all = judge.compare(&old, &new)?;
+    let all = Comparison::of(&old, &new, &judge)?;
     terminal::print(match args.format {
         DiffFormat::Human => words::human(&all),
         DiffFormat::Markdown => words::markdown(&all),
@@ -184,7 +186,7 @@ fn verdict(args: &DiffArgs, all: &Comparison) -> anyhow::Result<u8> {
             ),
         },
     };
-    let is_worse = args.fail_on_new && all.pools.iter().any(compare::PoolChange::is_worse);
+    let is_worse = args.fail_on_new && all.pools.iter().any(PoolChange::is_worse);
     let differs = args.exit_code && !(all.pools.is_empty() && all.classes.is_empty());
     Ok(if is_too_much || is_worse || differs {
         FOUND

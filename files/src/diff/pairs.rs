@@ -73,13 +73,12 @@ fn repeats(placed: &[&Placed]) -> bool {
     !paths.is_sorted_by(|one, next| one < next)
 }
 
-fn places(placed: &[&Placed]) -> String {
-    let places: Vec<&str> = placed.iter().map(|placed| &*placed.place).collect();
-    if places.is_empty() {
-        "none".to_owned()
-    } else {
-        places.join(", ")
+fn places(all: &[&Placed]) -> String {
+    if all.is_empty() {
+        return "none".to_owned();
     }
+    let each: Vec<&str> = all.iter().map(|one| &*one.place).collect();
+    each.join(", ")
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! A comparison as it is printed: for people, for a pull request, for programs.
 
+use std::fmt::Write as _;
+
 use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, counted};
 use serde_json::{Value, json};
 
-use super::compare::{Comparison, Drift, Fate, PoolChange};
+use super::compare::{ClassChange, Comparison};
+use super::pool::{Drift, Fate, PoolChange};
 use crate::terminal;
 
 /// How many NodeClaims or NodePools a line names; the rest are only counted.
@@ -36,9 +39,9 @@ pub fn human(all: &Comparison) -> String {
 pub fn markdown(all: &Comparison) -> String {
     let mut text = format!("**{}**\n", escaped(&summary(all)));
     for Section { heading, lines } in sections(all) {
-        text += &format!("\n{}\n", escaped(&heading));
+        let _ = writeln!(text, "\n{}", escaped(&heading));
         for line in lines {
-            text += &format!("- {}\n", escaped(&line));
+            let _ = writeln!(text, "- {}", escaped(&line));
         }
     }
     text
@@ -58,7 +61,7 @@ fn escaped(text: &str) -> String {
 
 /// Version 1: fields may be added, none is removed.
 pub fn json(all: &Comparison) -> Value {
-    let class = |class: &super::compare::ClassChange| {
+    let class = |class: &ClassChange| {
         json!({
             "kind": class.key.kind,
             "name": class.key.name,
@@ -210,15 +213,10 @@ fn of_drift(drift: &Drift) -> impl Iterator<Item = String> {
 }
 
 fn some_of(names: &[String]) -> String {
-    let named = names
-        .iter()
-        .take(MOST_NAMED)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let shown = names.get(..MOST_NAMED).unwrap_or(names).join(", ");
     match names.len().saturating_sub(MOST_NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
