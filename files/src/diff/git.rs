@@ -10,6 +10,8 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use poolgate_core::manifest::Limits;
 
+use crate::terminal;
+
 /// How long git may take for all files.
 const DEADLINE: Duration = Duration::from_mins(1);
 
@@ -67,7 +69,7 @@ fn git(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> anyhow::
         .output()
         .context("git cannot be run")?;
     let why = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}", why.trim().escape_debug());
+    ensure!(output.status.success(), "{}", terminal::clean(why.trim()));
     String::from_utf8(output.stdout).context("is not UTF-8")
 }
 
