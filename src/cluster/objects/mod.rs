@@ -39,6 +39,9 @@ pub const NODES: &str = "/api/v1/nodes";
 /// The path of events.
 pub const EVENTS: &str = "/api/v1/events";
 
+/// The path of PodDisruptionBudgets.
+pub const POD_DISRUPTION_BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
+
 /// The path of pods.
 pub const PODS: &str = "/api/v1/pods";
 

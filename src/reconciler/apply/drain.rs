@@ -6,10 +6,7 @@ use poolgate_core::nodelimit::plan::{DrainObstacle, MOST_PODS_ON_NODE, PodDisrup
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::cluster::objects::{BudgetObject, PODS, PodObject, Texts};
-
-/// The path of PodDisruptionBudgets.
-const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
+use crate::cluster::objects::{BudgetObject, POD_DISRUPTION_BUDGETS, PODS, PodObject, Texts};
 
 impl Writer {
     /// Why draining a node would do harm now; `None` if it would not.
@@ -43,7 +40,7 @@ impl Writer {
 
     /// The PodDisruptionBudgets that cover one of these pods, or more than there are pods: then two cover the same one.
     async fn list_budgets_of(&self, pods: &[PodOnNode]) -> Result<Vec<PodDisruptionBudget>, WriteError> {
-        let budgets = Collection::<BudgetObject>::new(self.client.clone(), BUDGETS);
+        let budgets = Collection::<BudgetObject>::new(self.client.clone(), POD_DISRUPTION_BUDGETS);
         let mut pages = budgets.pages(ListParams::default().limit(PAGE));
         let mut listed = Vec::new();
         while listed.len() <= pods.len()

@@ -6,12 +6,9 @@ use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
 use poolgate_core::nodelimit::plan::{PodDisruptionBudget, PodOnNode};
 
-use crate::cluster::objects::{BudgetObject, PODS, PodObject, Texts};
+use crate::cluster::objects::{BudgetObject, POD_DISRUPTION_BUDGETS, PODS, PodObject, Texts};
 use crate::status::facts::Read;
 use crate::status::look::{EVENTS, Look};
-
-/// The path of PodDisruptionBudgets.
-const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
 /// Pods by the name of their node.
 pub type PodsByNode = BTreeMap<Box<str>, Vec<PodOnNode>>;
@@ -41,7 +38,7 @@ impl Look<'_> {
         let (node, claim) = one.unzip();
         let (pods, budgets, of_nodes, of_claims) = tokio::join!(
             self.list(PODS, fields(pods)),
-            self.list(BUDGETS, ListParams::default()),
+            self.list(POD_DISRUPTION_BUDGETS, ListParams::default()),
             self.list(EVENTS, about("Node", node)),
             self.list(EVENTS, about("NodeClaim", claim)),
         );

@@ -23,7 +23,7 @@ fn writer(pods: Vec<Value>, budgets: Vec<Value>) -> Writer {
                 assert!(query.contains(unfinished), "{query}");
                 ("PodList", &pods)
             }
-            BUDGETS => ("PodDisruptionBudgetList", &budgets),
+            POD_DISRUPTION_BUDGETS => ("PodDisruptionBudgetList", &budgets),
             path => panic!("{path}"),
         };
         let token = query.split('&').find_map(|part| part.strip_prefix("continue="));
