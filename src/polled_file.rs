@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::telemetry::Registry;
+use crate::telemetry::{LogOnce, Registry};
 
 /// The largest file that is read: the limit of a ConfigMap or a Secret. A wrong path may name any file.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -52,8 +52,7 @@ pub struct Polled<L: Load> {
     in_force: L::Contents,
     /// The last contents that could not be used, so that they are reported once.
     rejected: Option<L::Contents>,
-    /// The last failure to read, so that it is reported once.
-    unreadable: Option<String>,
+    unreadable: LogOnce,
     metrics: LoadMetrics,
 }
 
@@ -71,7 +70,7 @@ impl<L: Load> Polled<L> {
             loaded,
             in_force,
             rejected: None,
-            unreadable: None,
+            unreadable: LogOnce::default(),
             metrics,
         })
     }
@@ -95,14 +94,12 @@ impl<L: Load> Polled<L> {
     pub async fn poll(&mut self) {
         match self.loaded.read().await {
             Ok(contents) => {
-                self.unreadable = None;
+                self.unreadable.is_over(&());
                 self.compare(contents);
             }
             Err(error) => {
-                let text = Some(error.to_string());
-                if self.unreadable != text {
+                if self.unreadable.is_news((), error.to_string()) {
                     self.reject(&error);
-                    self.unreadable = text;
                 }
             }
         }

@@ -1,5 +1,8 @@
 //! A watch that never stops: list, follow the changes, and begin again after a failure.
 //!
+//! It is not kube's: that keeps bookmarks to itself, and the gate must know up to which version it has seen everything. After a
+//! failure it continues from its last version if its follower can, because a list of all pods takes minutes.
+//!
 //! Each step has a deadline, tries become rarer while they fail, and a change of state is logged once. Knows
 //! nothing of what is watched.
 
@@ -12,6 +15,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures_util::StreamExt;
 use kube::api::{ListParams, WatchEvent, WatchParams};
+use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -22,7 +26,7 @@ use super::metrics::WatchMetrics;
 use crate::lifecycle::StatusLine;
 
 /// How many objects a page of a list has: this limits the memory that a list takes.
-const PAGE: u32 = 200;
+const PAGE: u32 = 1_000;
 
 /// How long the API server may take to answer a list or to begin a watch.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -35,6 +39,19 @@ const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 
 /// A watch that is closed sooner than this is not opened again at once.
 const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
+
+/// After a failure, the first watches are closed after so many seconds: two seconds before that, the API server says up to
+/// which version it has sent everything.
+const CATCH_UP_SECONDS: u32 = 5;
+
+/// How many of these watches there are before everything is listed.
+const CATCH_UP_TRIES: u32 = 3;
+
+/// How long after the last event a watch may continue: the API server forgets changes after five minutes.
+const RESUMABLE: Duration = Duration::from_mins(5);
+
+/// How long there may be no watch before what was seen counts as out of date: NodeClaims are deleted by it.
+const LONGEST_UNSEEN: Duration = Duration::from_secs(5);
 
 /// The pauses after failed tries: doubled each time, with a random part, so that replicas do not try at the same time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -68,6 +85,8 @@ enum Failure {
     Broken(#[from] kube::Error),
     #[error("the API server closed the watch: {0}")]
     Ended(String),
+    #[error("the API server closes the watch each time before {} s have passed", EARLY.as_secs())]
+    ClosedEarly,
     #[error("the watch was silent for {} s", SILENCE.as_secs())]
     Silent,
     #[error("what the API server sent has no version to continue from")]
@@ -75,6 +94,9 @@ enum Failure {
     /// The version is too old to continue from.
     #[error("the version to continue from is too old")]
     Expired,
+    /// The API server has an older state than the one that was seen: its store was restored.
+    #[error("the version to continue from has not been reached yet")]
+    Backwards,
     /// The follower needs everything again.
     #[error("a new list is wanted")]
     Asked,
@@ -87,7 +109,7 @@ impl Failure {
     /// Whether only the version is wrong.
     fn is_fixed_by_a_list(&self) -> bool {
         match self {
-            Self::Expired | Self::Asked => true,
+            Self::Expired | Self::Backwards | Self::Asked => true,
             Self::Call(error) => error.status() == Some(GONE),
             _ => false,
         }
@@ -115,11 +137,14 @@ impl Watch {
 
     /// Watches until the process stops.
     pub async fn run<F: Follower>(self, objects: Collection<F::Object>, mut follower: F) {
-        let mut state = State::starting(&self);
+        let (mut state, mut position) = (State::starting(&self), None);
         loop {
-            let failure = self.once(&objects, &mut follower, &mut state).await;
+            let failure = self
+                .once(&objects, &mut follower, &mut state, &mut position)
+                .await;
             if failure.is_fixed_by_a_list() {
                 tracing::debug!(watch = self.name, "listing again");
+                position = None;
             } else {
                 state.down(&self, &failure);
                 follower.lost();
@@ -132,29 +157,71 @@ impl Watch {
         }
     }
 
-    /// Lists and follows until that fails.
+    /// Continues or lists, and follows until that fails. `position` is where the last try ended, and then where this one did.
     async fn once<F: Follower>(
         &self,
         objects: &Collection<F::Object>,
         follower: &mut F,
         state: &mut State,
+        position: &mut Option<Position>,
     ) -> Failure {
-        let mut version = match self.list(objects, follower).await {
-            Ok(version) => version,
-            Err(failure) => return failure,
+        position.take_if(|known| known.is_old() || !follower.resumes());
+        let mut missed = match position {
+            Some(known) => match self.newest(objects).await {
+                Ok(newest) => newest.filter(|newest| known.number() <= Some(*newest)),
+                Err(failure) => return failure,
+            },
+            None => None,
         };
+        let known = match position.take().filter(|_| missed.is_some()) {
+            Some(known) => known,
+            None => match self.list(objects, follower).await {
+                Ok(version) => Position::new(version),
+                Err(failure) => return failure,
+            },
+        };
+        let known = position.insert(known);
+        let mut tries = 0;
         loop {
-            let began = Instant::now();
-            if let Err(failure) = self.follow(objects, follower, &mut version, state).await {
+            let (began, catches_up) = (Instant::now(), missed.is_some());
+            let watched = self.follow(objects, follower, known, &mut missed, state).await;
+            if let Err(failure) = watched {
                 return failure;
             }
-            if began.elapsed() < EARLY {
+            if missed.is_some() {
+                tries += 1;
+                if tries == CATCH_UP_TRIES {
+                    return Failure::Asked;
+                }
+            } else if !catches_up && began.elapsed() < EARLY {
                 tracing::debug!(watch = self.name, "the watch was closed early");
-                sleep(state.pause()).await;
+                let pause = state.pause();
+                if pause > LONGEST_UNSEEN {
+                    return Failure::ClosedEarly;
+                }
+                sleep(pause).await;
             } else {
                 state.tries = backoff();
             }
         }
+    }
+
+    /// The version of the newest object of any kind; `None` if versions have no order.
+    async fn newest<K: DeserializeOwned + Clone + Send + 'static>(
+        &self,
+        objects: &Collection<K>,
+    ) -> Result<Option<u64>, Failure> {
+        let mut pages = objects.pages(self.params(1));
+        pages.next(Deadline::within(ANSWER)).await?;
+        let version = pages.version().ok_or(Failure::NoVersion)?;
+        Ok(version.parse().ok())
+    }
+
+    fn params(&self, limit: u32) -> ListParams {
+        let mut params = ListParams::default().limit(limit);
+        params.field_selector = self.fields.map(Into::into);
+        params.label_selector = self.labels.map(Into::into);
+        params
     }
 
     async fn list<F: Follower>(
@@ -162,10 +229,7 @@ impl Watch {
         objects: &Collection<F::Object>,
         follower: &mut F,
     ) -> Result<String, Failure> {
-        let mut params = ListParams::default().limit(PAGE);
-        params.field_selector = self.fields.map(Into::into);
-        params.label_selector = self.labels.map(Into::into);
-        let mut pages = objects.pages(params);
+        let mut pages = objects.pages(self.params(PAGE));
         follower.list_begins();
         while let Some(page) = pages.next(Deadline::within(ANSWER)).await? {
             for object in page {
@@ -178,25 +242,41 @@ impl Watch {
         Ok(version.to_owned())
     }
 
-    /// Follows the changes after `version` until the API server closes the watch as planned.
+    /// Follows the changes after a version until the API server closes the watch as planned. Those up to `missed` happened
+    /// while nobody watched.
     async fn follow<F: Follower>(
         &self,
         objects: &Collection<F::Object>,
         follower: &mut F,
-        version: &mut String,
+        position: &mut Position,
+        missed: &mut Option<u64>,
         state: &mut State,
     ) -> Result<(), Failure> {
+        let seconds = if missed.is_some() {
+            CATCH_UP_SECONDS
+        } else {
+            WATCH_SECONDS
+        };
         let params = WatchParams {
             field_selector: self.fields.map(Into::into),
             label_selector: self.labels.map(Into::into),
-            timeout: Some(WATCH_SECONDS),
+            timeout: Some(seconds),
             ..WatchParams::default()
         };
-        let events = objects.watch(&params, version, Deadline::within(ANSWER)).await?;
+        let events = objects
+            .watch(&params, &position.version, Deadline::within(ANSWER))
+            .await?;
         let mut events = pin!(events);
-        state.up(self);
+        if missed.is_none() {
+            state.up(self);
+        }
         let mut relist = follower.wants_list();
         loop {
+            if missed.is_some_and(|missed| position.number() >= Some(missed)) {
+                *missed = None;
+                follower.caught_up();
+                state.up(self);
+            }
             let event = tokio::select! {
                 () = &mut relist => return Err(Failure::Asked),
                 event = timeout(SILENCE, events.next()) => event,
@@ -204,6 +284,8 @@ impl Watch {
             let Some(event) = event.map_err(|_| Failure::Silent)? else {
                 return Ok(());
             };
+            let before = position.number();
+            let version = &mut position.version;
             match event? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     *version = version_of(&object).ok_or(Failure::NoVersion)?;
@@ -217,8 +299,36 @@ impl Watch {
                 WatchEvent::Error(status) if status.code == GONE => return Err(Failure::Expired),
                 WatchEvent::Error(status) => return Err(Failure::Ended(status.message)),
             }
-            follower.complete_up_to(version);
+            position.at = Instant::now();
+            if position.number() < before {
+                return Err(Failure::Backwards);
+            }
+            follower.complete_up_to(&position.version);
         }
+    }
+}
+
+/// Up to where the changes of a watch have been seen.
+#[derive(Debug)]
+struct Position {
+    version: String,
+    /// When that was so.
+    at: Instant,
+}
+
+impl Position {
+    fn new(version: String) -> Self {
+        let at = Instant::now();
+        Self { version, at }
+    }
+
+    /// The version, if it is a number: others have no order.
+    fn number(&self) -> Option<u64> {
+        self.version.parse().ok()
+    }
+
+    fn is_old(&self) -> bool {
+        self.number().is_none() || self.at.elapsed() > RESUMABLE
     }
 }
 

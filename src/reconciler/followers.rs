@@ -227,6 +227,14 @@ impl<O: Indexed> Follower for IndexFollower<O> {
         self.seen.lost(O::WATCH);
     }
 
+    fn resumes(&self) -> bool {
+        true
+    }
+
+    fn caught_up(&mut self) {
+        self.seen.complete(O::WATCH);
+    }
+
     fn wants_list(&self) -> BoxFuture<'static, ()> {
         O::wants_list(self.seen.clone())
     }

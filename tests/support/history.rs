@@ -127,7 +127,7 @@ impl Checker {
         };
         for pool in self.pools.values_mut() {
             let staying = pool.claims.values().filter(|claim| !claim.is_deleted).count();
-            if pool.allowed().is_some_and(|allowed| staying > allowed) {
+            if pool.staying().is_some_and(|most| staying > most) {
                 pool.over_at = Some(at);
             }
             if pool

@@ -121,6 +121,16 @@ impl Pool {
         let replaced = self.claims.values().filter(|claim| claim.is_replaced).count();
         self.limit.map(|limit| limit.nodes + limit.surge.min(replaced))
     }
+
+    /// How many claims stay when those above the limit go. A surge spares those that it has admitted, as the ledger has them, for
+    /// as long as a node is being replaced; once it has ended, they are above the limit, whatever is disrupted later.
+    pub(super) fn staying(&self) -> Option<usize> {
+        let surged = self.ledger.iter().flat_map(|ledger| &ledger.surged);
+        let is_there = |uid: &&String| self.claims.get(*uid).is_some_and(|claim| !claim.is_deleted);
+        let surged = surged.filter(is_there).count();
+        let allowed = self.allowed()?;
+        self.limit.map(|limit| allowed.min(limit.nodes + surged))
+    }
 }
 
 pub(super) fn text(value: &Value) -> String {

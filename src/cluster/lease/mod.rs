@@ -21,6 +21,7 @@ use super::api::{ApiError, Deadline};
 use super::clock::Clock;
 use super::collection::Collection;
 use crate::lifecycle::StatusLine;
+use crate::telemetry::LogOnce;
 use leadership::Term;
 
 pub use leadership::Leadership;
@@ -51,14 +52,12 @@ pub struct Candidate {
     identity: String,
     duration: Duration,
     clock: Clock,
-    /// What was seen last of the Lease, and when it was first seen so.
-    seen: Option<(LeaseSpec, Instant)>,
+    seen: Option<Sighting>,
     term: watch::Sender<Option<Term>>,
     /// How many terms there were.
     terms: u64,
     line: StatusLine,
-    /// The failure that was logged last, so that it is logged once.
-    logged: Option<String>,
+    failures: LogOnce,
 }
 
 impl Candidate {
@@ -83,7 +82,7 @@ impl Candidate {
             term,
             terms: 0,
             line,
-            logged: None,
+            failures: LogOnce::default(),
         };
         (candidate, Leadership(leadership))
     }
@@ -138,20 +137,20 @@ impl Candidate {
     }
 
     fn observe(&mut self, spec: LeaseSpec) {
-        if self.seen.as_ref().is_none_or(|(seen, _)| *seen != spec) {
-            self.seen = Some((spec, Instant::now()));
+        match &mut self.seen {
+            Some(seen) => seen.again(spec),
+            None => self.seen = Some(Sighting::first(spec)),
         }
     }
 
     /// Whether no other replica can believe that it has it.
     fn is_free(&self) -> bool {
-        let Some((spec, since)) = &self.seen else {
+        let Some(seen) = &self.seen else {
             return true;
         };
-        match spec.holder_identity.as_deref() {
+        match seen.spec.holder_identity.as_deref() {
             None | Some("") => true,
-            Some(holder) if holder == self.identity => true,
-            Some(_) => since.elapsed() > duration(spec).unwrap_or(self.duration),
+            Some(holder) => holder == self.identity || !seen.is_alive(),
         }
     }
 
@@ -186,7 +185,7 @@ impl Candidate {
         let held = self.term.borrow().is_some();
         match tried {
             Ok(true) => {
-                self.logged = None;
+                self.failures.is_over(&());
                 self.terms += u64::from(!held);
                 let (number, until) = (self.terms, begun + self.renewal());
                 self.term.send_replace(Some(Term { number, until }));
@@ -196,17 +195,16 @@ impl Candidate {
                 }
             }
             Ok(false) => {
-                self.logged = None;
+                self.failures.is_over(&());
                 self.resign("another replica has the Lease");
                 self.line.set(self.holder());
             }
             Err(error) if error.is_conflict() => {}
             Err(error) => {
                 let text = error.to_string();
-                if self.logged.as_ref() != Some(&text) {
+                if self.failures.is_news((), text.as_str()) {
                     tracing::warn!(%error, leading = held, "the Lease cannot be taken or renewed");
                     self.line.set(format!("unknown: {text}"));
-                    self.logged = Some(text);
                 }
             }
         }
@@ -220,7 +218,7 @@ impl Candidate {
 
     fn holder(&self) -> String {
         let seen = self.seen.as_ref();
-        let holder = seen.and_then(|(spec, _)| spec.holder_identity.clone());
+        let holder = seen.and_then(|seen| seen.spec.holder_identity.clone());
         holder.unwrap_or_else(|| "nobody".into())
     }
 
@@ -253,6 +251,38 @@ pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<Strin
     let leases = Collection::<Lease>::new(client, &path(namespace));
     let lease = leases.get_opt(name, Deadline::within(RELEASE)).await.ok()??;
     lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
+}
+
+/// What was seen last of a Lease.
+#[derive(Debug)]
+struct Sighting {
+    spec: LeaseSpec,
+    /// Since when it has been so, on the clock of this process.
+    since: Instant,
+}
+
+impl Sighting {
+    fn first(spec: LeaseSpec) -> Self {
+        let since = Instant::now();
+        Self { spec, since }
+    }
+
+    fn again(&mut self, spec: LeaseSpec) {
+        if self.spec != spec {
+            *self = Self::first(spec);
+        }
+    }
+
+    /// Whether its holder may be alive: it is for one duration, since the Lease was first seen as it is. The times in the Lease
+    /// prove nothing, because its holder's clock may be wrong.
+    fn is_alive(&self) -> bool {
+        self.since.elapsed() <= longest_silence(&self.spec)
+    }
+}
+
+/// How long a holder that is alive may not renew this Lease.
+fn longest_silence(spec: &LeaseSpec) -> Duration {
+    duration(spec).unwrap_or(LONGEST)
 }
 
 /// The duration within which its holder renews it. No reconciler writes one beyond these bounds, but a Lease may contain any.

@@ -7,10 +7,13 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::time::sleep;
 
-use super::{LONGEST, age, duration, path};
+use super::{Sighting, age, longest_silence, path};
 use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
 use crate::cluster::collection::Collection;
+
+/// What is waited beyond the time in which a holder is alive.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// How long a read may take.
 const LOOK: Duration = Duration::from_secs(10);
@@ -33,9 +36,13 @@ pub async fn is_silent(
     if is_fresh(&spec, longest, clock.wall()) {
         return Ok(false);
     }
-    sleep(duration(&spec).unwrap_or(LONGEST)).await;
-    let later = leases.get_opt(name, Deadline::within(LOOK)).await?;
-    Ok(later.is_none_or(|later| later.metadata.resource_version == lease.metadata.resource_version))
+    let mut seen = Sighting::first(spec);
+    sleep(longest_silence(&seen.spec) + MOMENT).await;
+    let Some(later) = leases.get_opt(name, Deadline::within(LOOK)).await? else {
+        return Ok(true);
+    };
+    seen.again(later.spec.unwrap_or_default());
+    Ok(!seen.is_alive())
 }
 
 /// Whether it was renewed within this time. A renewal in the future proves nothing: a holder whose clock was hours ahead would
@@ -66,11 +73,10 @@ mod tests {
         let renewed = Clock::start().wall() - k8s_openapi::jiff::SignedDuration::from_mins(minutes);
         let reads = Arc::new(AtomicU32::new(0));
         let server = service_fn(move |_: Request<Body>| {
-            let version = reads
-                .fetch_add(u32::from(is_alive), Ordering::Relaxed)
-                .to_string();
+            let renewals = reads.fetch_add(u32::from(is_alive), Ordering::Relaxed);
+            let renewed = renewed + k8s_openapi::jiff::SignedDuration::from_secs(renewals.into());
             let lease = json!({
-                "metadata": {"name": "poolgate-reconciler", "resourceVersion": version},
+                "metadata": {"name": "poolgate-reconciler"},
                 "spec": {"holderIdentity": "a", "leaseDurationSeconds": seconds, "renewTime": renewed.to_string()},
             });
             async move { Ok::<_, Infallible>(Response::new(Body::from(lease.to_string().into_bytes()))) }

@@ -24,6 +24,12 @@ pub trait Follower {
     fn complete_up_to(&mut self, _version: &str) {}
     /// The watch is down: from now on what is known may be out of date.
     fn lost(&mut self) {}
+    /// Whether the changes that were missed are enough after a failure. If not, everything is listed again.
+    fn resumes(&self) -> bool {
+        false
+    }
+    /// The changes that were missed have been seen.
+    fn caught_up(&mut self) {}
     /// Waits until there is reason to list everything again, although nothing is wrong.
     fn wants_list(&self) -> BoxFuture<'static, ()> {
         Box::pin(std::future::pending())

@@ -1,9 +1,22 @@
-use futures_util::FutureExt as _;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::{FutureExt as _, StreamExt as _, stream};
+use http_body_util::StreamBody;
+use hyper::body::{Bytes, Frame};
+use hyper::{Request, Response};
+use kube::Client;
+use kube::client::Body;
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
+use tokio::time::timeout;
+use tower::service_fn;
 
 use super::*;
 use crate::cluster::clock::Clock;
+use crate::cluster::{Collection, Watch, WatchMetrics};
+use crate::lifecycle::StatusLine;
 use crate::reconciler::index::BOUNDS;
 
 fn nothing_seen() -> WatchedState {
@@ -98,4 +111,64 @@ fn a_ledger_that_cannot_be_read_is_logged_anew_once_it_was_gone() {
     assert_eq!(known(&seen), [Box::from("broken")]);
     ledgers.gone(&broken);
     assert!(known(&seen).is_empty());
+}
+
+/// How many pods the scripted cluster has, and how many of them are on a page.
+const MANY: usize = 150_000;
+const PAGE: usize = 1_000;
+
+/// What an API server answers that has many pods, and whose first watch breaks. The next one has what happened meanwhile: one
+/// pod is new, and one is gone.
+fn answer_of_many_pods(query: &str, pages: &AtomicUsize, watches: &AtomicUsize) -> (String, bool) {
+    let parameter = |name: &str| query.split('&').find_map(|part| part.strip_prefix(name));
+    let numbered = |number: usize, version: usize| {
+        json!({"metadata": {"uid": number.to_string(), "resourceVersion": version.to_string()},
+            "spec": {"nodeName": "a"}})
+    };
+    if parameter("watch=").is_some() {
+        let is_first = watches.fetch_add(1, Ordering::Relaxed) == 0;
+        let new = json!({"type": "ADDED", "object": numbered(MANY, 11)});
+        let gone = json!({"type": "DELETED", "object": numbered(0, 12)});
+        let missed = format!("{new}\n{gone}\n");
+        return (if is_first { String::new() } else { missed }, is_first);
+    }
+    let limit: usize = parameter("limit=")
+        .and_then(|limit| limit.parse().ok())
+        .expect("a limit");
+    let from: usize = parameter("continue=").map_or(0, |token| token.parse().expect("a number"));
+    pages.fetch_add(usize::from(limit > 1), Ordering::Relaxed);
+    let to = (from + limit).min(MANY);
+    let next = if to < MANY { to.to_string() } else { String::new() };
+    let pods: Vec<_> = (from..to).map(|number| numbered(number, 10)).collect();
+    let version = if limit > 1 { "10" } else { "12" };
+    let list = json!({"metadata": {"resourceVersion": version, "continue": next}, "items": pods});
+    (list.to_string(), false)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_stream_of_many_pods_costs_no_list() {
+    let (pages, watches) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counted = (Arc::clone(&pages), Arc::clone(&watches));
+    let server = service_fn(move |request: Request<Body>| {
+        let query = request.uri().query().unwrap_or_default();
+        let (text, breaks) = answer_of_many_pods(query, &counted.0, &counted.1);
+        let is_watch = query.contains("watch=");
+        let text = stream::iter([Ok(Frame::data(Bytes::from(text)))]);
+        let end = match (breaks, is_watch) {
+            (true, _) => stream::iter([Err(std::io::Error::other("broken"))]).boxed(),
+            (false, true) => stream::pending().boxed(),
+            (false, false) => stream::empty().boxed(),
+        };
+        async { Ok::<_, Infallible>(Response::new(StreamBody::new(text.chain(end)))) }
+    });
+    let objects = Collection::new(Client::new(server, "default"), "/api/v1/pods");
+    let (seen, line) = (nothing_seen(), StatusLine::default());
+    let watch = Watch::new("pods", "", line.clone(), &WatchMetrics::default());
+    let follower = IndexFollower::<PodObject>::new(&seen);
+    let _ = timeout(Duration::from_secs(30), watch.run(objects, follower)).await;
+    assert_eq!(pages.load(Ordering::Relaxed), MANY / PAGE);
+    assert_eq!(watches.load(Ordering::Relaxed), 2);
+    assert_eq!(line.state().to_string(), "watching");
+    let known = |uid: usize| seen.look(|index| index.pods().any(|pod| pod == Key::of(&uid.to_string())));
+    assert_eq!((known(0), known(MANY)), (false, true));
 }

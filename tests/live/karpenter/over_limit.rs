@@ -100,8 +100,9 @@ fn a_lowered_limit_terminates_the_cheapest_nodes_and_no_more_however_long_they_t
 
     let reported = lower_on_trial(&guarded, "lowered", "5");
     assert!(
-        reported
-            .contains("the pool has 8 NodeClaims; 3 are above the limit; the reconciler will terminate 3"),
+        reported.contains(
+            "the pool's status reports 8 nodes; 3 are above the limit; the reconciler will terminate 3"
+        ),
         "{reported}"
     );
     cluster.change_pool("lowered", &json!({"limits": {"nodes": "5"}}));
