@@ -9,7 +9,7 @@ use crate::json::{FieldMask, Json};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{ApiVersion, GROUP, NodePool, TargetKarpenter};
 use crate::policy::Policy;
-use crate::rules::{self, Context};
+use crate::rules::{self, Context, Limits, Replacement};
 
 /// What kind of object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +106,18 @@ pub fn replaces_nodes(subject: Subject, object: &Json<'_>, old: &Json<'_>) -> Op
     };
     let (old, new) = (NodePool::view(version, old), NodePool::view(version, object));
     Some(TemplateChange::of(&old, &new)?.hash)
+}
+
+/// What an update of a NodePool does to its nodes, if it replaces any: said before anybody applies it.
+pub fn replacement<'a>(
+    old: &NodePool<'_>,
+    new: &'a NodePool<'a>,
+    claims: Option<&[DriftClaim]>,
+    policy: &Policy,
+    at: Timestamp,
+) -> Option<Replacement<'a>> {
+    let limits = Limits::parse(new, Some(old), policy);
+    Replacement::of(new, old, &limits, claims, policy, at)
 }
 
 /// Whether a stored object is being deleted.

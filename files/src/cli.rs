@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use crate::budgets::{self, BudgetsArgs};
 use crate::crd::{self, CrdArgs};
 use crate::default::{self, DefaultArgs};
+use crate::diff::{self, DiffArgs};
 use crate::lint::{self, LintArgs};
 use crate::policy::{self, PolicyArgs};
 use crate::rules::{self, RulesArgs};
@@ -32,6 +33,12 @@ pub enum FileCommand {
     /// something would change.
     #[command(after_help = examples::DEFAULT)]
     Default(DefaultArgs),
+    /// Say what a change of manifests does to nodes: which are replaced, how fast, and which NodePools lose theirs
+    ///
+    /// Exits with 0 whatever the difference is, unless --exit-code, --max-drift or --fail-on-new say otherwise; 2 if
+    /// something cannot be read or compared.
+    #[command(after_help = examples::DIFF)]
+    Diff(Box<DiffArgs>),
     /// Explain which budgets are active, how many nodes may be disrupted, and when that changes
     ///
     /// Exits with 0 if all is explained, 1 if a NodePool or a document could not be, 2 if a file cannot be read.
@@ -61,6 +68,7 @@ impl FileCommand {
         match self {
             Self::Lint(args) => lint::run(args, connect),
             Self::Default(args) => default::run(args),
+            Self::Diff(args) => diff::run(args, connect),
             Self::Budgets(args) => budgets::run(args, connect),
             Self::Rules(args) => rules::run(args),
             Self::Policy(args) => policy::run(args),
@@ -179,6 +187,14 @@ Examples:
   poolgate default --diff pools/
   poolgate default --write pools/
   kustomize build overlays/prod | poolgate default -";
+
+    pub const DIFF: &str = "\
+Examples:
+  poolgate diff old.yaml new.yaml
+  kustomize build overlays/prod | poolgate diff --nodes 40 old.yaml -
+  poolgate diff --git HEAD --format markdown pools/
+  poolgate diff --git HEAD --nodes general=40 --max-drift 5 pools/
+  kustomize build overlays/prod | poolgate diff --cluster -      which nodes drift";
 
     pub const BUDGETS: &str = "\
 A budget limits how many nodes are disrupted at the same time. It cannot say one node an hour, and it limits neither expiration

@@ -1,4 +1,4 @@
-//! What poolgate does with files: `lint`, `default`, `budgets`, `rules`, `policy` and `crd`. The program `poolgate-lint`
+//! What poolgate does with files: `lint`, `diff`, `default`, `budgets`, `rules`, `policy` and `crd`. The program `poolgate-lint`
 //! is these commands alone, for hooks and pipelines; `poolgate` has them too, and hands over clusters to read.
 //!
 //! The verdicts are those of `poolgate-core`. There is no network here.
@@ -7,6 +7,7 @@ mod budgets;
 pub mod cli;
 mod crd;
 mod default;
+mod diff;
 pub mod edit;
 mod format;
 mod lint;

@@ -20,7 +20,7 @@ const NEARBY: &str = ".poolgate.yaml";
 #[derive(Debug, Args)]
 pub struct ReviewArgs {
     /// The organisation's policy
-    /// [default: the built-in one; for `lint` and `default` the nearest .poolgate.yaml, if there is one]
+    /// [default: the built-in one; for `lint`, `default` and `diff` the nearest .poolgate.yaml, if there is one]
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
     policy: Option<PathBuf>,
 

@@ -56,6 +56,8 @@ impl Scene {
         let scene = directory(&[
             ("pools/general.yaml", SOUND),
             ("a.yaml", SOUND),
+            ("old.yaml", SOUND),
+            ("new.yaml", SOUND),
             ("b.json", "[]"),
             ("pool.yaml", SOUND),
             ("policy.yaml", policy),
@@ -90,7 +92,13 @@ impl Scene {
         for name in ["poolgate", "kubectl-poolgate"] {
             std::os::unix::fs::symlink(program.get_program(), bin.join(name)).expect("a link");
         }
-        Self(scene)
+        let scene = Self(scene);
+        let made = scene.typed(
+            "git init -q . && git add pools && git -c user.name=a -c user.email=a@example.com -c commit.gpgsign=false commit \
+             -qm pools && git update-ref refs/remotes/origin/main HEAD",
+        );
+        assert!(made.status.success(), "{made:?}");
+        scene
     }
 
     /// Runs a line in the scene.

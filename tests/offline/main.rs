@@ -12,6 +12,7 @@ mod chart;
 mod commands;
 mod corpus;
 mod default;
+mod diff;
 mod documents;
 mod errors;
 mod examples;

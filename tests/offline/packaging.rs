@@ -39,7 +39,7 @@ fn there_is_a_page_for_the_program_and_for_each_command() {
     assert!(page(&[]).contains(".TH poolgate 1"));
     let lint = page(&["lint"]);
     assert!(
-        lint.contains("fail\\-on") && lint.contains("write\\-baseline"),
+        lint.contains("fail\\-on") && lint.contains("fail\\-if\\-empty"),
         "{lint}"
     );
     let unknown = program::run(&["man", "lnit"], "");

@@ -42,6 +42,15 @@ fn both_programs_print_the_same() {
     for (command, stdin) in [
         (&["lint", "--together", "--format=human", "tests/corpus"][..], ""),
         (&["lint", "--format=json", "tests/corpus"], ""),
+        (
+            &[
+                "diff",
+                "--at=2026-01-05",
+                "tests/data/gitops/old/plain",
+                "tests/data/gitops/new/plain",
+            ],
+            "",
+        ),
         (&["default", "tests/corpus"], ""),
         (&["budgets", "--at=2026-01-05T10:00:00Z", "tests/corpus"], ""),
         (&["rules"], ""),

@@ -32,7 +32,7 @@ const PACKAGES: [(&str, &[&[&str]]); 3] = [
             &["policy_file", "text_rules"],
             &["review_args", "format"],
             &["crd"],
-            &["lint", "default", "budgets", "rules", "policy"],
+            &["lint", "diff", "default", "budgets", "rules", "policy"],
             &["cli"],
         ],
     ),

@@ -85,6 +85,16 @@ impl Pace {
         }
     }
 
+    /// The same for an instant that is not known: how many go at a time once nodes may go.
+    #[must_use]
+    pub const fn whenever(mut self) -> Self {
+        if matches!(self.start, Start::At(_) | Start::NotBefore(_)) {
+            self.start = Start::Now;
+            self.empty_go_first = false;
+        }
+        self
+    }
+
     /// A clause such as `at most 4 at a time (budgets[0]), not before Mon 2026-01-05 09:00 UTC`; `None` if there is nothing to
     /// say.
     pub fn clause(&self) -> Option<String> {

@@ -1,5 +1,7 @@
 //! What an update does to the nodes that the pool has.
 
+use jiff::Timestamp;
+
 use super::findings::Findings;
 use super::limits::Limits;
 use crate::api::{ACKNOWLEDGE_DRIFT_ANNOTATION, AtLimit, NodeLimitMode};
@@ -8,6 +10,7 @@ use crate::diagnostic::{ErrorType, FieldPath, counted};
 use crate::drift::{DriftClaim, HashChange, Pace, TemplateChange};
 use crate::json::Json;
 use crate::karpenter::{KarpenterVersion, NodePool, Template};
+use crate::policy::Policy;
 use crate::rules::rule::Rule;
 
 pub static DRIFT: Rule = rule!("drift", Warning, Silent);
@@ -15,17 +18,19 @@ pub static DRIFT_ACKNOWLEDGED: Rule = rule!("policy-drift-acknowledged", Error, 
 
 /// Says which nodes this update makes Karpenter replace, and how fast.
 pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
-    if !findings.context.release.has(KarpenterVersion::V1_STORED) {
+    let context = findings.context;
+    if !context.release.has(KarpenterVersion::V1_STORED) {
         return;
     }
     // A pool that Karpenter has never looked at has no nodes.
-    if !old.has_status() && findings.context.claims.is_none() {
+    if !old.has_status() && context.claims.is_none() {
         return;
     }
-    let Some(change) = TemplateChange::of(old, pool) else {
-        return;
-    };
-    let Some(title) = title(&change, Replaced::of(&change, findings.context.claims), old) else {
+    let replacement = Replacement::of(pool, old, limits, context.claims, context.policy, context.at);
+    let Some(Replacement {
+        change, title, pace, ..
+    }) = replacement
+    else {
         return;
     };
     check_acknowledged(pool, &change, findings);
@@ -43,11 +48,7 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
         HashChange::Unknown(doubt) => Some(doubt.to_string()),
         HashChange::None | HashChange::To(_) => None,
     };
-    let nodes = existing(old, findings.context.claims);
-    let pace = Budgets::parse(pool).ok().and_then(|budgets| {
-        let places_left = places_left(pool, limits, nodes, findings);
-        Pace::of(&budgets, nodes, places_left, findings.context.at).clause()
-    });
+    let pace = pace.and_then(|pace| pace.clause());
     let consequence: Vec<String> = doubt.into_iter().chain(pace).collect();
     let finding = findings.report(&DRIFT, path, error_type, title);
     if !consequence.is_empty() {
@@ -55,6 +56,54 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
     }
     for other in change.fields.into_iter().skip(1) {
         finding.related(other);
+    }
+}
+
+/// What an update of a NodePool does to the nodes that the pool has.
+#[derive(Debug)]
+pub struct Replacement<'a> {
+    /// Why.
+    pub change: TemplateChange<'a>,
+    /// How many nodes are replaced at most, if that is known.
+    pub most: Option<usize>,
+    /// How many nodes the pool has, if that is known.
+    pub nodes: Option<u32>,
+    /// What happens: `this replaces up to 40 nodes`.
+    pub title: String,
+    /// How fast; `None` if a budget cannot be read.
+    pub pace: Option<Pace>,
+}
+
+impl<'a> Replacement<'a> {
+    /// What happens to the stored pool's nodes, if any is replaced: these NodeClaims, if they were listed, else as many as the
+    /// status has.
+    pub(crate) fn of(
+        pool: &'a NodePool<'a>,
+        old: &NodePool<'_>,
+        limits: &Limits<'_>,
+        claims: Option<&[DriftClaim]>,
+        policy: &Policy,
+        at: Timestamp,
+    ) -> Option<Self> {
+        let change = TemplateChange::of(old, pool)?;
+        let replaced = Replaced::of(&change, claims);
+        let most = match &replaced {
+            Some(replaced) => Some(replaced.drifting + replaced.unknown),
+            None => old.reported_nodes(),
+        };
+        let title = title(&change, replaced.as_ref(), old)?;
+        let nodes = existing(old, claims);
+        let pace = Budgets::parse(pool).ok().map(|budgets| {
+            let places_left = places_left(pool, limits, nodes, policy);
+            Pace::of(&budgets, nodes, places_left, at)
+        });
+        Some(Self {
+            change,
+            most,
+            nodes,
+            title,
+            pace,
+        })
     }
 }
 
@@ -79,8 +128,8 @@ impl Replaced {
 }
 
 /// What the change does; `None` if it replaces no node that exists.
-fn title(change: &TemplateChange<'_>, replaced: Option<Replaced>, old: &NodePool<'_>) -> Option<String> {
-    if let Some(Replaced {
+fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePool<'_>) -> Option<String> {
+    if let Some(&Replaced {
         all,
         drifting,
         unknown,
@@ -118,13 +167,7 @@ fn existing(old: &NodePool<'_>, claims: Option<&[DriftClaim]>) -> Option<u32> {
 }
 
 /// How many places are left for replacements, if the pool has a limit that counts nodes on their way out.
-fn places_left(
-    pool: &NodePool<'_>,
-    limits: &Limits<'_>,
-    nodes: Option<u32>,
-    findings: &Findings<'_>,
-) -> Option<u32> {
-    let policy = findings.context.policy;
+fn places_left(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &Policy) -> Option<u32> {
     let limit = limits.node_limit(pool, policy)?;
     let is_static = !pool.replicas.is_absent();
     let counts_all = is_static || limit.mode == NodeLimitMode::Hard;

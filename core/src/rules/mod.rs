@@ -40,8 +40,9 @@ use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool, Template};
 use crate::rules::rule::Rule;
 pub(crate) use context::Context;
+pub use drift::Replacement;
 use findings::Findings;
-use limits::Limits;
+pub(crate) use limits::Limits;
 
 /// Every rule, in the order of the documentation: general rules first, then along the spec.
 pub static CATALOGUE: &[&Rule] = &[

@@ -73,7 +73,6 @@ pub fn closing(Summary { tally, scope }: Summary<'_>) -> String {
         "patches": tally.of(Count::Parts),
         "encrypted": tally.of(Count::Encrypted),
         "ignored": tally.of(Count::Ignored),
-        "inBaseline": tally.of(Count::Known),
         "karpenterVersions": tally.releases(),
         "policies": tally.policies(),
     });

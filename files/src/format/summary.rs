@@ -87,7 +87,6 @@ impl fmt::Display for Summary<'_> {
             (Count::Fixed, "place", "fixed"),
             (Count::Fixable, "place", "to fix"),
             (Count::Ignored, "finding", "ignored by comments"),
-            (Count::Known, "finding", "in the baseline"),
             (Count::Unreadable, "path", "not read"),
         ] {
             // Where manifests are found, nobody misses those in other languages.

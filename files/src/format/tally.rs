@@ -35,8 +35,6 @@ pub enum Count {
     Omitted,
     /// Findings that comments ignore.
     Ignored,
-    /// Findings that the baseline holds.
-    Known,
     /// Places that were fixed.
     Fixed,
     /// Places that would be fixed.

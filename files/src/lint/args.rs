@@ -54,14 +54,6 @@ pub struct LintArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) stdin_filename: Option<String>,
 
-    /// Skip the findings in this file, which --write-baseline wrote
-    #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: Option<PathBuf>,
-
-    /// Write the findings, all but notes, to this file instead of reporting them
-    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
-    pub(crate) write_baseline: Option<PathBuf>,
-
     /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be repeated
     #[arg(long, value_name = "FILE")]
     envsubst: Vec<PathBuf>,

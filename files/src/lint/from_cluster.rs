@@ -1,11 +1,10 @@
 //! The NodePools that a cluster has stored: each is an input with the text that `kubectl get -o yaml` prints.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use poolgate_core::api::{lacks_mode, unwritten_modes};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Installed, NodePool, ReleaseSource, TargetKarpenter};
+use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::policy::Policy;
 use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
@@ -15,25 +14,6 @@ use crate::edit::yaml;
 use crate::sources::cluster::{Cluster, Request};
 use crate::sources::{Input, Source};
 use crate::terminal;
-
-/// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
-pub fn karpenter(cluster: &Cluster, named: &TargetKarpenter) -> anyhow::Result<TargetKarpenter> {
-    let definition = cluster.one(Request::Definition).unwrap_or_else(|error| {
-        if named.source() != ReleaseSource::User {
-            terminal::remark(&format!(
-                "the release that the cluster runs is not known, name it with --karpenter-version: {error}"
-            ));
-        }
-        None
-    });
-    let installed = definition
-        .map(|definition| Installed::parse(&definition))
-        .transpose()?;
-    Ok(installed.map_or_else(
-        || named.clone(),
-        |installed| named.with_definition(Arc::new(installed)),
-    ))
-}
 
 /// The NodePools of a cluster.
 #[derive(Debug, Default)]

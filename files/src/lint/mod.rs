@@ -4,7 +4,6 @@
 //! The verdict is that of `poolgate_core::review::review`, nothing else. Does not depend on HTTP.
 
 mod args;
-mod baseline;
 mod check;
 mod diagnosed;
 mod fixes;
@@ -22,14 +21,13 @@ mod suppress;
 mod together;
 mod unserved;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::diagnostic::counted;
 use serde_json::Value;
 
 pub use args::LintArgs;
@@ -43,7 +41,6 @@ use crate::sources::cluster::{Cluster, Connect};
 use crate::sources::{self, Excluded, Input, Patches};
 use crate::terminal;
 use args::FailOn;
-use baseline::{Baseline, BaselineEntry, NewBaseline};
 use diagnosed::is_reported_once;
 use misnamed::CheckedPools;
 use policy_report::{ReportApi, StoredPool};
@@ -72,7 +69,6 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         .map(|cluster| anyhow::Ok((cluster, ReportApi::of(cluster)?)))
         .transpose()?;
     let printers = outputs.printers();
-    let mut new_baseline = NewBaseline::default();
     let mut pools = CheckedPools::default();
     outputs.begin()?;
     let mut take = |outcome: Outcome| {
@@ -87,7 +83,6 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                 policy_report::write(cluster, api, pool, results),
             );
         }
-        new_baseline.add(outcome.entries);
         outputs.file(&outcome.printed)?;
         for (rule, printed) in &outcome.once {
             if !tally.rules.contains_key(rule) {
@@ -112,18 +107,8 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         scope: &scope,
     };
     outputs.end(summary)?;
-    if let Some(path) = &args.write_baseline {
-        new_baseline.write(path)?;
-    }
     if outputs.has_summary() {
         sum_up(summary, &pools, &reader);
-    }
-    let gone = expected(&reader.baseline, &inputs).saturating_sub(tally.of(Count::Known));
-    if gone > 0 && args.write_baseline.is_none() {
-        let findings = counted(gone, "finding");
-        terminal::remark(&format!(
-            "not found any more: {findings} of the baseline; write it again with --write-baseline"
-        ));
     }
     Ok(exit_code(&tally, args).into())
 }
@@ -142,19 +127,11 @@ fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::R
 /// What each input is checked with.
 fn reader<'a>(args: &'a LintArgs, cluster: Option<&Cluster>, inputs: &[Input]) -> anyhow::Result<Reader<'a>> {
     let named = args.review_args.karpenter();
-    let karpenter = cluster
-        .map(|cluster| from_cluster::karpenter(cluster, &named))
-        .transpose()?;
+    let karpenter = cluster.map(|cluster| cluster.karpenter(&named)).transpose()?;
     let at = args.at.unwrap_or_else(Timestamp::now);
     Ok(Reader {
         settings: Settings::new(karpenter.unwrap_or(named), args.variables()?, at),
         policies: args.review_args.policies(sources::folders(inputs))?,
-        baseline: args
-            .baseline
-            .as_deref()
-            .map(Baseline::load)
-            .transpose()?
-            .unwrap_or_default(),
         patches: Patches::among(inputs),
         together: Together::default(),
         args,
@@ -200,12 +177,6 @@ fn sum_up(summary: Summary<'_>, pools: &CheckedPools, reader: &Reader<'_>) {
     lines.for_each(|line| terminal::remark(&line));
 }
 
-/// How many findings of the baseline should be found in these files, or in files that are gone.
-fn expected(baseline: &Baseline, files: &[Input]) -> usize {
-    let checked: HashSet<&str> = files.iter().map(|input| &*input.name).collect();
-    baseline.count(|file| checked.contains(file) || !Path::new(file).exists())
-}
-
 /// 2 if the run itself is not reliable, whatever was found; 1 for findings; otherwise 0.
 fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     if !tally.is_reliable() {
@@ -236,8 +207,6 @@ struct Outcome {
     pools: CheckedPools,
     /// Messages besides the findings, one line each.
     remarks: Vec<String>,
-    /// The entries for a new baseline.
-    entries: Vec<BaselineEntry>,
     /// The results for a policy report, if all was read.
     results: Option<Vec<Value>>,
 }
@@ -246,19 +215,13 @@ impl Outcome {
     fn of(reading: Reading, input: &Input, printers: &[Printer<'_>], args: &LintArgs) -> Self {
         let Reading {
             text,
-            mut findings,
+            findings,
             mut tally,
             pools,
             shown,
             mut remarks,
         } = reading;
         let is_read = tally.of(Count::Unreadable) == 0;
-        let entries = if args.write_baseline.is_some() && is_read {
-            NewBaseline::entries(&input.name, &mut findings)
-        } else {
-            Vec::new()
-        };
-        tally.add(Count::Known, entries.len());
         let (mut once, findings): (Vec<Finding>, Vec<Finding>) =
             findings.into_iter().partition(is_reported_once);
         once.sort_by_key(|finding| finding.rule);
@@ -287,7 +250,6 @@ impl Outcome {
             tally,
             pools,
             remarks,
-            entries,
         }
     }
 }

@@ -6,7 +6,6 @@ use poolgate_core::diagnostic::Severity;
 use poolgate_core::karpenter::Template;
 
 use super::args::LintArgs;
-use super::baseline::Baseline;
 use super::check::{Manifest, check, settle};
 use super::misnamed::CheckedPools;
 use super::settings::Settings;
@@ -26,13 +25,12 @@ const MAX_ROUNDS: usize = 20;
 pub struct Reader<'a> {
     pub settings: Settings,
     pub policies: Policies,
-    pub baseline: Baseline,
     pub patches: Patches,
     pub together: Together,
     pub args: &'a LintArgs,
 }
 
-/// A text with its findings: without those in the baseline and those that are not selected. Its fixes are right.
+/// A text with its findings: without those that are not selected. Its fixes are right.
 #[derive(Default)]
 pub struct Reading {
     pub text: String,
@@ -128,7 +126,6 @@ impl Reader<'_> {
         if tally.of(Count::Objects) > 0 {
             tally.policies.insert(found.file.as_deref().map(terminal::clean));
         }
-        tally.add(Count::Known, self.baseline.subtract(&input.name, &mut findings));
         findings.retain(|finding| self.args.selection.has(finding.rule));
         settle(manifest, &self.settings, &mut findings);
         Reading {

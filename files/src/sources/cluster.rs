@@ -2,11 +2,15 @@
 //! to the program: `poolgate` asks it, `poolgate-lint` has no network.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
+use poolgate_core::karpenter::{Installed, ReleaseSource, TargetKarpenter};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::terminal;
 
 /// Which cluster a command reads, in the flags of kubectl.
 #[derive(Debug, Args)]
@@ -22,6 +26,23 @@ pub struct KubeArgs {
 }
 
 impl KubeArgs {
+    /// Connects to the cluster, if one is wanted.
+    pub(crate) fn connect(
+        &self,
+        is_wanted: bool,
+        connect: Connect,
+    ) -> Result<Option<Cluster>, ClusterReadError> {
+        if is_wanted {
+            return connect(self).map(Some);
+        }
+        match self.route().named() {
+            Some(what) => Err(ClusterReadError(format!(
+                "{what} has no effect without --cluster: add --cluster, or leave out {what}"
+            ))),
+            None => Ok(None),
+        }
+    }
+
     /// The flags as they are.
     pub fn route(&self) -> ClusterFlags<'_> {
         ClusterFlags {
@@ -68,15 +89,7 @@ pub(crate) struct StoredArgs {
 impl StoredArgs {
     /// Connects to the cluster; none if files are read.
     pub(crate) fn connect(&self, connect: Connect) -> Result<Option<Cluster>, ClusterReadError> {
-        if self.cluster {
-            return connect(&self.kube).map(Some);
-        }
-        match self.kube.route().named() {
-            Some(what) => Err(ClusterReadError(format!(
-                "{what} has no effect without --cluster: add --cluster, or leave out {what}"
-            ))),
-            None => Ok(None),
-        }
+        self.kube.connect(self.cluster, connect)
     }
 }
 
@@ -148,6 +161,25 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
+    pub(crate) fn karpenter(&self, named: &TargetKarpenter) -> anyhow::Result<TargetKarpenter> {
+        let definition = self.one(Request::Definition).unwrap_or_else(|error| {
+            if named.source() != ReleaseSource::User {
+                terminal::remark(&format!(
+                    "the release that the cluster runs is not known, name it with --karpenter-version: {error}"
+                ));
+            }
+            None
+        });
+        let installed = definition
+            .map(|definition| Installed::parse(&definition))
+            .transpose()?;
+        Ok(installed.map_or_else(
+            || named.clone(),
+            |installed| named.with_definition(Arc::new(installed)),
+        ))
+    }
+
     /// Hands over each object of the answer as a `K`, while they are read page by page.
     pub(crate) fn each<K: DeserializeOwned>(
         &self,

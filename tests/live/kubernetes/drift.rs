@@ -1,4 +1,4 @@
-//! What kubectl prints of an update that makes Karpenter replace nodes, before it is done.
+//! What kubectl and `poolgate diff` print of an update that makes Karpenter replace nodes, before it is done.
 
 use poolgate_core::drift::template_hash;
 use poolgate_core::json::Json;
@@ -11,6 +11,7 @@ use crate::support::crds::V1;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
+use crate::support::shell::shell;
 
 const POOL: &str = "/apis/karpenter.sh/v1/nodepools/fleet";
 
@@ -106,4 +107,48 @@ fn an_update_that_replaces_nodes_is_warned_of_with_the_nodes_that_go() {
         metrics.contains("poolgate_drift_doubts_total{reason=\"stored\"}"),
         "{metrics}"
     );
+}
+
+#[test]
+fn manifests_that_are_compared_with_a_cluster_name_the_nodes_that_drift() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    let client = Client::of(&plane);
+    let (blue, red) = (
+        pool("blue", &["amd64", "arm64"]),
+        pool("red", &["amd64", "arm64"]),
+    );
+    client.apply_object(&blue);
+    for (name, from, arch) in [
+        ("fleet-a", &blue, "amd64"),
+        ("fleet-b", &blue, "arm64"),
+        ("fleet-c", &red, "arm64"),
+    ] {
+        client.create("/apis/karpenter.sh/v1/nodeclaims", &claim_of(from, name, arch));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let compared = |pool: &Value| -> Value {
+        std::fs::write(folder.path().join("new.yaml"), pool.to_string()).expect("a file");
+        let line = "poolgate diff --cluster --format json new.yaml";
+        let outcome = shell(folder.path(), Some(plane.kubeconfig()), line);
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        serde_json::from_str(&outcome.stdout).expect("JSON")
+    };
+    for (change, drifting) in [
+        (&red, json!(["fleet-a", "fleet-b"])),
+        (&pool("blue", &["amd64"]), json!(["fleet-b", "fleet-c"])),
+    ] {
+        let compared = compared(change);
+        let pool = &compared["pools"][0];
+        assert_eq!(pool["drift"]["nodeClaims"], drifting, "{compared}");
+        assert_eq!(
+            (&pool["nodes"], &compared["nodesAtStake"]),
+            (&json!(3), &json!(2))
+        );
+    }
+    assert_eq!(compared(&blue)["unchanged"], 1);
+    let other = node_pool("other", &json!({}));
+    let line = compared(&other);
+    assert_eq!(line["pools"][0]["change"], "vanishes", "{line}");
+    assert_eq!(line["nodesAtStake"], 3);
 }

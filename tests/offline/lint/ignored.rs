@@ -1,6 +1,4 @@
-//! What is not reported again: because of comments in the text, or a baseline.
-
-use std::fs;
+//! What is not reported again: because of comments in the text.
 
 use super::{concise, lint_in};
 use crate::support::files::directory;
@@ -117,64 +115,6 @@ fn comments_that_do_nothing_are_findings_at_their_place() {
     assert_eq!(outcome.status.code(), Some(1));
     let unused = concise(&SOUND.replace("100Gi", "100Gi # poolgate: ignore limit-amount -- why"));
     assert_eq!(rules(&unused.stdout), ["ignore-unused"], "{unused:?}");
-}
-
-#[test]
-fn a_baseline_holds_what_was_there_and_lets_new_findings_through() {
-    let old = SOUND.replace("100Gi", "-1Gi");
-    let directory = directory(&[("a.yaml", &old), ("b.yaml", SOUND)]);
-    let lint = |arguments: &[&str]| {
-        lint_in(
-            directory.path(),
-            &[&["--format=concise"], arguments, &["."]].concat(),
-            "",
-        )
-    };
-    assert_eq!(lint(&[]).status.code(), Some(1));
-    let written = lint(&["--write-baseline", "known.json"]);
-    assert_eq!(written.status.code(), Some(0), "{written:?}");
-    assert_eq!(written.stdout, "");
-
-    let moved = format!("# a comment\n{old}");
-    fs::write(directory.path().join("a.yaml"), moved).expect("a file");
-    let known = lint(&["--baseline", "known.json"]);
-    assert_eq!(
-        (known.status.code(), known.stdout.as_str()),
-        (Some(0), ""),
-        "{known:?}"
-    );
-    assert!(
-        known.stderr.contains("1 finding in the baseline"),
-        "{}",
-        known.stderr
-    );
-
-    fs::write(directory.path().join("b.yaml"), &old).expect("a file");
-    let new = lint(&["--baseline", "known.json"]);
-    assert_eq!(new.status.code(), Some(1));
-    assert!(new.stdout.starts_with("b.yaml:"), "{}", new.stdout);
-    assert_eq!(new.stdout.lines().count(), 1);
-
-    fs::write(directory.path().join("a.yaml"), SOUND).expect("a file");
-    let fixed = lint(&["--baseline", "known.json"]);
-    assert!(
-        fixed.stderr.contains("1 finding of the baseline"),
-        "{}",
-        fixed.stderr
-    );
-    let arguments = ["--baseline", "known.json", "b.yaml"];
-    let other = lint_in(directory.path(), &arguments, "");
-    assert!(!other.stderr.contains("of the baseline"), "{}", other.stderr);
-}
-
-#[test]
-fn a_baseline_that_cannot_be_read_is_not_a_verdict() {
-    let directory = directory(&[("a.yaml", SOUND), ("wrong.json", "{\"findings\": []}")]);
-    for name in ["none.json", "wrong.json", "a.yaml"] {
-        let outcome = lint_in(directory.path(), &["--baseline", name, "a.yaml"], "");
-        assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
-        assert!(outcome.stderr.contains(name), "{outcome:?}");
-    }
 }
 
 #[test]

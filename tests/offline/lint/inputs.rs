@@ -202,21 +202,6 @@ fn what_cannot_be_read_is_in_every_report() {
 }
 
 #[test]
-fn what_could_not_be_read_is_never_in_a_baseline() {
-    let directory = directory(&[("sound.yaml", SOUND)]);
-    let lint = |arguments: &[&str]| {
-        let arguments = [arguments, &["sound.yaml", "missing.yaml"]].concat();
-        lint_in(directory.path(), &arguments, "")
-    };
-    assert_eq!(lint(&["--write-baseline", "known.json"]).status.code(), Some(2));
-    let known = fs::read_to_string(directory.path().join("known.json")).expect("a baseline");
-    assert!(!known.contains("missing.yaml"), "{known}");
-    let outcome = lint(&["--baseline", "known.json", "--format", "concise"]);
-    assert_eq!(outcome.status.code(), Some(2));
-    assert_eq!(names(&outcome.stdout), ["missing.yaml"], "{outcome:?}");
-}
-
-#[test]
 fn the_policy_and_the_release_decide() {
     let directory = directory(&[
         ("pool.yaml", SOUND),

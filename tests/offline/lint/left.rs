@@ -112,22 +112,6 @@ fn a_fix_that_needs_another_one_is_left_where_that_one_cannot_be_made() {
     assert_eq!(left, others, "WhenEmpty alone would lack its duration");
     let why = "a.yaml:8:26: not fixed: it would cause an error";
     assert!(said.contains(why), "{said}");
-    let directory = directory(&[("a.yaml", &text.replace("whenempty", "WhenUnderutilized"))]);
-    lint_in(
-        directory.path(),
-        &["--write-baseline", "known.json", "a.yaml"],
-        "",
-    );
-    let path = directory.path().join("a.yaml");
-    fs::write(&path, &text).expect("a file");
-    let outcome = lint_in(
-        directory.path(),
-        &["--fix", "--baseline", "known.json", "a.yaml"],
-        "",
-    );
-    assert_eq!(fs::read_to_string(&path).expect("a file"), text, "{outcome:?}");
-    let why = "a.yaml:8:26: not fixed: it would cause an error";
-    assert!(outcome.stderr.contains(why), "{outcome:?}");
 }
 
 #[test]

@@ -1,0 +1,196 @@
+//! `poolgate diff`: what a change of manifests does to the nodes of a cluster, before it is applied.
+
+mod compare;
+mod git;
+mod hours;
+mod pairs;
+mod pool;
+mod side;
+mod words;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use anyhow::{bail, ensure};
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+
+use crate::review_args::{NearestReviewArgs, instant};
+use crate::sources::cluster::{Connect, KubeArgs};
+use crate::terminal;
+use compare::Comparison;
+use pool::{Judge, PoolChange};
+use side::Side;
+
+/// The exit code if there is more than the flags allow.
+const FOUND: u8 = 1;
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// A file, a directory, or - for standard input; with --git or --cluster it is NEW
+    #[arg(value_name = "OLD")]
+    first: PathBuf,
+
+    /// The same for what would be applied
+    #[arg(value_name = "NEW", conflicts_with_all = ["git", "cluster"])]
+    second: Option<PathBuf>,
+
+    /// Compare with what stands at the same path in this revision of the Git working tree
+    #[arg(long, value_name = "REVISION", conflicts_with = "cluster")]
+    git: Option<String>,
+
+    /// Compare with what a cluster has stored, and name the NodeClaims that drift
+    #[arg(long)]
+    cluster: bool,
+
+    #[command(flatten)]
+    kube: KubeArgs,
+
+    /// How many nodes a pool has, or every pool. May be repeated [default: those of the status in OLD]
+    #[arg(long, value_name = "[POOL=]N", conflicts_with = "cluster")]
+    nodes: Vec<Nodes>,
+
+    /// How to print the difference
+    #[arg(long, value_enum, default_value = "human", value_name = "NAME")]
+    format: DiffFormat,
+
+    /// Exit with 1 if there is a difference
+    #[arg(long)]
+    exit_code: bool,
+
+    /// Exit with 1 if more nodes than this may be replaced, drained or deleted, with 2 if nobody knows how many
+    #[arg(long, value_name = "N")]
+    max_drift: Option<usize>,
+
+    /// Exit with 1 for an error or a warning that OLD does not have
+    #[arg(long)]
+    fail_on_new: bool,
+
+    /// Compare as of this time, such as 2027-06-30 or 2027-06-30T12:00:00Z: hours are those of its week [default: now]
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    at: Option<Timestamp>,
+
+    #[command(flatten)]
+    review_args: NearestReviewArgs,
+}
+
+/// How a difference is printed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DiffFormat {
+    /// For people
+    Human,
+    /// For a comment of a pull request
+    Markdown,
+    /// For programs
+    Json,
+}
+
+/// The number of nodes of one pool, or of all.
+#[derive(Debug, Clone)]
+struct Nodes {
+    pool: Option<String>,
+    count: u32,
+}
+
+impl FromStr for Nodes {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (pool, count) = match text.rsplit_once('=') {
+            Some((pool, count)) => (Some(pool.to_owned()), count),
+            None => (None, text),
+        };
+        let count = count.parse().ok().filter(|count| *count <= 1_000_000);
+        let count = count.ok_or("write 40, or general=40; at most 1000000")?;
+        Ok(Self { pool, count })
+    }
+}
+
+/// Runs the command. A closed pipe is not a failure.
+pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
+    let cluster = args.kube.connect(args.cluster, connect)?;
+    let mut karpenter = args.review_args.karpenter();
+    let is_stdin = |side: &Path| side.as_os_str() == "-";
+    let (old, new) = match (&args.second, &args.git, &cluster) {
+        (Some(second), ..) => {
+            ensure!(
+                !(is_stdin(&args.first) && is_stdin(second)),
+                "standard input can be read only once: give a file for OLD or NEW"
+            );
+            (
+                Side::of_files(&args.first, false)?,
+                Side::of_files(second, false)?,
+            )
+        }
+        (None, Some(revision), _) => {
+            ensure!(
+                !is_stdin(&args.first),
+                "--git compares files, not standard input: name them"
+            );
+            let new = Side::of_files(&args.first, false)?;
+            (Side::of_revision(revision, &args.first, &new)?, new)
+        }
+        (None, None, Some(cluster)) => {
+            karpenter = cluster.karpenter(&karpenter)?;
+            (Side::of_cluster(cluster)?, Side::of_files(&args.first, true)?)
+        }
+        (None, None, None) => bail!("give OLD and NEW, or --git REVISION or --cluster with NEW alone"),
+    };
+    let folders = old
+        .pools
+        .iter()
+        .chain(&new.pools)
+        .map(|pool| Path::new(&pool.folder));
+    let judge = Judge {
+        policies: args.review_args.policies(folders)?,
+        karpenter,
+        at: args.at.unwrap_or_else(Timestamp::now),
+        nodes: args
+            .nodes
+            .iter()
+            .map(|nodes| (nodes.pool.clone(), nodes.count))
+            .collect(),
+    };
+    for caution in judge.policies.cautions(&judge.karpenter) {
+        terminal::remark(&caution);
+    }
+    for name in judge.nodes.keys().flatten() {
+        let mut pools = old.pools.iter().chain(&new.pools);
+        ensure!(
+            pools.any(|pool| pool.key.name == *name),
+            "--nodes {}: there is no NodePool of this name",
+            terminal::name(name)
+        );
+    }
+    let all = Comparison::of(&old, &new, &judge)?;
+    terminal::print(match args.format {
+        DiffFormat::Human => words::human(&all),
+        DiffFormat::Markdown => words::markdown(&all),
+        DiffFormat::Json => serde_json::to_string_pretty(&words::json(&all))? + "\n",
+    })?;
+    verdict(args, &all).map(ExitCode::from)
+}
+
+fn verdict(args: &DiffArgs, all: &Comparison) -> anyhow::Result<u8> {
+    let is_too_much = match args.max_drift {
+        None => false,
+        Some(most) => match all.at_stake() {
+            Some(nodes) => nodes > most,
+            None => bail!(
+                "--max-drift: how many nodes {} has is not known: give --nodes, or --cluster",
+                all.uncounted()
+                    .map(|pool| pool.key.to_string())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        },
+    };
+    let is_worse = args.fail_on_new && all.pools.iter().any(PoolChange::is_worse);
+    let differs = args.exit_code && !(all.pools.is_empty() && all.classes.is_empty());
+    Ok(if is_too_much || is_worse || differs {
+        FOUND
+    } else {
+        0
+    })
+}

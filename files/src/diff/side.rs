@@ -1,0 +1,224 @@
+//! One side of a comparison: the NodePools and the other objects of files, of a Git revision or of a cluster.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION};
+use poolgate_core::json::Json;
+use poolgate_core::karpenter::{ApiVersion, GROUP, NODEPOOL_LABEL};
+use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};
+use serde_json::Value;
+
+use super::git;
+use crate::sources::cluster::{Cluster, Request};
+use crate::sources::nodepools::objects;
+use crate::sources::{self, Excluded, Input, Patches, Source, Whole};
+use crate::terminal;
+
+/// The objects of one side.
+#[derive(Debug, Default)]
+pub struct Side {
+    pub pools: Vec<Placed>,
+    /// The objects of other kinds, node classes among them.
+    pub others: Vec<Placed>,
+    /// Files that are patches of a kustomization, below the root: they are left out.
+    patches: HashSet<String>,
+    /// The NodeClaims of a cluster by their pool.
+    pub claims: Option<HashMap<String, Vec<DriftClaim>>>,
+}
+
+/// An object, and where it is.
+#[derive(Debug)]
+pub struct Placed {
+    pub key: Key,
+    /// Its file below the root; empty if the root is a file, standard input or a cluster.
+    pub path: String,
+    /// Its file and line, to be printed.
+    pub place: String,
+    /// The folder of its file, which has the policy.
+    pub folder: PathBuf,
+    pub version: ApiVersion,
+    pub object: Value,
+}
+
+/// What an object is called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub group: String,
+    pub kind: String,
+    pub name: String,
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", terminal::name(&self.kind), terminal::name(&self.name))
+    }
+}
+
+impl Side {
+    /// What stands in a file, below a directory or in standard input. Against a cluster nothing may be left to fill in.
+    pub fn of_files(root: &Path, is_for_cluster: bool) -> anyhow::Result<Self> {
+        let inputs = sources::find(&[root.to_owned()], None, &Excluded::nothing()).files;
+        let patches = Patches::among(&inputs);
+        let mut side = Self::default();
+        for input in &inputs {
+            let path = match &input.source {
+                Source::File(path) => path.strip_prefix(root).unwrap_or(path).to_string_lossy(),
+                _ => "".into(),
+            };
+            if patches.whole(input) == Whole::Part {
+                terminal::remark(&format!(
+                    "{}: left out: a kustomization names it as a patch",
+                    input.name
+                ));
+                side.patches.insert(path.into_owned());
+                continue;
+            }
+            side.add(input, &path, input.folder(), is_for_cluster)?;
+        }
+        Ok(side)
+    }
+
+    /// What stood there in a revision of Git; `now` is what stands there now.
+    pub fn of_revision(revision: &str, root: &Path, now: &Self) -> anyhow::Result<Self> {
+        let mut side = Self::default();
+        for (path, text) in git::files(revision, root)? {
+            if now.patches.contains(&path) {
+                continue;
+            }
+            let file = if path.is_empty() {
+                root.to_owned()
+            } else {
+                root.join(&path)
+            };
+            let input = Input {
+                name: terminal::clean(&format!("{revision}:{}", file.display())),
+                source: Source::Text(text),
+            };
+            side.add(&input, &path, file.parent().unwrap_or(root), false)?;
+        }
+        Ok(side)
+    }
+
+    /// What a cluster has stored.
+    pub fn of_cluster(cluster: &Cluster) -> anyhow::Result<Self> {
+        let mut side = Self::default();
+        cluster.each(Request::NodePools, |object: Value| {
+            let name = text(&object, "/metadata/name").to_owned();
+            let key = Key {
+                group: GROUP.to_owned(),
+                kind: "NodePool".to_owned(),
+                name,
+            };
+            side.pools.push(Placed {
+                path: String::new(),
+                place: "in the cluster".to_owned(),
+                folder: PathBuf::from("."),
+                version: ApiVersion::V1,
+                key,
+                object,
+            });
+        })?;
+        let mut claims: HashMap<String, Vec<DriftClaim>> = HashMap::new();
+        cluster.each(Request::NodeClaims, |claim: Value| {
+            // One that is being deleted goes anyway.
+            if claim.pointer("/metadata/deletionTimestamp").is_none()
+                && let (Some(pool), claim) = drift_claim(&claim)
+            {
+                claims.entry(pool).or_default().push(claim);
+            }
+        })?;
+        side.claims = Some(claims);
+        Ok(side)
+    }
+
+    fn add(&mut self, input: &Input, path: &str, folder: &Path, is_for_cluster: bool) -> anyhow::Result<()> {
+        let name = &input.name;
+        let all = input.read().with_context(|| name.clone())?;
+        let lines = Lines::new(&all);
+        for document in manifest::parse(&all, &Limits::default()) {
+            if let Some(problem) = document.unreadable() {
+                bail!("{name}:{}: {problem}", lines.position(problem.span.start()));
+            }
+            for (object, version) in objects(document.value()) {
+                let span = document.span_of(&object.path).unwrap_or(document.span());
+                let place = format!("{name}:{}", lines.position(span.start()).line);
+                let Some(key) = key(&object) else { continue };
+                if version.is_some() {
+                    let left = match LeftAlone::is_template(&document) {
+                        true => Some(LeftAlone::Template),
+                        false if is_for_cluster => LeftAlone::by_additions(document.value(), object.value),
+                        false => LeftAlone::by_edits(document.value(), object.value),
+                    };
+                    let left = left.map(|why| why.to_string()).unwrap_or_default();
+                    ensure!(
+                        left.is_empty(),
+                        "{place}: {key} cannot be compared: {left}; render it first"
+                    );
+                }
+                let list = if version.is_some() {
+                    &mut self.pools
+                } else {
+                    &mut self.others
+                };
+                list.push(Placed {
+                    key,
+                    path: path.to_owned(),
+                    place,
+                    folder: folder.to_owned(),
+                    version: version.unwrap_or(ApiVersion::V1),
+                    object: object.value.into(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an object is called; `None` without a group, which Karpenter's objects and node classes have.
+fn key(object: &ManifestObject<'_>) -> Option<Key> {
+    let (group, _) = object.version?.split_once('/')?;
+    let name = object
+        .value
+        .get("metadata")
+        .and_then(|metadata| metadata.get("name"));
+    Some(Key {
+        group: group.to_owned(),
+        kind: object.kind?.to_owned(),
+        name: name.and_then(Json::as_str).unwrap_or_default().to_owned(),
+    })
+}
+
+fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// A NodeClaim with the name of its pool.
+fn drift_claim(claim: &Value) -> (Option<String>, DriftClaim) {
+    let strings = |pointer| {
+        let map = claim
+            .pointer(pointer)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
+        map.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+    };
+    let labels: std::collections::BTreeMap<String, String> = strings("/metadata/labels").collect();
+    let annotation = |key: &str| {
+        let mut all = strings("/metadata/annotations");
+        all.find(|(name, _)| name == key).map(|(_, value)| value.into())
+    };
+    let pool = labels.get(NODEPOOL_LABEL).cloned();
+    let claim = DriftClaim {
+        name: text(claim, "/metadata/name").into(),
+        hash: annotation(HASH_ANNOTATION),
+        hash_version: annotation(HASH_VERSION_ANNOTATION),
+        labels,
+    };
+    (pool, claim)
+}

@@ -1,0 +1,243 @@
+//! A comparison as it is printed: for people, for a pull request, for programs.
+
+use std::fmt::Write as _;
+
+use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, counted};
+use serde_json::{Value, json};
+
+use super::compare::{ClassChange, Comparison};
+use super::pool::{Drift, Fate, PoolChange};
+use crate::terminal;
+
+/// How many NodeClaims or NodePools a line names; the rest are only counted.
+const MOST_NAMED: usize = 20;
+
+/// What is said of one object.
+struct Section {
+    heading: String,
+    lines: Vec<String>,
+}
+
+/// Wrapped for a terminal.
+pub fn human(all: &Comparison) -> String {
+    let width = terminal::line_width();
+    let mut text = String::new();
+    for Section { heading, lines } in sections(all) {
+        text += &terminal::wrapped(&heading, "", "  ", width);
+        text.push('\n');
+        for line in lines {
+            text += &terminal::wrapped(&line, "  ", "    ", width);
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text + &summary(all) + "\n"
+}
+
+/// For a comment of a pull request.
+pub fn markdown(all: &Comparison) -> String {
+    let mut text = format!("**{}**\n", escaped(&summary(all)));
+    for Section { heading, lines } in sections(all) {
+        let _ = writeln!(text, "\n{}", escaped(&heading));
+        for line in lines {
+            let _ = writeln!(text, "- {}", escaped(&line));
+        }
+    }
+    text
+}
+
+/// Characters that Markdown would read as its own.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if "\\`*_[]<>#|@!".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+/// Version 1: fields may be added, none is removed.
+pub fn json(all: &Comparison) -> Value {
+    let class = |class: &ClassChange| {
+        json!({
+            "kind": class.key.kind,
+            "name": class.key.name,
+            "place": class.place,
+            "fields": paths(&class.fields),
+            "pools": class.pools,
+        })
+    };
+    json!({
+        "version": 1,
+        "pools": all.pools.iter().map(pool).collect::<Vec<_>>(),
+        "nodeClasses": all.classes.iter().map(class).collect::<Vec<_>>(),
+        "unchanged": all.unchanged,
+        "nodesAtStake": all.at_stake(),
+    })
+}
+
+fn pool(change: &PoolChange) -> Value {
+    json!({
+        "name": change.key.name,
+        "place": change.place,
+        "change": match change.fate {
+            Fate::Appears => "appears",
+            Fate::Changes => "changes",
+            Fate::Vanishes => "vanishes",
+        },
+        "nodes": change.nodes,
+        "nodesAtStake": change.at_stake(),
+        "drift": change.drift.as_ref().map(drift),
+        "immutable": findings(&change.immutable),
+        "limits": findings(&change.limits),
+        "opens": change.hours.opens,
+        "closes": change.hours.closes,
+        "fields": paths(&change.fields),
+        "newFindings": findings(&change.new),
+        "goneFindings": findings(&change.gone),
+    })
+}
+
+fn drift(drift: &Drift) -> Value {
+    json!({
+        "title": drift.title,
+        "atMost": drift.most,
+        "fields": paths(&drift.fields),
+        "doubt": drift.doubt,
+        "pace": drift.pace,
+        "nodeClaims": drift.claims,
+        "acknowledge": drift.acknowledge,
+    })
+}
+
+fn findings(findings: &[Diagnostic]) -> Value {
+    let finding = |finding: &Diagnostic| {
+        json!({
+            "severity": finding.severity.as_str(),
+            "rule": finding.rule.as_str(),
+            "field": finding.path.to_string(),
+            "message": finding.problem(),
+            "suggestion": finding.help.as_ref().map(|help| &help.text),
+        })
+    };
+    findings.iter().map(finding).collect()
+}
+
+fn paths(paths: &[FieldPath]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
+}
+
+fn sections(all: &Comparison) -> Vec<Section> {
+    let pools = all.pools.iter().map(|change| {
+        let verb = match change.fate {
+            Fate::Appears => "appears",
+            Fate::Changes => "changes",
+            Fate::Vanishes => "vanishes",
+        };
+        Section {
+            heading: format!("{} {verb} ({})", change.key, change.place),
+            lines: lines(change),
+        }
+    });
+    let classes = all.classes.iter().map(|class| {
+        let pools: Vec<String> = class.pools.iter().map(|pool| terminal::name(pool)).collect();
+        Section {
+            heading: format!("{} changes ({})", class.key, class.place),
+            lines: vec![format!(
+                "nodes of {} may drift, the provider decides: {} changed",
+                some_of(&pools),
+                paths(&class.fields).join(", ")
+            )],
+        }
+    });
+    pools.chain(classes).collect()
+}
+
+fn lines(change: &PoolChange) -> Vec<String> {
+    let mut lines = Vec::new();
+    if change.fate == Fate::Vanishes {
+        let nodes = match change.nodes {
+            Some(1) => "its only node is".to_owned(),
+            Some(nodes) => format!("all its {nodes} nodes are"),
+            None => "all its nodes are".to_owned(),
+        };
+        lines.push(match change.nodes {
+            Some(0) => "it has no nodes".to_owned(),
+            _ => format!(
+                "if your tool prunes, {nodes} drained immediately, past every budget; PodDisruptionBudgets and \
+                 do-not-disrupt hold up the drain"
+            ),
+        });
+    }
+    if let Some(drift) = &change.drift {
+        lines.extend(of_drift(drift));
+    }
+    let immutable = change.immutable.iter();
+    lines.extend(immutable.map(|finding| {
+        format!("the API server rejects this, and a forced replacement deletes all nodes: {finding}")
+    }));
+    lines.extend(
+        change
+            .limits
+            .iter()
+            .map(|finding| format!("{}: {finding}", finding.severity)),
+    );
+    for (verb, hours) in [("opens", &change.hours.opens), ("closes", &change.hours.closes)] {
+        if !hours.is_empty() {
+            lines.push(format!("disruption by drift {verb}: {} UTC", hours.join(", ")));
+        }
+    }
+    if !change.fields.is_empty() {
+        let fields = paths(&change.fields).join(", ");
+        lines.push(format!("changed, without drift: {fields}"));
+    }
+    for (which, findings) in [("new", &change.new), ("gone", &change.gone)] {
+        let findings = findings.iter();
+        lines.extend(findings.map(|finding| format!("{which} {}: {finding}", finding.severity)));
+    }
+    lines
+}
+
+fn of_drift(drift: &Drift) -> impl Iterator<Item = String> {
+    let changed = format!("{}: {} changed", drift.title, paths(&drift.fields).join(", "));
+    let clauses = [&drift.doubt, &drift.pace].into_iter().flatten();
+    let first = clauses.fold(changed, |line, clause| format!("{line}; {clause}"));
+    let claims = (!drift.claims.is_empty()).then(|| format!("NodeClaims: {}", some_of(&drift.claims)));
+    let acknowledge = drift.acknowledge.as_ref().map(|digest| {
+        format!("the policy wants it acknowledged: annotate the NodePool {ACKNOWLEDGE_DRIFT_ANNOTATION}: \"{digest}\"")
+    });
+    [Some(first), claims, acknowledge].into_iter().flatten()
+}
+
+fn some_of(names: &[String]) -> String {
+    let shown = names.get(..MOST_NAMED).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(MOST_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The whole in one line.
+fn summary(all: &Comparison) -> String {
+    let of = |fate| all.pools.iter().filter(|pool| pool.fate == fate).count();
+    let parts = [
+        (of(Fate::Changes), "changed"),
+        (of(Fate::Appears), "new"),
+        (of(Fate::Vanishes), "gone"),
+        (all.unchanged, "unchanged"),
+    ];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let stake = match all.at_stake() {
+        Some(0) => "no node is replaced".to_owned(),
+        Some(nodes) => format!("{} replaced or drained at most", counted(nodes, "node")),
+        None => "how many nodes go is not known".to_owned(),
+    };
+    if parts.is_empty() {
+        return "no NodePool on either side".to_owned();
+    }
+    format!("NodePools: {}; {stake}", parts.join(", "))
+}
