@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::apply::WriteError;
 use super::index::{Applied, Snapshot};
-use super::reconcile::PoolReconciler;
+use super::pool::PoolReconciler;
 
 /// How old a read may be when a deletion is sent that depends on it.
 const FRESH: Duration = Duration::from_secs(2);

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::apply::WriteError;
 use super::index::Snapshot;
+use super::pool::PoolReconciler;
 use super::reads::MOST_READS;
-use super::reconcile::PoolReconciler;
 
 impl PoolReconciler {
     /// Takes the next step of a replacement. False if it could not be taken: then it is planned anew, and `memory`, that from

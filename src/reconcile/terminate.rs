@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::apply::WriteError;
 use super::index::Snapshot;
+use super::pool::PoolReconciler;
 use super::reads::MOST_READS;
-use super::reconcile::PoolReconciler;
 
 /// After so many refusals the other pools come first: a refusal may take as long as a webhook.
 const MOST_REFUSALS: usize = 10;

@@ -138,8 +138,8 @@ fn case(seed: u64, number: u64) -> (Value, BTreeMap<String, String>) {
         edit(&mut rng, &mut object["spec"]["template"]);
     }
     let labels = (0..rng.random_range(0..6)).map(|_| {
-        let key = one_of(&mut rng, &KEYS).to_owned();
-        (key, one_of(&mut rng, &VALUES).to_owned())
+        let key = one_of(&mut rng, &KEYS);
+        (key, one_of(&mut rng, &VALUES))
     });
     (object, labels.collect())
 }
