@@ -158,7 +158,7 @@ impl PoolFollower {
 /// The name of a pool, and what is kept of it.
 pub fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
     let kept = CachedPool {
-        version: pool.metadata.version()?,
+        version: pool.metadata.version_number()?,
         object: object(&pool).map(Arc::new),
         uid: pool.metadata.uid,
     };

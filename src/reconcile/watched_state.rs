@@ -109,7 +109,8 @@ impl WatchedState {
 
     /// Whether every watch is complete.
     pub fn is_complete(&self) -> bool {
-        self.0.up.lock().len() == WATCHES.len()
+        let up = self.0.up.lock();
+        WATCHES.iter().all(|watch| up.contains_key(watch))
     }
 
     /// Since when all watches have been complete and the definition has been the same; `None` while a watch is

@@ -52,7 +52,7 @@ impl Follower for ClaimFollower {
     }
 
     fn gone(&mut self, claim: &NodeClaim) {
-        let version = claim.metadata.version();
+        let version = claim.metadata.version_number();
         if let (Some((pool, uid, _)), Some(version)) = (claim.clone().into_parts(), version) {
             self.views.lock().remove(&pool, &uid, version);
         }

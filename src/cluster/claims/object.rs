@@ -44,7 +44,7 @@ impl NodeClaim {
         };
         let uid = Uid::new(&self.metadata.uid).ok()?;
         let claim = Claim {
-            version: self.metadata.version()?,
+            version: self.metadata.version_number()?,
             deleting: self.metadata.deletion_timestamp.is_some(),
             disrupted: is_true(DISRUPTION_REASON) && !is_true(REBOOTING),
             initialized: is_true(INITIALIZED),

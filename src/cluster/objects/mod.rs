@@ -112,7 +112,7 @@ struct Owner {
 
 impl<L, A> Metadata<L, A> {
     /// The resourceVersion, if it is a number.
-    pub fn version(&self) -> Option<u64> {
+    pub fn version_number(&self) -> Option<u64> {
         self.resource_version.as_ref()?.parse().ok()
     }
 
