@@ -13,6 +13,7 @@ use super::objects::{AUTHORITY, LEAF, Meaning, Names, ReadObjects, Secret, trust
 use super::store::{MANAGER, Store};
 use crate::cluster::backoff;
 use crate::runtime::lifecycle::{Readiness, StatusLine};
+use crate::runtime::telemetry::LogOnce;
 use crate::serving::certs::{Authority, unix_seconds};
 
 /// How long a read and its step may take. It is less than the shortest wait, so in this time no other process can
@@ -44,13 +45,14 @@ impl Keeper {
     /// Runs until the process stops.
     pub async fn run(self) {
         let (mut since, mut in_a_row) = (Since::default(), 0);
-        let (mut pauses, mut logged) = (backoff(), None);
+        let (mut pauses, failures) = (backoff(), LogOnce::default());
         loop {
             let done = timeout(LOOK, self.once(&mut since, &mut in_a_row)).await;
             let pause = match done.unwrap_or(Err(KeepError::TooLong(LOOK))) {
                 Ok(pause) => {
                     self.metrics.succeeded();
-                    (pauses, logged) = (backoff(), None);
+                    pauses = backoff();
+                    failures.is_over(&());
                     pause
                 }
                 Err(KeepError::Api(error)) if error.is_conflict() => AFTER_CONFLICT,
@@ -58,12 +60,11 @@ impl Keeper {
                     self.metrics.failed();
                     let text = error.to_string();
                     self.line.set(text.as_str());
-                    if logged.as_ref() != Some(&text) {
+                    if failures.is_news((), text.as_str()) {
                         tracing::error!(
                             error = text,
                             "the certificates are not renewed; the stored ones stay in use"
                         );
-                        logged = Some(text);
                     }
                     pauses.next().unwrap_or(self.interval)
                 }

@@ -35,7 +35,7 @@ pub fn lasting_client(config: Config) -> Client {
     reconnecting(&namespace, move || client(config.clone()))
 }
 
-/// Makes a client for a command that ends. That may run a program, so it has a thread that can be abandoned.
+/// Makes a client. That may run a program, so it has a thread that can be abandoned.
 #[expect(clippy::disallowed_methods, reason = "a simulation brings its own clients")]
 pub async fn client(config: Config) -> Result<Client, String> {
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));

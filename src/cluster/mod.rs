@@ -4,13 +4,11 @@
 //! there while the cluster does not answer.
 
 mod api;
-pub mod claims;
 pub mod clock;
 mod collection;
 pub mod config;
 pub mod connect;
 pub mod definition;
-mod drift_claims;
 mod lease;
 pub mod ledgers;
 pub mod managed_fields;
@@ -29,7 +27,6 @@ pub use collection::{Collection, Versioned};
 pub use config::ClusterArgs;
 pub use connect::{client, lasting_client, required_cluster};
 pub use definition::FIELDS as DEFINITION_FIELDS;
-pub use drift_claims::ClaimLister;
 pub use lease::{
     Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, age as lease_age,
     holder as lease_holder, is_silent as lease_is_silent, path as leases_path,

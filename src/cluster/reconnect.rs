@@ -20,6 +20,7 @@ use tower::service_fn;
 
 use super::api::Deadline;
 use crate::runtime::lifecycle::spawn;
+use crate::runtime::telemetry::LogOnce;
 
 /// How long a read waits at most before it is repeated.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -61,7 +62,7 @@ where
     F: Future<Output = Result<Client, String>> + Send + 'static,
 {
     async fn make_first(&self) {
-        let mut logged = String::new();
+        let failures = LogOnce::default();
         loop {
             let error = match (self.make)().await {
                 Ok(client) => {
@@ -70,9 +71,8 @@ where
                 }
                 Err(error) => error,
             };
-            if error != logged {
+            if failures.is_news((), error.as_str()) {
                 tracing::warn!(%error, "no client for the cluster");
-                logged.clone_from(&error);
             }
             self.current.send_replace(Some(Err(error)));
             sleep(RETRY).await;
@@ -89,10 +89,11 @@ where
         let deadline = parts.extensions.get::<Deadline>();
         let patience = deadline.map_or(PATIENCE, |by| (by.left() / 2).min(PATIENCE));
         let again = async {
-            let new = match timeout(patience, current.changed()).await {
-                Ok(_) => client(&mut current).await?,
-                Err(_) => (self.make)().await.map_err(not_made)?,
-            };
+            if timeout(patience, current.changed()).await.is_ok() {
+                // Another read has found the connection silent.
+                return read(&client(&mut current).await?, &parts).await;
+            }
+            let new = (self.make)().await.map_err(not_made)?;
             let answer = read(&new, &parts).await?;
             self.take_over(new, &current);
             Ok(answer)

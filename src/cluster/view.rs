@@ -3,9 +3,10 @@
 
 mod pools;
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
+use parking_lot::RwLock;
 use poolgate_core::karpenter::{Installed, TargetKarpenter};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -74,7 +75,7 @@ impl ClusterView {
 
     /// What is known of a static pool.
     pub fn static_pool(&self, name: &str) -> StaticPool {
-        match &*read(&self.pools) {
+        match &*self.pools.read() {
             None => StaticPool::NotWatched,
             Some(pools) => pools
                 .get_static(name)
@@ -84,22 +85,22 @@ impl ClusterView {
 
     /// What is kept of a pool; none if it is not known, which does not mean that it does not exist.
     pub fn pool(&self, name: &str) -> Option<CachedPool> {
-        read(&self.pools).as_ref()?.get(name).cloned()
+        self.pools.read().as_ref()?.get(name).cloned()
     }
 
     /// How many pools are known.
     pub fn pool_count(&self) -> usize {
-        read(&self.pools).as_ref().map_or(0, Pools::len)
+        self.pools.read().as_ref().map_or(0, Pools::len)
     }
 
     /// From now on these are the pools; none if they are not watched any more.
     pub fn set_pools(&self, pools: Option<Pools>) {
-        *write(&self.pools) = pools;
+        *self.pools.write() = pools;
     }
 
     /// Changes one of the pools that are watched; returns how many static ones there are then.
     pub fn set_pool(&self, name: Box<str>, pool: Option<CachedPool>) -> usize {
-        let mut pools = write(&self.pools);
+        let mut pools = self.pools.write();
         let Some(pools) = pools.as_mut() else { return 0 };
         match pool {
             Some(pool) => pools.insert(name, pool),
@@ -107,13 +108,4 @@ impl ClusterView {
         }
         pools.statics()
     }
-}
-
-// Each change of a map is complete before anything can panic: behind a poisoned lock nothing is half done.
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }

@@ -37,7 +37,7 @@ const WATCH_SECONDS: u32 = 50;
 /// How long a watch may be silent. The API server would have closed it before, so the connection is dead.
 const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 
-/// A watch that is closed sooner than this is not opened again at once.
+/// A watch that is closed sooner than this is not opened again immediately.
 const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
 
 /// After a failure, the first watches are closed after so many seconds: two seconds before that, the API server says up to
@@ -72,7 +72,7 @@ pub struct Watch {
     pub line: StatusLine,
     /// Its metrics.
     pub metrics: WatchMetrics,
-    /// Notified when there is reason to try at once.
+    /// Notified when there is reason to try immediately.
     pub retry: Arc<Notify>,
 }
 
@@ -142,14 +142,16 @@ impl Watch {
             let failure = self
                 .once(&objects, &mut follower, &mut state, &mut position)
                 .await;
+            let pause = state.pause();
             if failure.is_fixed_by_a_list() {
                 tracing::debug!(watch = self.name, "listing again");
                 position = None;
             } else {
                 state.down(&self, &failure);
+            }
+            if !matches!(failure, Failure::Asked) || pause > LONGEST_UNSEEN {
                 follower.lost();
             }
-            let pause = state.pause();
             tokio::select! {
                 () = sleep(pause) => {}
                 () = self.retry.notified() => state.tries = backoff(),

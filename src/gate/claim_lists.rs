@@ -14,9 +14,9 @@ use poolgate_core::nodelimit::ledger::{ClaimView, Moment, ReadSpan};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use super::claims::{ClaimViews, Listed, NodeClaim};
 use super::error::{CallError, GateError};
 use super::metrics::GateMetrics;
-use crate::cluster::claims::{ClaimViews, Listed, NodeClaim};
 use crate::cluster::clock::Clock;
 use crate::cluster::{Collection, Deadline};
 use crate::runtime::lifecycle::spawn;

@@ -12,10 +12,10 @@ use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
 
 use super::claim_lists::ClaimLists;
+use super::claims::ClaimViews;
 use super::metrics::GateMetrics;
 use super::pool_lists::PoolLists;
 use crate::cluster::Collection;
-use crate::cluster::claims::ClaimViews;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::Ledgers;
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS};

@@ -5,6 +5,7 @@
 
 mod args;
 mod claim_lists;
+mod claims;
 mod context;
 mod decision;
 mod error;

@@ -343,10 +343,13 @@ impl<'a> Round<'a> {
             return Step::Read(CLAIMS);
         }
         let uncounted = ClaimView::default();
-        let (view, listed) = match claims.current(self.pool) {
-            Some(known) if is_counted => known,
-            None if is_counted => return Step::Read(CLAIMS),
-            _ => (&uncounted, None),
+        let (view, listed) = if is_counted {
+            let Some(known) = claims.current(self.pool) else {
+                return Step::Read(CLAIMS);
+            };
+            known
+        } else {
+            (&uncounted, None)
         };
         // What was listed without disruptions is no evidence of them.
         let depends = limit.value.is_some_and(|limit| limit.depends_on_disruption());

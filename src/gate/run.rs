@@ -7,11 +7,11 @@ use kube::Client;
 use poolgate_core::api::LEDGER_LABEL;
 
 use super::args::GateArgs;
+use super::claims::ClaimWatch;
 use super::context::{GateContext, Shared};
 use super::metrics::GateMetrics;
 use super::pools::Gate;
 use super::routes::{ClaimWebhook, PATHS};
-use crate::cluster::claims::ClaimWatch;
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
 use crate::cluster::{ClusterMetrics, Collection, Watch, WatchMetrics, lasting_client, required_cluster};

@@ -17,7 +17,7 @@ use super::watched_state::WatchedState;
 use crate::cluster::LedgerStore;
 use crate::runtime::policy_watch::PolicyInForce;
 
-/// How soon a pool is reconciled again of which a replacement was not carried on.
+/// How soon a pool is reconciled again if a replacement could not go on.
 const NEXT_STEP: Duration = Duration::from_secs(1);
 
 /// How often a pool is reconciled that has not changed.

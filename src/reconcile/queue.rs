@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// The least time between two runs for one pool.
 const PER_POOL: Duration = Duration::from_millis(500);
 
-/// How many pools may be reconciled in a second: lastingly, and at once after a quiet time.
+/// How many pools may be reconciled in a second: sustained, and in a burst.
 const PER_SECOND: u32 = 100;
 const AT_ONCE: u32 = 200;
 

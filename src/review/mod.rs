@@ -2,6 +2,7 @@
 
 mod admit;
 mod args;
+mod claims;
 mod reviewer;
 mod routes;
 mod run;

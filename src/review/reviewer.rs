@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use poolgate_core::json::Json;
 use poolgate_core::review::{REVIEWED, Request, Review, Subject, replaces_nodes, review};
 
+use super::claims::ClaimLister;
 use super::scale;
-use crate::cluster::ClaimLister;
 use crate::cluster::view::ClusterView;
 use crate::runtime::policy_watch::PolicyInForce;
 use crate::serving::admission::envelope::{self, AdmissionRequest, Operation};

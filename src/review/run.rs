@@ -7,8 +7,9 @@ use std::thread::available_parallelism;
 use tokio_util::sync::CancellationToken;
 
 use super::args::ServeArgs;
+use super::claims::ClaimLister;
 use super::routes::{PATHS, PoolWebhook};
-use crate::cluster::{ClaimLister, ClusterMetrics, lasting_client};
+use crate::cluster::{ClusterMetrics, lasting_client};
 use crate::review::Reviewer;
 use crate::runtime::lifecycle::{self, FEW_THREADS};
 use crate::runtime::policy_watch::PolicyInForce;
@@ -23,7 +24,7 @@ pub fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     lifecycle::run(threads(), run(args, certificate))
 }
 
-/// How many reviews are done at the same time. A few threads are enough for a cluster, and each may need the memory
+/// How many threads answer requests. A few are enough for a cluster, and each may need the memory
 /// of a review.
 fn threads() -> usize {
     available_parallelism().map_or(FEW_THREADS, |cores| cores.get().clamp(FEW_THREADS, 4))

@@ -9,6 +9,7 @@ use std::time::Duration;
 use poolgate_files::sources::read_bytes;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -19,6 +20,9 @@ pub const MAX_BYTES: usize = 1 << 20;
 
 /// How long reading a file may take: a volume may hang.
 const READ_LIMIT: Duration = Duration::from_secs(5);
+
+/// How many reads may go on at the same time. Those of a volume that hangs never end, and each has a thread.
+static READS: Semaphore = Semaphore::const_new(16);
 
 /// Something that is loaded from files. It also says what is in force while they cannot be used.
 pub trait Load {
@@ -98,6 +102,7 @@ impl<L: Load> Polled<L> {
                 self.compare(contents);
             }
             Err(error) => {
+                self.rejected = None;
                 if self.unreadable.is_news((), error.to_string()) {
                     self.reject(&error);
                 }
@@ -184,10 +189,18 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_bytes(path, MAX_BYTES)
 }
 
-/// The same on a thread that can be abandoned.
+/// The same on a thread that can be abandoned, while not too many have been.
 pub async fn read_in_time(path: PathBuf) -> io::Result<Vec<u8>> {
-    match timeout(READ_LIMIT, spawn_blocking(move || read(&path))).await {
-        Ok(done) => done.map_err(io::Error::other)?,
+    let reading = async {
+        let turn = READS.acquire().await.map_err(io::Error::other)?;
+        let read = spawn_blocking(move || {
+            let _turn = turn;
+            read(&path)
+        });
+        read.await.map_err(io::Error::other)?
+    };
+    match timeout(READ_LIMIT, reading).await {
+        Ok(done) => done,
         Err(_) => Err(io::Error::other(format!(
             "no answer within {} s",
             READ_LIMIT.as_secs()
@@ -274,9 +287,10 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let mut polled = open(&directory).await;
         let path = polled.loaded.path.clone();
-        let spoil: [(&str, &dyn Fn() -> io::Result<()>); 4] = [
+        let spoil: [(&str, &dyn Fn() -> io::Result<()>); 5] = [
             ("no number", &|| fs::write(&path, "one")),
             ("no file", &|| fs::remove_file(&path)),
+            ("the same as before", &|| fs::write(&path, "one")),
             ("another that is none", &|| fs::write(&path, "two")),
             ("a huge file", &|| fs::write(&path, vec![b' '; MAX_BYTES + 1])),
         ];
@@ -295,7 +309,7 @@ mod tests {
         polled.poll().await;
         assert_eq!(
             polled.metrics.counts(),
-            (1, 4, 0),
+            (1, 5, 0),
             "what is in force is there again"
         );
     }

@@ -23,7 +23,7 @@ pub struct Process {
     pub tasks: Tasks,
     /// The lines of the parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
-    /// Of the task that watches the cluster, if it has one: without it the process is not alive.
+    /// Of the reconciler's task, without which its process is not alive. Nothing else beats.
     pub heartbeat: Heartbeat,
     /// Cancelled after a signal, when work that has begun is to be finished.
     pub drain: CancellationToken,
@@ -86,7 +86,7 @@ impl Process {
 
 impl Running {
     /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to finish
-    /// what has begun. After a second signal the process stops at once, and also if a part stops by itself.
+    /// what has begun. After a second signal the process stops immediately, and also if a part stops by itself.
     pub async fn until_signalled(
         mut self,
         delay: Duration,

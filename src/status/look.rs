@@ -59,12 +59,12 @@ impl Look<'_> {
     pub async fn once(&self) -> Facts {
         let webhooks = self.webhooks().await;
         let namespace = self.namespace.map(str::to_owned);
-        let host_and_path = |webhooks: &Vec<Webhook>| {
+        let of_service = |webhooks: &Vec<Webhook>| {
             let service = webhooks.iter().find_map(|one| one.client_config.service.clone());
             service.map(|service| service.namespace)
         };
         let namespace = namespace
-            .or_else(|| webhooks.as_ref().ok().and_then(host_and_path))
+            .or_else(|| webhooks.as_ref().ok().and_then(of_service))
             .unwrap_or_else(|| NAMESPACE.to_owned());
         let ledgers = self.ledger_namespace;
         let leases = leases_path(ledgers);

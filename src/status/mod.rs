@@ -113,9 +113,18 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     }
     loop {
         let code = if let Some(question) = args.question() {
-            let whys = runtime.block_on(question.answer(&look))?;
-            show(args, || serde_json::to_value(&whys), |width| whys.text(width))?;
-            exit_code(&[], &whys.unread)
+            match runtime.block_on(question.answer(&look)) {
+                Ok(whys) => {
+                    show(args, || serde_json::to_value(&whys), |width| whys.text(width))?;
+                    exit_code(&[], &whys.unread)
+                }
+                // The next look may find what this one did not.
+                Err(error) if args.watch.is_some() => {
+                    terminal::remark(&terminal::clean(&format!("error: {error:#}")));
+                    UNREAD.into()
+                }
+                Err(error) => return Err(error),
+            }
         } else {
             let report = Report::of(&runtime.block_on(look.once()));
             show(

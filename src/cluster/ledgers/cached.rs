@@ -58,14 +58,26 @@ impl Ledgers {
 
     /// Reads the ledger of a pool as it is now.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
+        let name = object::name(pool);
+        let before = self.known().version(&name);
         let read = self.store.read(pool, by).await;
-        let (name, mut kept) = (object::name(pool), self.known.lock());
+        let (mut kept, now) = (self.known(), self.clock.now());
+        // A write or the watch may have overtaken the read. Versions go back only if a backup was restored.
+        let is_overtaken = kept.version(&name) != before;
+        let mut keep = |version, read| {
+            if is_overtaken {
+                kept.put_newer(&name, version, read, now);
+            } else {
+                kept.put(&name, read, now);
+            }
+        };
         match &read {
+            Ok(Some(stored)) => keep(stored.version, Ok(stored.clone())),
+            Err(LedgerError::Broken(broken)) => keep(broken.version, Err(broken.clone())),
             Ok(None) => kept.remove(&name),
-            Ok(Some(stored)) => kept.put(&name, Ok(stored.clone()), self.clock.now()),
-            Err(LedgerError::Broken(broken)) => kept.put(&name, Err(broken.clone()), self.clock.now()),
             Err(_) => {}
         }
+        drop(kept);
         read
     }
 

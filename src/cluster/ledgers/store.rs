@@ -1,4 +1,4 @@
-//! The ledgers in the API server: nothing else reads or writes them. The gate writes reservations, the reconciler what it
+//! The ledgers in the API server: nothing else writes them. The gate writes reservations, the reconciler what it
 //! terminates and replaces, each over the version that it has read.
 //!
 //! A missing ledger is a closed one: it has no identity by which anything could be decided, and no change makes it anew.

@@ -63,6 +63,8 @@ enum End {
     Broken,
     /// With a bookmark of the server's version, and then a failure.
     Marked,
+    /// Because the version to continue from is too old.
+    Expired,
     /// The first ones with a failure, the others after the time that was asked for.
     BrokenAtFirst,
 }
@@ -102,6 +104,11 @@ impl Server {
         match self.end {
             End::Closed => stream::empty().boxed(),
             End::Silent => stream::pending().boxed(),
+            End::Expired => {
+                let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410,
+                    "reason": "Expired", "message": "too old"});
+                text(format!("{}\n", json!({"type": "ERROR", "object": status}))).boxed()
+            }
             End::Broken => broken.boxed(),
             End::BrokenAtFirst if number <= 5 => broken.boxed(),
             End::BrokenAtFirst => {
@@ -128,6 +135,7 @@ struct Counting {
     resumes: bool,
     listed: Arc<AtomicU32>,
     caught_up: Arc<AtomicU32>,
+    lost: Arc<AtomicU32>,
 }
 
 impl Follower for Counting {
@@ -139,6 +147,9 @@ impl Follower for Counting {
     }
     fn changed(&mut self, _: ConfigMap) {}
     fn gone(&mut self, _: &ConfigMap) {}
+    fn lost(&mut self) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+    }
     fn resumes(&self) -> bool {
         self.resumes
     }
@@ -207,6 +218,17 @@ async fn a_watch_that_has_caught_up_goes_on_without_a_pause() {
     };
     let ((listed, _), begun) = tokio::join!(seen_of(&server, true), counted);
     assert_eq!((begun, listed), (7, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_too_old_makes_what_was_seen_out_of_date() {
+    let (server, follower) = (Server::ending(End::Expired), Counting::default());
+    let watch = Watch::new("configmaps", "", StatusLine::default(), &WatchMetrics::default());
+    let watched = watch.run(server.objects(), follower.clone());
+    let _ = timeout(Duration::from_secs(10), watched.boxed()).await;
+    let count = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
+    assert!(count(&follower.listed) > 1);
+    assert!(count(&follower.lost) >= count(&follower.listed) - 1);
 }
 
 #[tokio::test(start_paused = true)]

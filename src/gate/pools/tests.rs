@@ -249,4 +249,5 @@ async fn a_hundred_invented_names_cost_as_many_reads_as_one() {
         assert!(is_unknown, "{decision:?}");
     }
     assert_eq!(reads.load(Ordering::Relaxed), 1);
+    assert_eq!(gate.context.claims.lock().len(), 0, "pools that are remembered");
 }

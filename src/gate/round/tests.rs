@@ -12,9 +12,9 @@ use serde_json::json;
 use tokio::sync::{Semaphore, oneshot};
 use tower::service_fn;
 
+use super::super::claims::Listed;
 use super::super::error::OnError;
 use super::*;
-use crate::cluster::claims::Listed;
 
 /// An API server whose ledger another replica has just written, as version 101.
 fn written_by_another() -> Client {

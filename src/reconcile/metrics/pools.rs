@@ -1,8 +1,9 @@
 //! The numbers of each pool with a limit.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::budget::Reason;
 use poolgate_core::nodelimit::plan::Numbers;
@@ -68,7 +69,7 @@ impl PoolMetrics {
         let Some(limit) = numbers.limit else {
             return self.forget(pool);
         };
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         shown.insert(Arc::clone(pool));
         for (gauge, number) in [
             (&self.nodes, numbers.nodes),
@@ -92,7 +93,7 @@ impl PoolMetrics {
 
     /// Removes the numbers of a pool.
     pub fn forget(&self, pool: &str) {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         if !shown.remove(pool) {
             return;
         }
@@ -116,7 +117,7 @@ impl PoolMetrics {
 
     /// Removes the numbers of all pools: another replica leads.
     pub fn forget_all(&self) {
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let shown = self.shown.lock().clone();
         for pool in shown {
             self.forget(&pool);
         }

@@ -80,7 +80,7 @@ impl Silence {
     }
 
     /// Counts the time since the last look, if there was no beat, and returns for how long there was none. A look that comes
-    /// late counts like one in time: then the process was stopped or had no processor, and the other thread as well.
+    /// late counts like one in time: then the process was stopped or had no processor, and the other task as well.
     fn look(&mut self, beats: u64, now: Instant) -> Duration {
         let waited = now.saturating_duration_since(self.looked).min(EVERY);
         self.looked = now;

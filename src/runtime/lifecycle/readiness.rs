@@ -1,10 +1,11 @@
 //! Whether new requests should be sent here, and the lines of `/readyz`. Those lines decide nothing: if a part is
 //! down that is not needed, its line says so, and the process stays ready.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
+use parking_lot::{Mutex, MutexGuard};
 
 const READY: u8 = 1;
 const LEAVING: u8 = 2;
@@ -72,7 +73,7 @@ impl StatusBoard {
     }
 
     fn parts(&self) -> MutexGuard<'_, Vec<(&'static str, StatusLine)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

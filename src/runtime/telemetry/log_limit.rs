@@ -1,9 +1,9 @@
 //! Log lines that any client can cause: one for each reason per interval, with the number of those left out.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How long a reason is not logged again.
@@ -26,7 +26,7 @@ impl LogLimit {
     }
 
     fn permit_at(&self, reason: &'static str, now: Instant) -> Option<u64> {
-        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = self.0.lock();
         match logged.get_mut(reason) {
             Some(before) if now.saturating_duration_since(before.at) < PAUSE => {
                 before.left_out += 1;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
@@ -57,7 +58,7 @@ impl Invariants {
     /// Counts one, and logs the first of its kind.
     pub fn violated(&self, invariant: &'static str, pool: &str, object: &str) {
         self.violations.inc(invariant);
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = self.logged.lock();
         if logged.insert(invariant) {
             tracing::error!(
                 invariant,

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, Span, field};
 
 use super::body::BodyMemory;
@@ -100,7 +100,8 @@ impl Intake {
             let declared = request.headers().get(header::CONTENT_TYPE);
             return Err(Rejection::content_type(declared));
         }
-        let held = timeout(limit, self.memory.read(request.into_body()))
+        let by = Instant::now() + limit;
+        let held = timeout_at(by, self.memory.read(request.into_body()))
             .await
             .map_err(|_| Rejection::Late(limit))??;
         let is_light = is_light(&held.bytes);
@@ -108,7 +109,7 @@ impl Intake {
         let done = if is_light {
             work()
         } else {
-            let turn = timeout(limit, Arc::clone(&self.heavy).acquire_owned());
+            let turn = timeout_at(by, Arc::clone(&self.heavy).acquire_owned());
             let turn = turn.await.map_err(|_| Rejection::Busy)?;
             let span = Span::current();
             let done = spawn_blocking(move || {

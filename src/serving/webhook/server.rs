@@ -143,7 +143,7 @@ async fn ready_when(definition_read: CancellationToken, readiness: Arc<Readiness
 /// The part that is waited for while the server drains.
 const ADMISSION: &str = "admission";
 
-/// Loads the certificate, and starts the task that renews it.
+/// Loads the certificate, and starts the task that reads it again.
 async fn start_certificates(
     choice: CertificateChoice,
     args: &WebhookArgs,

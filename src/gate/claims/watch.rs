@@ -9,10 +9,10 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::follower::ClaimFollower;
 use super::views::ClaimViews;
-use crate::cluster::collection::Collection;
-use crate::cluster::metrics::WatchMetrics;
+use crate::cluster::Collection;
+use crate::cluster::Watch;
+use crate::cluster::WatchMetrics;
 use crate::cluster::objects::NODE_CLAIMS;
-use crate::cluster::watch::Watch;
 use crate::runtime::lifecycle::{StatusBoard, StatusLine};
 
 /// How long departed NodeClaims are remembered, at least: longer than a reservation lives.

@@ -12,8 +12,8 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::block_in_place;
 
-use super::objects::{Metadata, NODE_CLAIMS, Object, Texts};
-use super::{ApiError, Collection, Deadline};
+use crate::cluster::objects::{Metadata, NODE_CLAIMS, Object, Texts};
+use crate::cluster::{ApiError, Collection, Deadline};
 use crate::runtime::telemetry::Counters;
 
 /// How long the list may take. A review goes on without it then.

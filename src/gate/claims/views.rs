@@ -73,6 +73,12 @@ impl ClaimViews {
         Some((&known.view, listed))
     }
 
+    /// How many pools have a view.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.by_pool.len()
+    }
+
     /// The newest LIST of this pool alone that is in its view, if the watch was not lost since.
     pub fn listed(&self, pool: &str) -> Option<Listed> {
         let known = self.by_pool.get(pool)?;
