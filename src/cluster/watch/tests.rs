@@ -247,7 +247,7 @@ async fn a_store_that_was_restored_is_listed_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_is_closed_early_is_begun_anew_ever_more_rarely_and_is_down_in_a_long_pause() {
-    let (_, line) = watched_for(End::Closed, LONGEST_UNSEEN).await;
+    let (_, line) = watched_for(End::Closed, Duration::from_secs(3)).await;
     assert_eq!(line, "watching");
     let (watches, line) = watched_for(End::Closed, Duration::from_mins(1)).await;
     assert!((2..=8).contains(&watches), "{watches}");
