@@ -50,7 +50,11 @@ impl ClusterReader {
             runtime.map_err(|error| ClusterReadError(format!("no request can be sent: {error}")))?;
         let route = args.route();
         let config = match runtime.block_on(find_at(route)) {
-            Ok(Found::Cluster(config)) => *config,
+            Ok(Found::Cluster(mut config)) => {
+                // A busy API server, or one that has just been given a definition, answers a moment later.
+                config.default_retry = true;
+                *config
+            }
             Ok(Found::Unwanted | Found::Nowhere) => return Err(nowhere(route)),
             Ok(Found::Unusable(error)) => {
                 let cause = match &error {
