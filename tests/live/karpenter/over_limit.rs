@@ -53,6 +53,11 @@ fn eight_nodes(guarded: &Guarded, pool: &str, plain_that_may_go: u32) -> Vec<Str
             .map(|name| cluster.pods_in_phase(name, "Running"));
         (running == [1, 2, 5] && cluster.claims(pool).len() == 8).then_some(())
     });
+    // Karpenter counts seconds later.
+    guarded.wait_for("the status to have eight nodes", |cluster| {
+        let stored = cluster.plane().kubectl_json(&["get", "nodepool", pool], "");
+        (stored["status"]["nodes"] == 8).then_some(())
+    });
     let mut order = claims_under(cluster, pool, spare);
     order.extend(claims_under(cluster, pool, cheap));
     cluster.scale(spare, 0);
