@@ -63,7 +63,7 @@ impl Comparison {
         self.pools.iter().map(PoolChange::at_stake).sum()
     }
 
-    /// The pools of which nobody knows that.
+    /// The pools for which that is not known.
     pub fn uncounted(&self) -> impl Iterator<Item = &PoolChange> {
         self.pools.iter().filter(|pool| pool.at_stake().is_none())
     }
