@@ -15,7 +15,7 @@ use super::apply::{CALL, Writer};
 use crate::cluster::{ApiError, Collection, Deadline};
 use crate::runtime::telemetry::LogOnce;
 
-/// How often the API server is asked.
+/// How often the rights are read.
 const PERIOD: Duration = Duration::from_mins(1);
 
 /// Where an account asks what it may do.

@@ -4,7 +4,7 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use crate::budget::{Allowance, Budgets, Change, Reason, is_supported};
 
-/// How many changes of the budgets are followed until nodes may go.
+/// The most changes of the budgets that are followed to find when the first node may go.
 const MOST_CHANGES: usize = 32;
 
 /// How fast drifted nodes of a pool are replaced.

@@ -11,7 +11,7 @@ const ASSUMED_NODES: u32 = 100;
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// In which hours drifted nodes may go that had to stay, and the reverse: such as `Mon Tue 09:00-17:00`.
+/// The hours in which drifted nodes may go and had to stay before, and the reverse, such as `Mon Tue 09:00-17:00`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ChangedHours {
     pub opens: Vec<String>,

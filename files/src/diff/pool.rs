@@ -304,7 +304,7 @@ impl Drift {
 
 const REQUIREMENTS: [&str; 4] = ["spec", "template", "spec", "requirements"];
 
-/// The drift of a pool in v1beta1, of which nothing is computed.
+/// The drift of a pool in v1beta1, which is not computed.
 fn unknown(before: &Placed, after: &Placed, fields: &[FieldPath], nodes: Option<usize>) -> Option<Drift> {
     if before.version == ApiVersion::V1 && after.version == ApiVersion::V1 {
         return None;

@@ -74,8 +74,8 @@ impl Ledgers {
         match &read {
             Ok(Some(stored)) => keep(stored.version, Ok(stored.clone())),
             Err(LedgerError::Broken(broken)) => keep(broken.version, Err(broken.clone())),
-            Ok(None) => kept.remove(&name),
-            Err(_) => {}
+            Ok(None) if !is_overtaken => kept.remove(&name),
+            Ok(None) | Err(_) => {}
         }
         drop(kept);
         read

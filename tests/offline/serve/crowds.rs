@@ -99,7 +99,7 @@ fn silent_connections_to_the_probe_port_end_soon() {
     drop(silent);
 }
 
-/// Connections from this address, each with a body of 6 MiB of which the last byte does not come.
+/// Connections from this address, each with a body of 6 MiB without its last byte.
 fn half_sent(server: &Poolgate, ca: &str, source: Ipv4Addr, count: usize) -> Vec<Connection> {
     let size = 6 << 20;
     let connections = (0..count).map(|_| {
