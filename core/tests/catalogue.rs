@@ -157,7 +157,7 @@ fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVe
 fn spoken(rule: &Rule, example: &str) -> Vec<(&'static str, Severity, Origin)> {
     diagnostics(rule, example, release(example))
         .iter()
-        .filter(|finding| finding.rule == rule.id || finding.severity != Severity::Info)
+        .filter(|finding| finding.rule == rule.id || finding.severity != Severity::Note)
         .map(|finding| (finding.rule.as_str(), finding.severity, finding.origin))
         .collect()
 }

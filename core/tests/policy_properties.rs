@@ -86,7 +86,7 @@ fn any_lenience() -> impl Strategy<Value = Policy> {
     let rule = proptest::sample::select(CATALOGUE);
     let level = prop_oneof![
         Just(Level::Off),
-        Just(Level::Severity(Severity::Info)),
+        Just(Level::Severity(Severity::Note)),
         Just(Level::Severity(Severity::Warning)),
     ];
     let pools = vec(prop_oneof![Just("*"), Just("gpu-*"), Just("web")], 0..2);

@@ -290,8 +290,8 @@ fn is_within(path: &FieldPath, changed: &FieldPath) -> bool {
 fn without_weight(report: Report) -> Vec<Diagnostic> {
     let findings = report.into_iter().map(|mut finding| {
         if finding.rule.as_str() == "hard-limit-drain" {
-            finding.severity = Severity::Info;
-            finding.own_severity = Severity::Info;
+            finding.severity = Severity::Note;
+            finding.own_severity = Severity::Note;
         }
         finding
     });

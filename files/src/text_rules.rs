@@ -45,9 +45,9 @@ text_rules! {
     /// A file named as JSON that is only YAML.
     JSON = "manifest-json", Warning;
     /// Values that are variables, to be filled in by another program.
-    VARIABLE = "manifest-variable", Info;
+    VARIABLE = "manifest-variable", Note;
     /// A version whose release is not known.
-    RELEASE = "manifest-release", Info;
+    RELEASE = "manifest-release", Note;
     /// A file that could not be read, or not be written.
     UNREADABLE = "file-unreadable", Error;
     /// A comment for poolgate that cannot be read, or gives no reason.

@@ -1,10 +1,15 @@
-//! The kinds of mistake that the API server knows, and how its message for each begins.
+//! The kinds of mistake that the API server knows, and the value that each is about.
+
+use std::borrow::Cow;
 
 use crate::json::Json;
-use std::fmt;
 
 /// Longest value, in characters, that a message quotes; longer ones are cut. It easily fits on a terminal line.
 const LONGEST_QUOTE: usize = 80;
+
+/// A list and an object, which can be of any size.
+const LIST: &str = "[…]";
+const OBJECT: &str = "{…}";
 
 /// What is wrong with a field: `field.ErrorType` of `k8s.io/apimachinery`, as far as poolgate needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +21,8 @@ pub enum ErrorType {
     },
     /// The value is legal; it is only pointed out.
     Note {
-        /// The value as the message shows it; see [`quoted`].
-        value: String,
+        /// The value as the message shows it; see [`quoted`]. `None` if there is none to show.
+        value: Option<String>,
     },
     /// The value has the wrong JSON type.
     Mistyped {
@@ -30,8 +35,6 @@ pub enum ErrorType {
     Unsupported {
         /// The value as the message shows it; see [`quoted`].
         value: String,
-        /// The words that are supported there.
-        supported: &'static [&'static str],
     },
     /// The API has no such field.
     Unknown,
@@ -54,9 +57,25 @@ impl ErrorType {
         }
     }
 
+    /// The value that the mistake is about, as a message shows it; `None` for a list or an object, and if there is none.
+    pub fn value(&self) -> Option<Cow<'_, str>> {
+        let value = match self {
+            Self::Invalid { value } | Self::Mistyped { value } | Self::Unsupported { value } => Some(value),
+            Self::Note { value } => value.as_ref(),
+            Self::TooMany { actual } => return Some(actual.to_string().into()),
+            Self::Required | Self::Unknown => None,
+        };
+        let is_compound = |value: &&String| matches!(value.as_str(), LIST | OBJECT);
+        value
+            .filter(|value| !is_compound(value))
+            .map(|value| value.as_str().into())
+    }
+
     /// A legal value, shown as it is in the object.
     pub fn note(value: &Json<'_>) -> Self {
-        Self::Note { value: shown(value) }
+        Self::Note {
+            value: Some(shown(value)),
+        }
     }
 
     /// An illegal value, given as the message shows it.
@@ -88,26 +107,6 @@ impl From<i64> for ErrorType {
 impl From<&Json<'_>> for ErrorType {
     fn from(value: &Json<'_>) -> Self {
         Self::showing(shown(value))
-    }
-}
-
-impl fmt::Display for ErrorType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid { value } | Self::Mistyped { value } => write!(f, "Invalid value: {value}"),
-            Self::Note { value } => f.write_str(value),
-            Self::Required => f.write_str("Required value"),
-            Self::Unknown => f.write_str("Unknown field"),
-            Self::Unsupported { value, supported } => {
-                write!(f, "Unsupported value: {value}: supported values: ")?;
-                for (position, word) in supported.iter().enumerate() {
-                    let comma = if position > 0 { ", " } else { "" };
-                    write!(f, "{comma}\"{word}\"")?;
-                }
-                Ok(())
-            }
-            Self::TooMany { actual } => write!(f, "Too many: {actual}"),
-        }
     }
 }
 
@@ -145,8 +144,8 @@ pub fn counted(count: usize, what: &str) -> String {
 fn shown(value: &Json<'_>) -> String {
     match value {
         Json::String(text) => quoted(text),
-        Json::Array(_) => "[…]".into(),
-        Json::Object(_) => "{…}".into(),
+        Json::Array(_) => LIST.into(),
+        Json::Object(_) => OBJECT.into(),
         Json::Null | Json::Bool(_) | Json::Number(_) => value.to_string(),
     }
 }
@@ -158,26 +157,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_begin_as_the_api_servers_do() {
-        assert_eq!(ErrorType::from("1e1.5").to_string(), r#"Invalid value: "1e1.5""#);
-        assert_eq!(
-            ErrorType::mistyped(&Json::from(5)).to_string(),
-            "Invalid value: 5"
-        );
-        assert_eq!(
-            ErrorType::mistyped(&Json::from(&json!({"a": 1}))).to_string(),
-            "Invalid value: {…}"
-        );
-        assert_eq!(ErrorType::Required.to_string(), "Required value");
-        assert_eq!(ErrorType::TooMany { actual: 101 }.to_string(), "Too many: 101");
-        let unsupported = ErrorType::Unsupported {
-            value: quoted("hard"),
-            supported: &["Hard", "Soft"],
-        };
-        assert_eq!(
-            unsupported.to_string(),
-            r#"Unsupported value: "hard": supported values: "Hard", "Soft""#
-        );
+    fn a_value_is_shown_unless_it_can_be_of_any_size() {
+        let value = |error_type: ErrorType| error_type.value().map(Cow::into_owned);
+        assert_eq!(value(ErrorType::from("1e1.5")).as_deref(), Some(r#""1e1.5""#));
+        assert_eq!(value(ErrorType::mistyped(&Json::from(5))).as_deref(), Some("5"));
+        assert_eq!(value(ErrorType::TooMany { actual: 101 }).as_deref(), Some("101"));
+        assert_eq!(value(ErrorType::Required), None);
+        assert_eq!(value(ErrorType::mistyped(&Json::from(&json!({"a": 1})))), None);
+        assert_eq!(value(ErrorType::from(&Json::from(&json!([1])))), None);
     }
 
     #[test]

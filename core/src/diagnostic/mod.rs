@@ -1,7 +1,6 @@
 //! What poolgate says about an object: one [`Diagnostic`] per rule and field, collected in a [`Report`].
 //!
-//! The wording follows the API server's, so that messages read the same whichever program denies the object. Knows
-//! nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
+//! Knows nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
 
 mod error_type;
 mod origin;
@@ -46,7 +45,7 @@ const USUAL_PROBLEM: usize = 96;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; shown offline only.
-    Info,
+    Note,
     /// Legal, but will probably cause trouble. The object is admitted.
     Warning,
     /// The object is denied.
@@ -57,7 +56,7 @@ impl Severity {
     /// The word in output and policy files.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Info => "info",
+            Self::Note => "note",
             Self::Warning => "warning",
             Self::Error => "error",
         }
@@ -149,32 +148,21 @@ impl Diagnostic {
         self
     }
 
-    /// What is wrong and what follows, on one line: without field path, help and rule.
-    pub fn problem(&self) -> String {
-        let consequence = self.consequence.as_deref().unwrap_or_default();
-        let mut text = String::with_capacity(self.title.len() + consequence.len() + USUAL_PROBLEM);
-        let _ = write!(text, "{}: {}", self.error_type, self.title);
-        if !consequence.is_empty() {
-            text.push_str("; ");
-            text.push_str(consequence);
-        }
-        for remark in &self.remarks {
-            let _ = write!(text, " ({remark})");
-        }
-        text
+    /// What is wrong, with the value: a clause without a full stop.
+    pub fn statement(&self) -> String {
+        statement(&self.title, self.error_type.value().as_deref())
     }
 
-    /// The sentence after the field path: problem, consequence, help and rule, on one line.
+    /// What kubectl shows after the field: on one line what is wrong and the rule, what to write instead, what follows.
     pub fn message(&self) -> String {
-        let mut text = self.problem();
-        if let Some(help) = &self.help {
-            text.push_str("; ");
-            text.push_str(&help.text);
+        let mut first = self.statement();
+        first.reserve(USUAL_PROBLEM);
+        let _ = write!(first, " [{}]", self.rule);
+        for remark in &self.remarks {
+            let _ = write!(first, " ({remark})");
         }
-        text.push_str(" [");
-        text.push_str(self.rule.as_str());
-        text.push(']');
-        text
+        let help = self.help.as_ref().map(|help| help.text.as_str());
+        sentences(first, [help, self.consequence.as_deref()])
     }
 }
 
@@ -184,21 +172,58 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// A title with the value that it is about, unless it names that itself.
+pub fn statement(title: &str, value: Option<&str>) -> String {
+    match value {
+        Some(value) if !title.contains(value.trim_matches('"')) || value == "\"\"" => {
+            format!("{title}: {value}")
+        }
+        _ => title.to_owned(),
+    }
+}
+
+/// A first clause, and what is there of the others, each as a sentence.
+pub fn sentences<'t>(first: String, others: impl IntoIterator<Item = Option<&'t str>>) -> String {
+    let mut text = first;
+    for other in others.into_iter().flatten() {
+        stop(&mut text);
+        text.push(' ');
+        let mut characters = other.chars();
+        match characters.next() {
+            // The name of a field keeps its spelling.
+            Some(initial) if begins_with_word(other) => text.extend(initial.to_uppercase()),
+            initial => text.extend(initial),
+        }
+        text.push_str(characters.as_str());
+    }
+    stop(&mut text);
+    text
+}
+
+fn stop(text: &mut String) {
+    if !text.ends_with(['.', '?', '!']) {
+        text.push('.');
+    }
+}
+
+fn begins_with_word(text: &str) -> bool {
+    let word = text.split([' ', ',']).next().unwrap_or_default();
+    word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn message_has_problem_consequence_help_and_rule_in_that_order() {
-        let diagnostic = Diagnostic {
+    fn message_has_title_value_rule_help_and_consequence_in_that_order() {
+        let mut diagnostic = Diagnostic {
             rule: RuleId::new("budget-nodes"),
             severity: Severity::Error,
             own_severity: Severity::Error,
             origin: Origin::Schema,
             path: FieldPath::root().key("spec").key("budgets").index(1).key("nodes"),
-            error_type: ErrorType::Invalid {
-                value: quoted("101%"),
-            },
+            error_type: ErrorType::from("101%"),
             title: "a percentage must be from 0% to 100%".into(),
             consequence: Some("no node is disrupted".into()),
             remarks: Vec::new(),
@@ -208,7 +233,15 @@ mod tests {
         };
         assert_eq!(
             diagnostic.to_string(),
-            r#"spec.budgets[1].nodes: Invalid value: "101%": a percentage must be from 0% to 100%; no node is disrupted; write 100% [budget-nodes]"#
+            r#"spec.budgets[1].nodes: a percentage must be from 0% to 100%: "101%" [budget-nodes]. Write 100%. No node is disrupted."#
+        );
+        diagnostic.title = "101% is more than 100%".into();
+        diagnostic.remark("not enforced");
+        diagnostic.help = Some("did you mean 10%?".into());
+        diagnostic.consequence = Some("consolidateAfter has no effect".into());
+        assert_eq!(
+            diagnostic.message(),
+            "101% is more than 100% [budget-nodes] (not enforced). Did you mean 10%? consolidateAfter has no effect."
         );
     }
 }

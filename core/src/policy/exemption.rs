@@ -62,7 +62,7 @@ impl Exemption {
         self.rules.contains(&rule).then_some(if origin.is_karpenters() {
             Severity::Warning
         } else {
-            Severity::Info
+            Severity::Note
         })
     }
 }

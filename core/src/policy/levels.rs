@@ -19,14 +19,14 @@ pub enum Level {
 
 impl Level {
     /// The values, as they are in a policy file.
-    pub const VALUES: &'static [&'static str] = &["error", "warning", "info", "off"];
+    pub const VALUES: &'static [&'static str] = &["error", "warning", "note", "off"];
 
     /// The level named by exactly this text.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "error" => Some(Self::Severity(Severity::Error)),
             "warning" => Some(Self::Severity(Severity::Warning)),
-            "info" => Some(Self::Severity(Severity::Info)),
+            "note" => Some(Self::Severity(Severity::Note)),
             "off" => Some(Self::Off),
             _ => None,
         }
@@ -52,7 +52,7 @@ impl Levels {
     /// rejects anyway is always shown: otherwise the user would get the rejection without its explanation.
     pub fn get(&self, rule: RuleId, origin: Origin) -> Option<Level> {
         let level = self.0.get(&rule).copied()?;
-        let is_quiet = matches!(level, Level::Off | Level::Severity(Severity::Info));
+        let is_quiet = matches!(level, Level::Off | Level::Severity(Severity::Note));
         Some(if is_quiet && origin.is_karpenters() {
             Level::Severity(Severity::Warning)
         } else {

@@ -126,7 +126,7 @@ impl Record for Case {
 impl Record for Expected {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let rule = fields.required("rule", &RULE, "The rule.");
-        let levels = word(&["error", "warning", "info"], |level| {
+        let levels = word(&["error", "warning", "note"], |level| {
             match Level::parse(level)? {
                 Level::Severity(severity) => Some(severity),
                 Level::Off => None,

@@ -193,7 +193,7 @@ fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
     let reading = parse(&text).expect("a policy");
     let level = |rule, origin| reading.policy.levels.get(RuleId::new(rule), origin);
     let (info, warning) = (
-        Level::Severity(Severity::Info),
+        Level::Severity(Severity::Note),
         Level::Severity(Severity::Warning),
     );
     assert_eq!(level("weight", Origin::Schema), Some(warning));

@@ -11,7 +11,7 @@ use crate::rules::rule::Rule;
 pub static CONSOLIDATION_POLICY: Rule = rule!("consolidation-policy", Error, Schema);
 pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, Silent);
 pub static CONSOLIDATE_AFTER_CONVERSION: Rule = rule!("consolidate-after-conversion", Warning, Silent);
-pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Info, Silent);
+pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Note, Silent);
 
 const BALANCED: &str = "Balanced";
 /// The policy of a v1beta1 NodePool that names none.

@@ -39,9 +39,7 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
         _ => Template::requirements_path(),
     };
     let error_type = match path.find(pool.object) {
-        None | Some(Json::Array(_) | Json::Object(_) | Json::Null) => ErrorType::Note {
-            value: "changed".to_owned(),
-        },
+        None => ErrorType::Note { value: None },
         Some(value) => ErrorType::note(value),
     };
     let doubt = match change.hash {

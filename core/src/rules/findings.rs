@@ -88,8 +88,9 @@ impl<'a> Findings<'a> {
         title: impl Into<String>,
     ) -> &mut Diagnostic {
         let value = quoted(text);
-        self.report(rule, path, ErrorType::Unsupported { value, supported }, title)
+        self.report(rule, path, ErrorType::Unsupported { value }, title)
             .suggest_if_known(Suggestion::spelling(text, supported))
+            .consequence(format!("supported values: {}", supported.join(", ")))
     }
 
     /// Keeps the last finding, with the severity that policy and ratchet give it, unless its rule is off.
@@ -257,7 +258,7 @@ mod tests {
         report
             .into_iter()
             .filter(|finding| about.contains(&finding.rule.as_str()))
-            .map(|finding| (finding.rule.as_str(), finding.severity, finding.problem()))
+            .map(|finding| (finding.rule.as_str(), finding.severity, finding.message()))
             .collect()
     }
 
@@ -276,7 +277,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(reasons(&policy), [false, false]);
-        for level in [Level::Off, Level::Severity(Severity::Info)] {
+        for level in [Level::Off, Level::Severity(Severity::Note)] {
             policy.levels.set(BOTH_HALVES, level);
             policy.levels.set(MODE, level);
             let heard = severities(&policy);
@@ -286,7 +287,7 @@ mod tests {
                 heard.get(1),
                 match level {
                     Level::Off => None,
-                    Level::Severity(_) => Some(&("poolgate-annotation", Severity::Info)),
+                    Level::Severity(_) => Some(&("poolgate-annotation", Severity::Note)),
                 }
             );
         }
@@ -341,7 +342,7 @@ mod tests {
             let exempt = reason.split_once(" (exempt by the policy ");
             (severity, exempt.map(|(_, exempt)| exempt.to_owned()))
         };
-        let exempt = |words: &str| (Severity::Info, Some(words.to_owned()));
+        let exempt = |words: &str| (Severity::Note, Some(words.to_owned()));
         assert_eq!(
             of_mode("2027-01-01T00:00:00Z"),
             exempt("until 2027-06-30: old cluster)")
@@ -375,7 +376,7 @@ mod tests {
             severities(&policy),
             [
                 ("budget-duration", Severity::Warning),
-                ("poolgate-annotation", Severity::Info)
+                ("poolgate-annotation", Severity::Note)
             ]
         );
         for (rule, _, reason) in found {

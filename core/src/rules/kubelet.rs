@@ -42,15 +42,14 @@ pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         && findings.context.release.has(KarpenterVersion::V1_STORED)
         && pool.template.kubelet.present().is_some();
     if is_converted {
-        let value = "{…}".into();
         findings
             .report(
                 &KUBELET_CONVERSION,
                 Template::path("kubelet"),
-                ErrorType::Note { value },
+                ErrorType::Note { value: None },
                 "Karpenter stores it in an annotation that only 1.0 reads",
             )
-            .severity(Severity::Info)
+            .severity(Severity::Note)
             .consequence("from 1.1 on the nodes do not get these settings of the kubelet")
             .suggest("before an upgrade to 1.1, move them to spec.kubelet of the node class");
     }
@@ -72,7 +71,7 @@ pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         finding.consequence("Karpenter for AWS 1.1 to 1.5 exits at its start if any NodePool has it");
     } else {
         finding
-            .severity(Severity::Info)
+            .severity(Severity::Note)
             .consequence("the nodes do not get these settings of the kubelet");
     }
     finding.suggest("move them to spec.kubelet of the node class, and remove the annotation");

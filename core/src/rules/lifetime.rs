@@ -223,7 +223,7 @@ fn check_hard_limit(
         let severity = if written.is_some() {
             Severity::Warning
         } else {
-            Severity::Info
+            Severity::Note
         };
         findings
             .report(

@@ -11,7 +11,7 @@ use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static REPLICAS: Rule = rule!("replicas", Error, Schema);
-pub static REPLICAS_GATE: Rule = rule!("replicas-gate", Info, Silent);
+pub static REPLICAS_GATE: Rule = rule!("replicas-gate", Note, Silent);
 pub static REPLICAS_ABOVE_LIMIT: Rule = rule!("replicas-above-limit", Error, Silent);
 pub static REPLICAS_AT_LIMIT: Rule = rule!("replicas-at-limit", Warning, Silent);
 

@@ -10,7 +10,7 @@ use crate::value::label::{corrected_key, corrected_value, label_value, qualified
 pub static TAINT: Rule = rule!("taint", Error, Schema);
 pub static TAINT_RESERVED: Rule = rule!("taint-reserved", Warning, Silent);
 pub static TAINT_STARTUP: Rule = rule!("taint-startup", Warning, Silent);
-pub static TAINT_VALUE: Rule = rule!("taint-value", Info, Silent);
+pub static TAINT_VALUE: Rule = rule!("taint-value", Note, Silent);
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &[DISRUPTED_TAINT, "karpenter.sh/disruption"];
@@ -152,7 +152,7 @@ fn check_reserved(taint: &Taint<'_>, template: &Template<'_>, findings: &mut Fin
                 key,
                 "Karpenter for AWS adds and removes this taint itself",
             )
-            .severity(Severity::Info)
+            .severity(Severity::Note)
             .consequence("here it changes nothing")
             .suggest("remove it; user data of your own must register the node with it");
     }
@@ -172,7 +172,7 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
                     key,
                     format!("{domain} is a domain for examples: no agent removes this taint"),
                 )
-                .severity(Severity::Info)
+                .severity(Severity::Note)
                 .consequence("no node of this pool is ever initialized")
                 .suggest("remove it, or write the taint that an agent of yours removes");
         }

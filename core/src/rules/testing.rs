@@ -21,7 +21,7 @@ pub fn warnings(object: &Value) -> Vec<String> {
 /// The notes on a v1 NodePool that is being created, as lines.
 pub fn infos(object: &Value) -> Vec<String> {
     let subject = Subject::NodePool(ApiVersion::V1);
-    lines(subject, KarpenterVersion::NEWEST, object, None, Severity::Info)
+    lines(subject, KarpenterVersion::NEWEST, object, None, Severity::Note)
 }
 
 /// The errors of a NodePool of this version, read by this Karpenter, that replaces `old`.

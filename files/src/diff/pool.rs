@@ -367,5 +367,5 @@ fn identity(finding: &Diagnostic) -> (&'static str, FieldPath) {
 }
 
 fn is_counted(finding: &Diagnostic) -> bool {
-    finding.severity != Severity::Info
+    finding.severity != Severity::Note
 }

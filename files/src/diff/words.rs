@@ -119,8 +119,9 @@ fn findings(findings: &[Diagnostic]) -> Value {
             "severity": finding.severity.as_str(),
             "rule": finding.rule.as_str(),
             "field": finding.path.to_string(),
-            "message": finding.problem(),
-            "suggestion": finding.help.as_ref().map(|help| &help.text),
+            "title": finding.title,
+            "consequence": finding.consequence,
+            "help": finding.help.as_ref().map(|help| &help.text),
         })
     };
     findings.iter().map(finding).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::diagnostic::{self, FieldPath, Severity};
 use serde::Serialize;
 
 use crate::edit::{SourceRange, TextEdit};
@@ -25,8 +25,8 @@ pub struct Finding {
     pub field: Option<FieldPath>,
     /// The range of the text to show.
     pub place: SourceRange,
-    /// The kind of mistake with the value, in the API server's words.
-    pub error_type: Option<String>,
+    /// The value that it is about, as it is shown.
+    pub value: Option<String>,
     /// What is wrong: one line without the field.
     pub title: String,
     /// What follows from it.
@@ -129,7 +129,7 @@ impl Finding {
             source: None,
             field: None,
             place,
-            error_type: None,
+            value: None,
             title: String::new(),
             consequence: None,
             remark: None,
@@ -140,26 +140,16 @@ impl Finding {
         }
     }
 
-    /// What is wrong and what follows: one line without the field.
-    pub fn message(&self) -> String {
-        let mut message = match &self.error_type {
-            Some(error_type) => format!("{error_type}: {}", self.title),
-            None => self.title.clone(),
-        };
-        if let Some(consequence) = &self.consequence {
-            let _ = write!(message, "; {consequence}");
-        }
-        if let Some(remark) = &self.remark {
-            let _ = write!(message, " ({remark})");
-        }
-        message
+    /// What is wrong, with the value: one line without the field.
+    pub fn statement(&self) -> String {
+        diagnostic::statement(&self.title, self.value.as_deref())
     }
 
-    /// Its field; for a mistake in the text itself, the message.
-    pub fn field_or_message(&self) -> String {
+    /// Its field; for a mistake in the text itself, the statement.
+    pub fn field_or_statement(&self) -> String {
         self.field
             .as_ref()
-            .map_or_else(|| self.message(), ToString::to_string)
+            .map_or_else(|| self.statement(), ToString::to_string)
     }
 
     /// Whether a policy or a comment has lowered it, although Karpenter rejects the object.
@@ -200,16 +190,36 @@ impl Finding {
         (!named.is_empty()).then(|| format!("see {}{more}", named.join(", ")))
     }
 
-    /// The sentence with the object and the field before it.
-    pub fn sentence(&self) -> String {
-        let mut sentence = String::new();
+    /// The field and the object that it is about; `None` for a document that cannot be read.
+    pub fn field_of_object(&self) -> Option<String> {
+        match (&self.field, &self.object) {
+            (Some(field), Some(object)) => Some(format!("{field} of {object}")),
+            (Some(field), None) => Some(field.to_string()),
+            (None, Some(object)) => Some(object.to_string()),
+            (None, None) => None,
+        }
+    }
+
+    /// All of it on one line but the rule: object, field, what is wrong, what to write instead, what follows, the file that
+    /// it was rendered from and the other objects that it depends on.
+    pub fn sentences(&self) -> String {
+        let mut first = String::new();
         if let Some(object) = &self.object {
-            let _ = write!(sentence, "{object}: ");
+            let _ = write!(first, "{object}: ");
         }
         if let Some(field) = &self.field {
-            let _ = write!(sentence, "{field}: ");
+            let _ = write!(first, "{field}: ");
         }
-        sentence + &self.message()
+        first += &self.statement();
+        if let Some(remark) = &self.remark {
+            let _ = write!(first, " ({remark})");
+        }
+        let rendered = self
+            .source
+            .as_ref()
+            .map(|source| format!("rendered from {source}"));
+        let others = [&self.suggestion, &self.consequence, &rendered, &self.see()];
+        diagnostic::sentences(first, others.map(|other| other.as_deref()))
     }
 }
 

@@ -8,7 +8,7 @@ use poolgate_core::sha256::sha256;
 use serde_json::json;
 
 use super::finding::Finding;
-use super::{FileReport, listed, whole_sentence};
+use super::{FileReport, listed};
 
 pub const OPENING: &str = "[\n";
 pub const CLOSING: &str = "\n]\n";
@@ -17,13 +17,13 @@ pub fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
     listed(file.findings.iter().map(|finding| {
         json!({
-            "description": whole_sentence(finding),
+            "description": finding.sentences(),
             "check_name": finding.rule,
             "fingerprint": fingerprints.next_for(file.name, finding),
             "severity": match finding.severity {
                 Severity::Error => "critical",
                 Severity::Warning => "minor",
-                Severity::Info => "info",
+                Severity::Note => "info",
             },
             "location": {
                 "path": file.name,
@@ -52,7 +52,7 @@ impl Fingerprints {
             let name = object.name.as_deref().unwrap_or_default();
             let _ = writeln!(identity, "{} {name}", object.kind);
         }
-        identity.push_str(&finding.field_or_message());
+        identity.push_str(&finding.field_or_statement());
         let met = self.met.entry(identity.clone()).or_default();
         let _ = write!(identity, "\n{met}");
         *met += 1;

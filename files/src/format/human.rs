@@ -63,26 +63,38 @@ impl Shown<'_> {
         let level = match finding.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
-            Severity::Info => Level::INFO,
+            Severity::Note => Level::INFO,
         };
         let before = finding.severity.as_str().len() + finding.rule.len() + "[]: ".len();
-        let sentence = finding.sentence();
-        let title = level.primary_title(self.wrapped(&sentence, before));
+        let title = level.primary_title(self.wrapped(&finding.title, before));
         let title = title.id(finding.rule);
         let title = match page {
             Some(page) => title.id_url(page),
             None => title,
         };
         let start = finding.place.start;
-        let group = match excerpt(name, text, finding) {
-            Some(snippet) => title.element(snippet),
-            None => title.element(Origin::path(name).line(start.line).char_column(start.column)),
+        let note = |text: &str| Level::NOTE.message(self.wrapped(text, "   = note: ".len()).into_owned());
+        let label = self.label();
+        let (group, unlabelled) = match excerpt(name, text, finding, label.as_deref()) {
+            Some(snippet) if label.is_some() => (title.element(snippet), None),
+            Some(snippet) => (title.element(snippet), finding.field_of_object()),
+            None => (
+                title.element(Origin::path(name).line(start.line).char_column(start.column)),
+                finding.field_of_object(),
+            ),
         };
-        let source = finding.source.as_ref();
-        let source = source.map(|source| Level::NOTE.message(format!("rendered from {source}")));
-        let see = finding.see();
-        let see = see.map(|see| Level::NOTE.message(self.wrapped(&see, "   = note: ".len()).into_owned()));
-        let group = group.elements(source).elements(see);
+        let source = finding
+            .source
+            .as_ref()
+            .map(|source| format!("rendered from {source}"));
+        let notes = [
+            unlabelled,
+            finding.consequence.clone(),
+            finding.remark.clone(),
+            source,
+            finding.see(),
+        ];
+        let group = group.elements(notes.iter().flatten().map(|text| note(text)));
         let Some(suggestion) = &finding.suggestion else {
             return renderer.render(&[group]);
         };
@@ -93,6 +105,28 @@ impl Shown<'_> {
             let help = Level::HELP.message(self.wrapped(suggestion, "   = help: ".len()));
             renderer.render(&[group.element(help)])
         }
+    }
+
+    /// What stands beside the marked text: field and object, as far as they fit; `None` if they do not fit.
+    fn label(&self) -> Option<String> {
+        let finding = self.finding;
+        let whole = finding.field_of_object()?;
+        let Some(width) = self.width else {
+            return Some(whole);
+        };
+        let place = finding.place;
+        let marked = if place.end.line == place.start.line {
+            place.end.column
+        } else {
+            let line = line_around(self.text, place.span)?;
+            place.start.column + self.text.get(place.span.start()..line.end)?.chars().count()
+        };
+        let before = place.start.line.to_string().len() + " | ".len() + marked;
+        let field = finding.field.as_ref().map(ToString::to_string);
+        [Some(whole), field]
+            .into_iter()
+            .flatten()
+            .find(|label| before + label.chars().count() <= width)
     }
 
     /// A text wrapped to fit the terminal after `before` columns. Without a terminal it is not wrapped.
@@ -124,6 +158,7 @@ fn excerpt<'t>(
     name: &'t str,
     text: &'t str,
     finding: &Finding,
+    label: Option<&'t str>,
 ) -> Option<Snippet<'t, annotate_snippets::Annotation<'t>>> {
     let own = line_around(text, finding.place.span).filter(|_| !text.is_empty())?;
     let is_near = |place: &&SourceRange| place.start.line.abs_diff(finding.place.start.line) <= FARTHEST;
@@ -151,7 +186,11 @@ fn excerpt<'t>(
         Snippet::source(text.get(window.clone())?)
             .line_start(first)
             .path(name)
-            .annotation(AnnotationKind::Primary.span(within(finding.place.span, &own)))
+            .annotation(
+                AnnotationKind::Primary
+                    .span(within(finding.place.span, &own))
+                    .label(label),
+            )
             .annotations(others.collect::<Vec<_>>()),
     )
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use poolgate_core::diagnostic::counted;
 
+use super::FileReport;
 use super::finding::Finding;
-use super::{FileReport, whole_sentence};
 use crate::terminal;
 
 pub const OPENING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"poolgate lint\">\n";
@@ -52,7 +52,7 @@ fn test(output: &mut String, file: &str, finding: &Finding) {
         start.line
     );
     let place = format!("line {}, column {}", start.line, start.column);
-    let sentence = escaped(&whole_sentence(finding));
+    let sentence = escaped(&finding.sentences());
     let _ = if finding.is_failure() {
         writeln!(
             output,

@@ -6,18 +6,20 @@ use std::fmt::Write as _;
 
 use poolgate_core::diagnostic::Severity;
 
+use super::FileReport;
 use super::tally::Tally;
-use super::{FileReport, whole_sentence};
 use crate::text_rules;
 
-/// `FILE:LINE:COLUMN: severity[rule] sentence`.
+/// `FILE:LINE:COLUMN: severity[rule]: OBJECT: title`.
 pub fn concise(file: &FileReport<'_>) -> String {
     let mut output = String::new();
     for finding in file.findings {
         let (name, start) = (file.name, finding.place.start);
         let (severity, rule) = (finding.severity, finding.rule);
-        let sentence = whole_sentence(finding);
-        let _ = writeln!(output, "{name}:{start}: {severity}[{rule}] {sentence}");
+        let object = finding.object.as_ref();
+        let object = object.map(|object| format!("{object}: ")).unwrap_or_default();
+        let title = &finding.title;
+        let _ = writeln!(output, "{name}:{start}: {severity}[{rule}]: {object}{title}");
     }
     output
 }
@@ -29,7 +31,7 @@ pub fn github(file: &FileReport<'_>) -> String {
         let command = match finding.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
-            Severity::Info => "notice",
+            Severity::Note => "notice",
         };
         let (start, end) = (finding.place.start, finding.place.end);
         let _ = write!(
@@ -44,7 +46,7 @@ pub fn github(file: &FileReport<'_>) -> String {
             let last = end.column.saturating_sub(1).max(start.column);
             let _ = write!(output, ",col={},endColumn={last}", start.column);
         }
-        let message = data(&whole_sentence(finding));
+        let message = data(&finding.sentences());
         let _ = writeln!(output, ",title={}::{message}", property(finding.rule));
     }
     output

@@ -167,22 +167,6 @@ fn without_empty(mut object: Value) -> Value {
     object
 }
 
-/// The sentence of a finding: its field first, and at the end its suggestion, the file it was rendered from and the
-/// other objects it depends on.
-fn whole_sentence(finding: &Finding) -> String {
-    let mut sentence = finding.sentence();
-    if let Some(suggestion) = &finding.suggestion {
-        let _ = write!(sentence, "; {suggestion}");
-    }
-    if let Some(source) = &finding.source {
-        let _ = write!(sentence, " (rendered from {source})");
-    }
-    if let Some(see) = finding.see() {
-        let _ = write!(sentence, " ({see})");
-    }
-    sentence
-}
-
 /// A path as part of a URI (RFC 3986): reserved characters are percent-encoded.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());

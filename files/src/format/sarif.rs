@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::finding::Finding;
 use super::gitlab::Fingerprints;
 use super::tally::Tally;
-use super::{FileReport, RulePages, listed, uri, whole_sentence, without_empty};
+use super::{FileReport, RulePages, listed, uri, without_empty};
 use crate::edit::{SourceRange, TextEdit};
 use crate::text_rules;
 
@@ -41,7 +41,7 @@ fn result(own: &str, fingerprint: &str, finding: &Finding) -> Value {
     without_empty(json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
-        "message": {"text": whole_sentence(finding)},
+        "message": {"text": finding.sentences()},
         "locations": [location(own, finding.place, finding.field.as_ref())],
         "relatedLocations": related.chain(elsewhere).collect::<Value>(),
         "partialFingerprints": {"poolgate/v1": fingerprint},
@@ -72,7 +72,7 @@ const fn level(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
-        Severity::Info => "note",
+        Severity::Note => "note",
     }
 }
 

@@ -57,7 +57,7 @@ impl fmt::Display for Summary<'_> {
         let found = [
             (Count::Errors, "error"),
             (Count::Warnings, "warning"),
-            (Count::Infos, "note"),
+            (Count::Notes, "note"),
         ];
         let found = found.map(|(what, name)| (tally.of(what), name));
         let found = found.iter().filter(|(count, _)| *count > 0);

@@ -28,7 +28,7 @@ pub enum Count {
     Encrypted,
     Errors,
     Warnings,
-    Infos,
+    Notes,
     /// Warnings for which Karpenter rejects the object.
     Lowered,
     /// Findings that are counted and not shown.
@@ -76,7 +76,7 @@ impl Tally {
         let what = match severity {
             Severity::Error => Count::Errors,
             Severity::Warning => Count::Warnings,
-            Severity::Info => Count::Infos,
+            Severity::Note => Count::Notes,
         };
         self.add(what, count);
     }

@@ -363,7 +363,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         };
         let report = review(&request, self.manifest.policy, karpenter).report;
         self.pools.add(self.manifest.policy_file, checked, &report);
-        for severity in [Severity::Error, Severity::Warning, Severity::Info] {
+        for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             self.omit(severity, report.omitted(severity));
         }
         let mut fixed = HashSet::new();
@@ -436,7 +436,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             object: Some(checked.object()),
             source: rendered::by_kustomize(checked.value),
             place: self.located(span),
-            error_type: Some(clean(&diagnostic.error_type.to_string())),
+            value: diagnostic.error_type.value().as_deref().map(clean),
             title: clean(&diagnostic.title),
             consequence: diagnostic.consequence.as_deref().map(clean),
             remark: (!diagnostic.remarks.is_empty()).then(|| clean(&diagnostic.remarks.join("; "))),

@@ -92,7 +92,7 @@ const ONCE: [&str; 2] = [RELEASE, "replicas-gate"];
 
 /// Whether a finding is reported once in a run. If its rule has a level in the policy, each one is reported.
 pub fn is_reported_once(finding: &Finding) -> bool {
-    finding.severity == Severity::Info && ONCE.contains(&finding.rule)
+    finding.severity == Severity::Note && ONCE.contains(&finding.rule)
 }
 
 /// Whether a comment may ignore findings of this name. Mistakes in the comments themselves cannot be ignored.

@@ -29,7 +29,7 @@ impl CheckedPools {
             return;
         };
         let findings = report.diagnostics().iter();
-        let rules = findings.filter(|finding| finding.severity > Severity::Info);
+        let rules = findings.filter(|finding| finding.severity > Severity::Note);
         let pools = self.0.entry(policy.map(str::to_owned)).or_default();
         let found = pools.entry(name).or_default();
         found.extend(rules.map(|finding| finding.rule.as_str()));

@@ -87,7 +87,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         for (rule, printed) in &outcome.once {
             if !tally.rules.contains_key(rule) {
                 tally.rules.insert(rule, 1);
-                tally.add_findings(Severity::Info, 1);
+                tally.add_findings(Severity::Note, 1);
                 outputs.file(printed)?;
             }
         }

@@ -87,12 +87,9 @@ fn result(finding: &Finding) -> Option<Value> {
     let (result, severity) = match finding.severity {
         Severity::Error => ("fail", "high"),
         Severity::Warning => ("warn", "medium"),
-        Severity::Info => return None,
+        Severity::Note => return None,
     };
-    let message = match &finding.suggestion {
-        Some(suggestion) => format!("{}; {suggestion}", finding.message()),
-        None => finding.message(),
-    };
+    let message = finding.sentences();
     let field = finding
         .field
         .as_ref()
@@ -165,7 +162,7 @@ mod tests {
         let findings = [
             finding("weight", Severity::Error, "too large"),
             finding("budget-redundant", Severity::Warning, "never lower"),
-            finding("requirement-redundant", Severity::Info, "twice"),
+            finding("requirement-redundant", Severity::Note, "twice"),
         ];
         let report = report(&POLICY_REPORTS, &pool("general"), &results(&findings));
         assert_eq!(

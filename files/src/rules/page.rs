@@ -68,7 +68,7 @@ fn section(rule: &Rule, output: &mut String) {
             _ if rule.is_across => "Found",
             Severity::Error => "Denied",
             Severity::Warning => "Warned of",
-            Severity::Info => "Noted",
+            Severity::Note => "Noted",
         };
         let gap = if kind.name.is_empty() { "" } else { ", " };
         let _ = writeln!(

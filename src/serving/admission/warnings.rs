@@ -28,28 +28,15 @@ pub fn warnings(report: &Report) -> Vec<String> {
     shown
 }
 
-/// A finding on one line. Of a long one the problem is cut, but not the help and the rule: they say what to do and where
-/// to read more.
+/// A finding on one line. A long one is cut at the end: what is wrong, the rule and the help come before the consequence.
 fn one_line(diagnostic: &Diagnostic) -> String {
     let text = diagnostic.to_string();
-    let length = text.chars().count();
     let plain = |c: char| if c.is_control() { ' ' } else { c };
-    if length <= LONGEST {
-        return if text.contains(char::is_control) {
-            text.chars().map(plain).collect()
-        } else {
-            text
-        };
+    if text.chars().count() <= LONGEST {
+        return text.chars().map(plain).collect();
     }
-    let end = match &diagnostic.help {
-        Some(suggestion) => format!("; {suggestion} [{}]", diagnostic.rule),
-        None => format!(" [{}]", diagnostic.rule),
-    };
-    let end_length = end.chars().count().min(LONGEST / 2);
-    let kept = LONGEST - end_length - 1;
-    let beginning = text.chars().take(kept);
-    let end = end.chars().take(end_length);
-    beginning.chain(['…']).chain(end).map(plain).collect()
+    let kept = text.chars().map(plain).take(LONGEST - 1);
+    kept.chain(['…']).collect()
 }
 
 #[cfg(test)]

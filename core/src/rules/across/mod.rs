@@ -125,7 +125,7 @@ fn check_frozen(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<Ac
     }
     let never_expire = |pool: &&NodePool<'_>| pool.expire_after.present() == Some("Never");
     let (until, severity) = match all.iter().filter(|pool| never_expire(pool)).count() {
-        0 => ("before it expires", Severity::Info),
+        0 => ("before it expires", Severity::Note),
         some if some < all.len() => (
             "before it expires, and the nodes of some pools never do",
             Severity::Warning,
@@ -135,9 +135,7 @@ fn check_frozen(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<Ac
             Severity::Warning,
         ),
     };
-    let error_type = ErrorType::Note {
-        value: "[…]".into()
-    };
+    let error_type = ErrorType::Note { value: None };
     let title = format!(
         "the budgets of all {} NodePools always block the replacement of drifted nodes",
         all.len()

@@ -32,7 +32,7 @@ pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
             ClassSource::Input if names.is_empty() => (
                 format!("the input contains no {kind} of {group} at all"),
                 "this one has to be in the cluster already",
-                Severity::Info,
+                Severity::Note,
             ),
             ClassSource::Input => (
                 format!("no {kind} of {group} in the input has this name"),

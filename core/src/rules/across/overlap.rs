@@ -89,12 +89,12 @@ fn finding(contender: &Contender<'_>, other: &Contender<'_>, overlap: Overlap) -
             format!(
                 "Karpenter tries the later name first, so this one gets only the pods that {name} cannot take"
             ),
-            Severity::Info,
+            Severity::Note,
         ),
         Overlap::Heavier => (
             format!("NodePool {name} is heavier and takes the same pods"),
             format!("it has all machines of this one and no limits, so this one {only_while}"),
-            Severity::Info,
+            Severity::Note,
         ),
     };
     let path = FieldPath::of(&["spec", "weight"]);

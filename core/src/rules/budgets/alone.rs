@@ -177,7 +177,7 @@ pub fn check_joined(budgets: &[&Budget], findings: &mut Findings<'_>) {
             ErrorType::note(&text.into()),
             "the window begins again before it ends",
         )
-        .severity(Severity::Info)
+        .severity(Severity::Note)
         .consequence(format!(
             "the windows join: {} the budget is active",
             week.described()

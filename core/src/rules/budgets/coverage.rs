@@ -10,9 +10,9 @@ use crate::value::duration::NillableDuration;
 use crate::value::nodes::BudgetNodes;
 
 pub static BUDGET_ALLOW_WINDOW: Rule = rule!("budget-allow-window", Warning, Silent);
-pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Info, Silent);
+pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Note, Silent);
 pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, Silent);
-pub static BUDGET_OF_ALL: Rule = rule!("budget-of-all", Info, Silent);
+pub static BUDGET_OF_ALL: Rule = rule!("budget-of-all", Note, Silent);
 
 /// Reports reasons that no budget covers, of those that replace nodes and happen in the pool. All budgets of the pool must
 /// be readable.

@@ -11,7 +11,7 @@ use crate::rules::rule::Rule;
 
 pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, Schema);
 pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, Silent);
-pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Info, Silent);
+pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Note, Silent);
 
 /// Reports a list that is empty or too long, and returns whether its length is legal.
 pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<'_>) -> bool {
@@ -103,7 +103,7 @@ fn severity(is_frozen: bool, pool: &NodePool<'_>, findings: &Findings<'_>) -> Se
     if is_frozen && !expires(pool, findings) {
         Severity::Warning
     } else {
-        Severity::Info
+        Severity::Note
     }
 }
 
@@ -157,9 +157,7 @@ fn check_blocked_together(
     if !budgets.never_allows(Reason::Drifted) {
         return;
     }
-    let shown = ErrorType::Note {
-        value: "[…]".into()
-    };
+    let shown = ErrorType::Note { value: None };
     let title = "the budgets of 0 nodes together cover the whole week";
     let mut consequence = format!("{}, so {NO_FIX}", never_replaced(pool, findings));
     let mut suggestion = String::from("leave some hours open");

@@ -113,7 +113,8 @@ pub fn check_use(limits: &Limits<'_>, old: &NodePool<'_>, findings: &mut Finding
             continue;
         };
         if NodePool::limit_value(used).is_some_and(|used| used > *most) {
-            let shown = ErrorType::note(used).to_string();
+            let shown = ErrorType::note(used);
+            let shown = shown.value().unwrap_or_default();
             findings
                 .report(
                     &LIMIT_BELOW_USE,

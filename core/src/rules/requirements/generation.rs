@@ -7,7 +7,7 @@ use crate::karpenter::{Named, Operator, Part};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_GENERATION: Rule = rule!("requirement-generation", Info, Silent);
+pub static REQUIREMENT_GENERATION: Rule = rule!("requirement-generation", Note, Silent);
 
 /// The instance types of AWS of the first two generations whose category has newer ones of the same kind; in each category,
 /// the oldest come first.
@@ -57,7 +57,7 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
         .report(
             &REQUIREMENT_GENERATION,
             categories.at.path(),
-            ErrorType::Note { value },
+            ErrorType::Note { value: Some(value) },
             title,
         )
         .consequence("Karpenter chooses machines by price, whatever their age")

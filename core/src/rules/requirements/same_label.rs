@@ -215,10 +215,10 @@ fn check_narrowed(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
         .report(
             &REQUIREMENT_REDUNDANT,
             list.at.path(),
-            ErrorType::Note { value },
+            ErrorType::Note { value: Some(value) },
             "a label of the template leaves only one of these values",
         )
-        .severity(Severity::Info)
+        .severity(Severity::Note)
         .consequence(format!("because of {label}, the others are never used"))
         .related(label.at.path())
         .suggest("list that value alone, or remove the label from the template");

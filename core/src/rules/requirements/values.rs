@@ -17,7 +17,7 @@ const MIB_PER_GIB: i64 = 1024;
 
 pub static REQUIREMENT_NO_VALUE: Rule = rule!("requirement-no-value", Error, Silent);
 pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warning, Silent);
-pub static REQUIREMENT_VALUE_UNKNOWN: Rule = rule!("requirement-value-unknown", Info, Silent);
+pub static REQUIREMENT_VALUE_UNKNOWN: Rule = rule!("requirement-value-unknown", Note, Silent);
 pub static REQUIREMENT_UNIT: Rule = rule!("requirement-unit", Warning, Silent);
 
 /// What is known of a value.
@@ -233,7 +233,7 @@ fn check_wrong(
     let is_short = demand.operator == Operator::In && demand.asks_for_more_than(existing);
     let is_note = is_short || judgements.iter().filter(|one| one.is_wrong()).all(is_rejected);
     if remain == Remain::Some && is_note {
-        finding.severity(Severity::Info);
+        finding.severity(Severity::Note);
     }
     match remain {
         Remain::None => Err(Unsatisfiable),
@@ -305,7 +305,9 @@ fn check_unlisted(
     let others = and_others("same for", unlisted.map(|(_, value)| value));
     let known = naming.known(part, provider);
     let likely = known.and_then(|known| likely_of(value, part, known));
-    let note = ErrorType::Note { value: quoted(value) };
+    let note = ErrorType::Note {
+        value: Some(quoted(value)),
+    };
     findings
         .report(&REQUIREMENT_VALUE_UNKNOWN, demand.at.value(position), note, title)
         .consequence(format!("it is misspelt, or newer than that{others}"))
@@ -367,10 +369,12 @@ pub fn check_unit(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Finding
     let help = mib.map(|mib| Suggestion::did_you_mean(format!("{mib}, which is {value} GiB")));
     let path = demand.at.value(0);
     if excludes_nothing {
-        let note = ErrorType::Note { value: quoted(value) };
+        let note = ErrorType::Note {
+            value: Some(quoted(value)),
+        };
         findings
             .report(&REQUIREMENT_UNIT, path, note, title)
-            .severity(Severity::Info)
+            .severity(Severity::Note)
             .consequence("this excludes nothing")
             .suggest_if_known(help);
     } else {

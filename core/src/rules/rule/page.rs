@@ -112,7 +112,7 @@ impl Kind {
     }
 }
 
-const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Info];
+const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];
 const ORIGINS: [Origin; 4] = [Origin::Schema, Origin::Runtime, Origin::Silent, Origin::Poolgate];
 
 /// The value with this name.
