@@ -96,6 +96,7 @@ impl Side {
             let input = Input {
                 name: terminal::clean(&format!("{revision}:{}", file.display())),
                 source: Source::Text(text),
+                is_named: true,
             };
             side.add(&input, &path, file.parent().unwrap_or(root), false)?;
         }

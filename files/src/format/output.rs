@@ -1,5 +1,6 @@
 //! Where the results are written: one format to standard output, any number of them to files.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -36,7 +37,11 @@ impl FromStr for Wanted {
         let format = Format::from_str(name, false).map_err(|_| {
             let formats = possible_formats();
             let names: Vec<&str> = formats.iter().map(PossibleValue::get_name).collect();
-            format!("the formats are {}", names.join(", "))
+            let extension = Path::new(name).extension().and_then(OsStr::to_str);
+            match extension.filter(|extension| names.contains(extension)) {
+                Some(format) => format!("did you mean {format}={name}?"),
+                None => format!("the formats are {}", names.join(", ")),
+            }
         })?;
         Ok(Self { format, file })
     }
@@ -81,7 +86,7 @@ impl<'a> Outputs<'a> {
         let format = to_stdout.next().map_or(Format::Human, |wanted| wanted.format);
         if to_stdout.next().is_some() {
             bail!(
-                "two formats cannot both go to standard output: give one of them a file, --format NAME=FILE"
+                "two formats cannot both go to standard output: give one of them a file, -o NAME=FILE"
             );
         }
         let look = Look {

@@ -34,20 +34,18 @@ pub struct Summary<'a> {
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tally, scope } = *self;
-        let (what, place) = match scope {
-            Scope::Cluster { server, .. } => ("NodePool", server.clone()),
-            Scope::Files(files) => ("NodePool or NodeClaim", counted(*files, "file")),
+        let place = match scope {
+            Scope::Cluster { server, .. } => server.clone(),
+            Scope::Files(files) => counted(*files, "file"),
         };
-        let objects = tally.of(Count::Objects);
-        if objects == 0 {
-            write!(f, "no {what} in {place}")?;
-        } else {
-            write!(
-                f,
-                "{} in {place}, checked for Karpenter {}",
-                counted(objects, what),
-                tally.releases().join(" and ")
-            )?;
+        let (objects, claims) = (tally.of(Count::Objects), tally.of(Count::Claims));
+        f.write_str(&counted(objects - claims, "NodePool"))?;
+        if claims > 0 {
+            write!(f, " and {}", counted(claims, "NodeClaim"))?;
+        }
+        write!(f, " in {place}")?;
+        if objects > 0 {
+            write!(f, ", checked for Karpenter {}", tally.releases().join(" and "))?;
             if tally.policies.iter().any(Option::is_some) {
                 let policies = tally.policies.iter();
                 let names = policies.map(|file| file.as_deref().unwrap_or("the built-in policy"));
@@ -85,7 +83,7 @@ impl fmt::Display for Summary<'_> {
                 "in other languages left out (.tf, .tpl, .jsonnet, …)",
             ),
             (Count::Fixed, "place", "fixed"),
-            (Count::Fixable, "place", "to fix"),
+            (Count::Fixable, "place", "to fix with --fix"),
             (Count::Ignored, "finding", "ignored by comments"),
             (Count::Unreadable, "path", "not read"),
         ] {
@@ -103,13 +101,19 @@ impl fmt::Display for Summary<'_> {
     }
 }
 
+/// Where more is said of the rules with findings.
+pub fn more_of_rules(tally: &Tally) -> Option<String> {
+    let rule = tally.rules.keys().next()?;
+    Some(format!("more about a rule: poolgate explain {rule}"))
+}
+
 /// Which pools older releases than the assumed one would reject, and what to do about it.
 pub fn rejected_by_older(tally: &Tally) -> Option<String> {
     let incomplete = tally.of(Count::Incomplete);
     (incomplete > 0).then(|| {
         format!(
-            "Karpenter 1.14 and older would reject {} for want of spec.disruption.consolidateAfter, unless a webhook writes \
-             it: name the release that the cluster runs, with --karpenter-version or in the policy (cluster.karpenter)",
+            "{} without spec.disruption.consolidateAfter, which Karpenter 1.14 and older require unless a webhook writes it. \
+             Name your release: --karpenter-version, or cluster.karpenter in the policy",
             counted(incomplete, "NodePool")
         )
     })
@@ -120,8 +124,7 @@ pub fn replaced_by_fixes(tally: &Tally) -> Option<String> {
     let replacing = tally.of(Count::Replacing);
     (replacing > 0).then(|| {
         format!(
-            "{} in spec.template: applied to a pool that has nodes, this makes Karpenter replace all of them, as its \
-             budgets allow",
+            "{} in spec.template. Karpenter then replaces all nodes of the pool, as its budgets allow",
             counted(replacing, "change")
         )
     })

@@ -14,6 +14,8 @@ use crate::text_rules;
 pub enum Count {
     /// NodePools and NodeClaims that were checked.
     Objects,
+    /// Those of them that are NodeClaims.
+    Claims,
     /// Objects of other kinds in files with NodePools.
     Others,
     /// `NodeOverlay`s, which Karpenter checks by itself.

@@ -1,5 +1,6 @@
 //! The flags of `lint`, and which findings they select.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::PathBuf;
 
@@ -16,68 +17,95 @@ use poolgate_core::manifest::Variables;
 
 #[derive(Debug, Args)]
 pub struct LintArgs {
-    /// Files, directories, or - for standard input
-    #[arg(required_unless_present = "cluster", value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) stored: StoredArgs,
-
-    /// How to print findings: human, concise, json, github, gitlab, junit or sarif. Repeat it with =FILE to write
-    /// files as well [default: human]
-    #[arg(long, value_name = "NAME[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
-    format: Vec<Wanted>,
+    /// Files, directories, or - for standard input [default: the current directory]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
 
     /// Fix files where only one fix is possible; comments and layout stay
     #[arg(long, conflicts_with = "cluster")]
     pub(crate) fix: bool,
 
-    /// Skip what this pattern matches, as in a .gitignore, even if it is named. May be repeated
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) exclude: Vec<String>,
-
-    /// The input has all objects of a cluster: also report findings that need all of them. Implied by --cluster
-    #[arg(long)]
-    pub(crate) together: bool,
-
-    /// Write a report on each NodePool into the cluster (openreports.io/v1alpha1, or wgpolicyk8s.io/v1alpha2)
-    #[arg(long, requires = "cluster")]
-    pub(crate) report: bool,
-
-    #[command(flatten)]
-    pub(crate) selection: Selection,
-
     #[command(flatten)]
     pub(crate) instead: Instead,
 
-    /// The name of standard input in the output
-    #[arg(long, value_name = "NAME")]
-    pub(crate) stdin_filename: Option<String>,
+    /// Print findings in this format: human, concise, json, github, gitlab, junit or sarif. With =FILE, write it into a
+    /// file; may be repeated [default: human]
+    #[arg(short, long, value_name = "FORMAT[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
+    output: Vec<Wanted>,
 
-    /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be repeated
-    #[arg(long, value_name = "FILE")]
-    envsubst: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) review_args: NearestReviewArgs,
+
+    /// Check all objects of the input as those of one cluster, also against each other. Implied by --cluster
+    #[arg(long)]
+    pub(crate) together: bool,
 
     /// Check as of this time, such as 2027-06-30 or 2027-06-30T12:00:00Z: exemptions may have an end [default: now]
     #[arg(long, value_name = "TIME", value_parser = instant)]
     pub(crate) at: Option<Timestamp>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Select")]
+    pub(crate) selection: Selection,
+
+    #[command(flatten, next_help_heading = "Exit code")]
     pub(crate) failure: Failure,
 
+    #[command(flatten, next_help_heading = "Read")]
+    pub(crate) reading: ReadingArgs,
+
+    #[command(flatten, next_help_heading = "Cluster")]
+    pub(crate) stored: StoredArgs,
+
+    /// Write a report on each NodePool into the cluster (openreports.io/v1alpha1, or wgpolicyk8s.io/v1alpha2)
+    #[arg(long, requires = "cluster", help_heading = "Cluster")]
+    pub(crate) report: bool,
+
     /// When to colour the human format
-    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        help_heading = "Look"
+    )]
     pub(crate) color: ColorChoice,
 
-    /// The URL where docs/rules.md is published; findings link to it in human and sarif
-    #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL")]
+    /// The URL where the page of the rules is published; findings link to it in human and sarif
+    #[arg(
+        long,
+        env = "POOLGATE_RULES_URL",
+        value_name = "URL",
+        help_heading = "Look"
+    )]
     pub(crate) rules_url: Option<String>,
+}
 
-    #[command(flatten)]
-    pub(crate) review_args: NearestReviewArgs,
+/// How the input is read.
+#[derive(Debug, Args)]
+pub struct ReadingArgs {
+    /// Skip files that match this pattern, as in a .gitignore, even if they are named. May be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+
+    /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be repeated
+    #[arg(long, value_name = "FILE")]
+    envsubst: Vec<PathBuf>,
+
+    /// The name of standard input in the output
+    #[arg(long, value_name = "NAME")]
+    pub(crate) stdin_filename: Option<String>,
 }
 
 impl LintArgs {
+    /// The files and directories to check.
+    pub(crate) fn paths(&self) -> Cow<'_, [PathBuf]> {
+        if self.paths.is_empty() {
+            Cow::Owned(vec![PathBuf::from(".")])
+        } else {
+            Cow::Borrowed(&self.paths)
+        }
+    }
+
     /// The formats, including those printed instead of findings.
     pub(crate) fn formats(&self) -> Vec<Wanted> {
         let instead = [
@@ -86,7 +114,7 @@ impl LintArgs {
         ];
         let instead = instead.into_iter().filter(|(is_wanted, _)| *is_wanted);
         let instead = instead.map(|(_, format)| Wanted { format, file: None });
-        instead.chain(self.format.iter().cloned()).collect()
+        instead.chain(self.output.iter().cloned()).collect()
     }
 
     /// Whether files are changed.
@@ -97,7 +125,7 @@ impl LintArgs {
     /// The variables of the files of --envsubst; later files override earlier ones.
     pub(crate) fn variables(&self) -> anyhow::Result<Variables> {
         let mut variables = Variables::default();
-        for path in &self.envsubst {
+        for path in &self.reading.envsubst {
             let name = path.display();
             let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
             variables.add_lines(&text).with_context(|| name.to_string())?;
@@ -113,7 +141,7 @@ pub struct Instead {
     #[arg(long, requires = "fix")]
     pub(crate) diff: bool,
 
-    /// Count the findings of each rule
+    /// Count the findings of each rule, instead of printing them
     #[arg(long)]
     statistics: bool,
 }
@@ -125,11 +153,11 @@ pub struct Failure {
     #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,
 
-    /// Exit with 0 whatever the findings are, but still with 2 if something could not be read
+    /// Exit with 0 even if there are errors. It is still 2 if something could not be read
     #[arg(long)]
     pub(crate) exit_zero: bool,
 
-    /// Exit with 1 if no NodePool or NodeClaim was found
+    /// Exit with 1 if there is no NodePool and no NodeClaim
     #[arg(long)]
     pub(crate) fail_if_empty: bool,
 }
@@ -149,12 +177,12 @@ const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
 /// The flags that select rules.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// Report these rules only: names, or the beginning of names, such as budget for budget-nodes and the like
+    /// Report only these rules: names, or the first words of names (budget selects budget-nodes)
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
         hide_possible_values = true)]
     select: Vec<String>,
 
-    /// Do not report these rules, written as for --select. If both match, the longer name wins
+    /// Do not report these rules, named as for --select. If both match, the longer name wins
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
         hide_possible_values = true)]
     ignore: Vec<String>,

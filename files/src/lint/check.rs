@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Severity};
 use poolgate_core::karpenter::{ReleaseSource, TargetKarpenter};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{Request, review};
+use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rules::across::apply_policy;
 
 use super::diagnosed::{
@@ -43,6 +43,8 @@ pub struct Manifest<'t> {
     pub text: &'t str,
     /// Whether its objects are complete.
     pub whole: Whole,
+    /// Whether the user named it; else it was found in a folder.
+    pub is_named: bool,
     /// Whether its name says that it is JSON.
     pub is_json: bool,
     /// The policy of its folder.
@@ -323,7 +325,12 @@ impl<'a, 't> FileCheck<'a, 't> {
             field: FieldPath::root(),
             place: self.located(span),
         });
-        let (rule, severity) = (problem_rule(&problem.kind), problem.kind.severity());
+        let rule = problem_rule(&problem.kind);
+        let severity = match problem.kind {
+            // A folder may hold templates beside manifests.
+            ProblemKind::Template { .. } if !self.manifest.is_named => Severity::Note,
+            _ => problem.kind.severity(),
+        };
         // kubectl keeps the last of the values.
         let is_taken = matches!(problem.kind, ProblemKind::DuplicateKey { .. });
         let title = clean(&problem_title(problem, self.manifest.text));
@@ -338,6 +345,8 @@ impl<'a, 't> FileCheck<'a, 't> {
 
     fn object(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
         self.tally.add(Count::Objects, 1);
+        let is_claim = matches!(checked.subject, Subject::NodeClaim(_));
+        self.tally.add(Count::Claims, usize::from(is_claim));
         self.tally
             .add(Count::Parts, usize::from(self.manifest.whole == Whole::Part));
         let of_file = self.manifest.karpenter;

@@ -43,6 +43,7 @@ pub fn all(cluster: &Cluster) -> StoredPools {
         pools.inputs.push(Input {
             name: "nodepools".into(),
             source: Source::Nowhere(terminal::clean(&error.to_string())),
+            is_named: true,
         });
     }
     pools
@@ -88,5 +89,6 @@ fn input(mut pool: Value) -> Input {
     Input {
         name: terminal::clean(&format!("nodepools/{}", name.unwrap_or_default())),
         source: Source::Text(yaml::document(&pool)),
+        is_named: true,
     }
 }

@@ -34,7 +34,7 @@ pub use args::LintArgs;
 
 use crate::format::finding::Finding;
 use crate::format::output::{self, Outputs};
-use crate::format::summary::{Scope, Summary, rejected_by_older, replaced_by_fixes};
+use crate::format::summary::{Scope, Summary, more_of_rules, rejected_by_older, replaced_by_fixes};
 use crate::format::tally::{Count, Tally};
 use crate::format::{FileReport, Printer, RulePages};
 use crate::sources::cluster::{Cluster, Connect};
@@ -55,13 +55,16 @@ const UNREADABLE: u8 = 2;
 
 /// Runs the command. A closed pipe is not a failure: the exit code still gives the verdict.
 pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
-    if args.writes_fixes() && args.paths.iter().any(|path| path.as_os_str() == "-") {
+    if args.writes_fixes() && args.paths().iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix changes files, not standard input: name the files");
     }
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let cluster = args.stored.connect(connect)?;
     let mut tally = Tally::default();
-    let inputs = found(args, &outputs, &mut tally)?;
+    let inputs = match &cluster {
+        Some(_) => Vec::new(),
+        None => found(args, &outputs, &mut tally)?,
+    };
     let mut reader = reader(args, cluster.as_ref(), &inputs)?;
     let (inputs, stored) = together(&mut reader, cluster.as_ref(), inputs);
     let reports = cluster.as_ref().filter(|_| args.report);
@@ -115,12 +118,13 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
 
 /// The files to check, without those that are written. What was skipped is counted.
 fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::Result<Vec<Input>> {
-    let excluded = Excluded::matching(&args.exclude).context("--exclude")?;
-    let found = sources::find(&args.paths, args.stdin_filename.as_deref(), &excluded);
+    let excluded = Excluded::matching(&args.reading.exclude).context("--exclude")?;
+    let paths = args.paths();
+    let found = sources::find(&paths, args.reading.stdin_filename.as_deref(), &excluded);
     tally.add(Count::TemplateFolders, found.template_folders);
     tally.add(Count::Foreign, found.foreign);
     let mut inputs = found.files;
-    outputs.leave_out(&mut inputs, &args.paths)?;
+    outputs.leave_out(&mut inputs, &paths)?;
     Ok(inputs)
 }
 
@@ -171,6 +175,7 @@ fn sum_up(summary: Summary<'_>, pools: &CheckedPools, reader: &Reader<'_>) {
     let cautions = reader.policies.cautions(&reader.settings.karpenter).into_iter();
     let misnamed = pools.misnamed(&reader.policies, reader.settings.at);
     let lines = cautions
+        .chain(more_of_rules(summary.tally))
         .chain(rejected_by_older(summary.tally))
         .chain(replaced_by_fixes(summary.tally))
         .chain(misnamed);

@@ -1,5 +1,6 @@
 //! One input, from its text to the findings that are reported.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use poolgate_core::diagnostic::Severity;
@@ -50,11 +51,14 @@ impl Reader<'_> {
             Ok(text) => self.checked(input, text),
             Err(error) => {
                 let mut reading = Reading::default();
-                reading.fail(input, &error.to_string());
+                reading.fail(&error.to_string());
                 return reading;
             }
         };
         if !self.args.fix {
+            let edits = reading.findings.iter().filter_map(Finding::edit);
+            let places: BTreeSet<_> = edits.map(|edit| edit.place.span).collect();
+            reading.tally.add(Count::Fixable, places.len());
             return reading;
         }
         match (self.fixed(input, &reading), &input.source) {
@@ -69,7 +73,7 @@ impl Reader<'_> {
             }
             (Some(fixed), Source::File(path)) => match edit::replace(path, &fixed.text) {
                 Ok(()) => reading = fixed,
-                Err(error) => reading.fail(input, &format!("cannot be changed: {error}")),
+                Err(error) => reading.fail(&format!("cannot be changed: {error}")),
             },
             _ => {}
         }
@@ -117,6 +121,7 @@ impl Reader<'_> {
             across: self.together.findings_in(&input.name),
             text: &text,
             whole: self.patches.whole(input),
+            is_named: input.is_named,
             is_json: !matches!(input.source, Source::Text(_))
                 && Path::new(&input.name)
                     .extension()
@@ -140,13 +145,12 @@ impl Reader<'_> {
 
 impl Reading {
     /// Adds that the file was not read or written, as its first finding.
-    fn fail(&mut self, input: &Input, message: &str) {
+    fn fail(&mut self, message: &str) {
         self.tally.add(Count::Unreadable, 1);
         let finding = Finding {
             title: terminal::clean(message),
             ..Finding::at(text_rules::UNREADABLE, Severity::Error, SourceRange::beginning())
         };
         self.findings.insert(0, finding);
-        self.remarks.push(format!("error: {} {message}", input.name));
     }
 }

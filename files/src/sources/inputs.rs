@@ -30,6 +30,8 @@ pub struct Input {
     /// Its name as it is printed.
     pub name: String,
     pub source: Source,
+    /// Whether the user named it; else it was found in a folder.
+    pub is_named: bool,
 }
 
 /// Where its text comes from.
@@ -138,13 +140,13 @@ pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) ->
     };
     for path in paths {
         if path.as_os_str() == "-" {
-            search.add(clean(stdin_name.unwrap_or(STDIN)), Source::Stdin);
+            search.add(clean(stdin_name.unwrap_or(STDIN)), Source::Stdin, true);
             continue;
         }
         match path.metadata() {
             Ok(metadata) if excluded.named(path, metadata.is_dir()) => {}
             Ok(metadata) if metadata.is_dir() => search.directory(path),
-            Ok(_) => search.file(path.clone()),
+            Ok(_) => search.add(name(path), Source::File(path.clone()), true),
             Err(error) => search.nowhere(path, &error.to_string()),
         }
     }
@@ -174,16 +176,16 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn add(&mut self, name: String, source: Source) {
-        self.found.push(Input { name, source });
-    }
-
-    fn file(&mut self, path: PathBuf) {
-        self.add(name(&path), Source::File(path));
+    fn add(&mut self, name: String, source: Source, is_named: bool) {
+        self.found.push(Input {
+            name,
+            source,
+            is_named,
+        });
     }
 
     fn nowhere(&mut self, path: &Path, why: &str) {
-        self.add(name(path), Source::Nowhere(clean(why)));
+        self.add(name(path), Source::Nowhere(clean(why)), true);
     }
 
     fn directory(&mut self, directory: &Path) {
@@ -213,7 +215,10 @@ impl Search<'_> {
             };
             self.entries_left = left;
             match entry {
-                Ok(entry) if is_manifest(&entry) => self.file(entry.into_path()),
+                Ok(entry) if is_manifest(&entry) => {
+                    let path = entry.into_path();
+                    self.add(name(&path), Source::File(path), false);
+                }
                 Ok(entry) => self.foreign += usize::from(Language::has_extension_of(entry.path())),
                 Err(error) => self.nowhere(path_of(&error).unwrap_or(directory), &why(&error)),
             }
