@@ -5,8 +5,8 @@ mod examples;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
-use poolgate_files::cli::FileCommand;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use poolgate_files::cli::{FILE_GROUPS, FileCommand, grouped};
 
 use crate::certificates::{self, CertificatesArgs};
 use crate::cluster::ClusterReader;
@@ -26,7 +26,6 @@ use crate::status::{self, StatusArgs};
     after_help = examples::POOLGATE
 )]
 struct Cli {
-    /// What to do.
     #[command(subcommand)]
     command: Command,
 }
@@ -34,29 +33,31 @@ struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Answer the API server's reviews of NodePools over HTTPS
+    /// Run the admission webhook for NodePools
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
-    /// Answer whether a NodeClaim may be created: hold the node limits of NodePools. Needs a cluster
+    /// Run the node limit webhook: deny NodeClaims above limits.nodes
     ///
-    /// At /gate and /gate/strict, by the spec.limits.nodes of its NodePool; what cannot be decided, the first admits and the
-    /// second denies.
+    /// Serves /gate, which fails open, and /gate/strict, which fails closed. Requires a cluster.
     #[command(after_help = examples::GATE)]
     Gate(Box<GateArgs>),
-    /// Keep Karpenter within node limits: hold nodes that cannot be replaced, terminate nodes above a limit if asked to
+    /// Run the reconciler that keeps Karpenter within node limits
+    ///
+    /// It holds nodes that cannot be replaced at a limit, and terminates nodes above a limit where the policy or the pool asks
+    /// for that.
     #[command(after_help = examples::RECONCILE)]
     Reconcile(Box<ReconcileArgs>),
-    /// Issue and renew the webhooks' CA, certificate and caBundle without cert-manager
+    /// Issue and renew the webhooks' certificates without cert-manager
     #[command(after_help = examples::CERTIFICATES)]
     Certificates(Box<CertificatesArgs>),
-    /// Show the state of poolgate in a cluster: which webhooks answer, which policy is in force, how full the NodePools are
+    /// Show whether poolgate works, how full the NodePools are, and why a node stays
     ///
-    /// Exits with 0 if all is well, 1 if something is wrong, 2 if something could not be read.
+    /// Exit codes: 0 all is well; 1 something is wrong; 2 something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Answer one AdmissionReview from standard input, as the webhook would
+    /// Answer one AdmissionReview from standard input
     ///
-    /// Exits with 0 if the object is admitted, 1 if it is denied, 2 if there is no answer.
+    /// Exit codes: 0 admitted; 1 denied; 2 no answer.
     #[command(after_help = examples::ADMIT)]
     Admit(AdmitArgs),
     #[command(flatten)]
@@ -66,7 +67,19 @@ pub enum Command {
 impl Command {
     /// Parses the arguments, the first of which is the name of the program.
     pub fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        Cli::try_parse_from(arguments).map(|cli| cli.command)
+        let [files, lookup] = FILE_GROUPS;
+        let groups = [
+            files,
+            ("Ask a cluster", &["status"]),
+            (
+                "Run in a cluster",
+                &["serve", "gate", "reconcile", "certificates"],
+            ),
+            lookup,
+            ("Other", &["admit", "crd", "completions", "man", "help"]),
+        ];
+        let matches = grouped(Cli::command(), &groups).try_get_matches_from(arguments)?;
+        Cli::from_arg_matches(&matches).map(|cli| cli.command)
     }
 
     /// Runs the command. An error means that the command failed; a verdict is an exit code.

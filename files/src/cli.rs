@@ -1,9 +1,10 @@
 //! The commands on files, which `poolgate` and `poolgate-lint` share, and how a program runs what it has parsed.
 
 use crate::terminal;
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use clap::{Args, Command, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::budgets::{self, BudgetsArgs};
@@ -12,7 +13,7 @@ use crate::default::{self, DefaultArgs};
 use crate::diff::{self, DiffArgs};
 use crate::lint::{self, LintArgs};
 use crate::policy::{self, PolicyArgs};
-use crate::rules::{self, RulesArgs};
+use crate::rules::{self, ExplainArgs, RulesArgs};
 use crate::sources::cluster::{Connect, files_only};
 
 /// The exit code of a run that could not do its work: a wrong flag, a file that cannot be read, a port in use.
@@ -21,39 +22,45 @@ const UNUSABLE: u8 = 2;
 /// The commands on files.
 #[derive(Debug, Subcommand)]
 pub enum FileCommand {
-    /// Check manifests: what the webhook would report for a new object, with line and column
+    /// Check manifests
     ///
-    /// Exits with 0 if there is no error, whatever warnings and notes there are; 1 for an error, or for a warning about what
-    /// Karpenter rejects anyway; 2 if something could not be read. --fail-on and --exit-zero change that.
+    /// Reports what the webhook would report for a new object, with line and column.
+    ///
+    /// Exit codes: 0 no errors, though there may be warnings and notes; 1 errors, or warnings about what Karpenter rejects
+    /// anyway; 2 something could not be read. --fail-on and --exit-zero change that.
     #[command(after_help = examples::LINT)]
     Lint(Box<LintArgs>),
-    /// Print manifests as the cluster would store them: with the defaults of Karpenter and of poolgate
+    /// Print manifests with their defaults, as the cluster stores them
     ///
-    /// Exits with 2 if something could not be read or completed, else with 0; with --diff as kubectl diff does: with 1 if
-    /// something would change.
+    /// Exit codes: 0 done; 1 with --diff, if something would change; 2 something could not be read or completed.
     #[command(after_help = examples::DEFAULT)]
     Default(DefaultArgs),
-    /// Say what a change of manifests does to nodes: which are replaced, how fast, and which NodePools lose theirs
+    /// Show what a change of manifests does to nodes
     ///
-    /// Exits with 0 whatever the difference is, unless --exit-code, --max-drift or --fail-on-new say otherwise; 2 if
-    /// something cannot be read or compared.
+    /// Which nodes are replaced, how fast, and which NodePools lose all of theirs.
+    ///
+    /// Exit codes: 0 compared; 1 if --exit-code, --max-drift or --fail-on-new find something; 2 something could not be read or
+    /// compared.
     #[command(after_help = examples::DIFF)]
     Diff(Box<DiffArgs>),
-    /// Explain which budgets are active, how many nodes may be disrupted, and when that changes
+    /// Show how many nodes may be disrupted now or over a week, and why
     ///
-    /// Exits with 0 if all is explained, 1 if a NodePool or a document could not be, 2 if a file cannot be read.
+    /// Exit codes: 0 all shown; 1 a NodePool or a document could not be shown; 2 a file could not be read.
     #[command(after_help = examples::BUDGETS)]
     Budgets(Box<BudgetsArgs>),
-    /// List the rules, search them for a word, or explain one
+    /// Explain a rule, or a field of a NodePool
+    #[command(after_help = examples::EXPLAIN)]
+    Explain(ExplainArgs),
+    /// List the rules
     #[command(after_help = examples::RULES)]
     Rules(RulesArgs),
-    /// Check policy files, or print their JSON Schema
+    /// Check or test policy files, or print their JSON Schema
     #[command(after_help = examples::POLICY)]
     Policy(PolicyArgs),
-    /// Add nodeLimitMode, or defaults, to the NodePool definition
+    /// Add nodeLimitMode or defaults to the CRD of NodePools
     #[command(after_help = examples::CRD)]
     Crd(CrdArgs),
-    /// Print a script for shell completion of commands and flags
+    /// Print a shell completion script
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Print a manual page, for `man -l -`
@@ -70,6 +77,7 @@ impl FileCommand {
             Self::Default(args) => default::run(args),
             Self::Diff(args) => diff::run(args, connect),
             Self::Budgets(args) => budgets::run(args, connect),
+            Self::Explain(args) => rules::run_explain(args),
             Self::Rules(args) => rules::run(args),
             Self::Policy(args) => policy::run(args),
             Self::Crd(args) => crd::run(args),
@@ -78,6 +86,42 @@ impl FileCommand {
         }
     }
 }
+
+/// The commands of a program in groups, each with its heading, in place of clap's list.
+pub fn grouped(mut program: Command, groups: &[(&str, &[&str])]) -> Command {
+    program.build();
+    let width = program
+        .get_subcommands()
+        .map(|command| command.get_name().len())
+        .max();
+    let mut text = String::new();
+    for (heading, names) in groups {
+        let _ = writeln!(text, "{heading}:");
+        for command in names.iter().filter_map(|name| program.find_subcommand(name)) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "  {:width$}  {about}",
+                command.get_name(),
+                width = width.unwrap_or_default()
+            );
+        }
+        text.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}Options:\n{{options}}{{after-help}}"
+    );
+    program.help_template(template)
+}
+
+/// The groups of the commands on files.
+pub const FILE_GROUPS: [(&str, &[&str]); 2] = [
+    ("Check files", &["lint", "diff", "default", "budgets", "policy"]),
+    ("Look up", &["explain", "rules"]),
+];
+
+/// The group of what else there is.
+pub const OTHER_GROUP: (&str, &[&str]) = ("Other", &["crd", "completions", "man", "help"]);
 
 /// Runs what was parsed and returns the exit code of the process.
 pub fn run<C>(
@@ -114,9 +158,12 @@ struct Cli {
 
 /// Runs the command line of the program `poolgate-lint` and returns its exit code.
 pub fn run_alone() -> ExitCode {
-    run(Cli::try_parse(), |cli| {
-        cli.command.run(Cli::command(), files_only)
-    })
+    let [files, lookup] = FILE_GROUPS;
+    let program = grouped(Cli::command(), &[files, lookup, OTHER_GROUP]);
+    let parsed = program
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    run(parsed, |cli| cli.command.run(Cli::command(), files_only))
 }
 
 /// The flags of `completions`.
@@ -172,13 +219,11 @@ Examples:
 
     pub const LINT: &str = "\
 Examples:
-  poolgate lint pools/
+  poolgate lint                                         all manifests below the current directory
+  poolgate lint --fix --diff pools/                     show what --fix would change
   kustomize build overlays/prod | poolgate lint -
+  poolgate lint -o sarif=lint.sarif --fail-on warning pools/
   poolgate lint --karpenter-version 1.8 --policy policy.yaml pools/
-  poolgate lint --format sarif=lint.sarif --fail-on warning pools/
-  poolgate lint --fix --diff pools/
-  poolgate lint --statistics --exclude legacy/ .
-  kustomize build overlays/prod | poolgate lint --together -      all objects are there
   poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
 
     pub const DEFAULT: &str = "\
@@ -192,7 +237,7 @@ Examples:
 Examples:
   poolgate diff old.yaml new.yaml
   kustomize build overlays/prod | poolgate diff --nodes 40 old.yaml -
-  poolgate diff --git HEAD --format markdown pools/
+  poolgate diff --git HEAD -o markdown pools/
   poolgate diff --git HEAD --nodes general=40 --max-drift 5 pools/
   kustomize build overlays/prod | poolgate diff --cluster -      which nodes drift";
 
@@ -211,8 +256,13 @@ Examples:
     pub const RULES: &str = "\
 Examples:
   poolgate rules
-  poolgate rules never
-  poolgate rules schedule-syntax";
+  poolgate rules never";
+
+    pub const EXPLAIN: &str = "\
+Examples:
+  poolgate explain schedule-syntax
+  poolgate explain spec.disruption.consolidateAfter
+  poolgate explain nodepool.spec.limits";
 
     pub const POLICY: &str = "\
 Examples:

@@ -1,16 +1,21 @@
-//! `poolgate rules`: the catalogue. docs/rules.md is the same for the documentation: the test `page` compares and writes it.
+//! `poolgate rules` lists the catalogue, `poolgate explain` explains a rule or a field. docs/rules.md is the same for the documentation: the test `page` compares and writes it.
+
+mod fields;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::PossibleValue;
 use poolgate_core::diagnostic::Origin;
 use poolgate_core::manifest::{self, Document};
 use poolgate_core::rules::rule::{Kind, Page, Rule};
 use serde_json::{Map, Value};
 
+use crate::listed::Listed;
 use crate::terminal;
 use crate::text_rules;
+use fields::Field;
 
 /// Longest run of lines that is shown whole, if they differ only in digits. The middle of a longer one is left out.
 const LONGEST_RUN: usize = 6;
@@ -20,24 +25,88 @@ const SHOWN_OF_RUN: usize = 3;
 
 #[derive(Debug, Args)]
 pub struct RulesArgs {
-    /// The rule to explain, or a word: the rules with it in name or title are listed. Without it, all are
-    #[arg(value_name = "RULE", value_parser = text_rules::searched_on_command_line(), hide_possible_values = true)]
+    /// List only the rules with this word in their name or title
+    #[arg(value_name = "WORD", value_parser = text_rules::searched_on_command_line(), hide_possible_values = true)]
     rules: Option<Rules>,
 }
 
 /// The rules that are asked for. Of an `Option<Vec<_>>` clap would take several values.
 type Rules = Vec<&'static Rule>;
 
-/// Runs the command. A closed pipe is not a failure.
+/// Lists the rules. A closed pipe is not a failure.
 pub fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
     let mut output = Vec::new();
     match args.rules.as_deref() {
-        Some([rule]) => explain(rule, terminal::line_width(), &mut output)?,
         Some(rules) => list(rules, &mut output)?,
         None => list(&text_rules::all().collect::<Vec<_>>(), &mut output)?,
     }
     terminal::print(output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A rule such as schedule-syntax, or a field of a NodePool such as spec.disruption.consolidateAfter
+    #[arg(value_name = "RULE|FIELD", value_parser = subject_on_command_line(), hide_possible_values = true)]
+    subject: Explained,
+}
+
+/// What can be explained.
+#[derive(Debug, Clone, Copy)]
+enum Explained {
+    Rule(&'static Rule),
+    Field(Field),
+}
+
+fn subject_on_command_line() -> Listed<Explained> {
+    Listed {
+        parse: |text| {
+            let rule = text_rules::find_any(text).map(Explained::Rule);
+            let found = rule.or_else(|| fields::find(text).map(Explained::Field));
+            found.ok_or_else(|| match fields::likely(text) {
+                Some(meant) => format!("there is no such field; {meant}"),
+                None if text.contains('.') => {
+                    let all: Vec<&str> = fields::all().map(|field| field.path).collect();
+                    format!("there is no such field; there are {}", all.join(", "))
+                }
+                None => text_rules::unknown(text).to_string(),
+            })
+        },
+        values: || {
+            let fields = fields::all().map(|field| field.path);
+            text_rules::ids().chain(fields).map(PossibleValue::new).collect()
+        },
+    }
+}
+
+/// Explains a rule or a field. A closed pipe is not a failure.
+pub fn run_explain(args: &ExplainArgs) -> anyhow::Result<ExitCode> {
+    let mut output = Vec::new();
+    match args.subject {
+        Explained::Rule(rule) => explain(rule, terminal::line_width(), &mut output)?,
+        Explained::Field(field) => explain_field(&field, terminal::line_width(), &mut output)?,
+    }
+    terminal::print(output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes what is known of a field, wrapped into this many columns.
+fn explain_field(field: &Field, width: usize, output: &mut impl Write) -> io::Result<()> {
+    writeln!(output, "{}\n", field.path)?;
+    for paragraph in field.text.split("\n\n") {
+        let paragraph = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+        writeln!(output, "{}\n", textwrap::fill(&paragraph, width))?;
+    }
+    if let Some(default) = field.default {
+        writeln!(output, "Default:  {default}")?;
+    }
+    match field.since {
+        Some("poolgate") => writeln!(output, "Defined by poolgate")?,
+        Some(release) => writeln!(output, "Since:    Karpenter {release}")?,
+        None => {}
+    }
+    let rules = terminal::wrapped(field.rules, "Rules:    ", "          ", width);
+    writeln!(output, "{rules}")
 }
 
 /// Prints a line for each rule.

@@ -4,9 +4,20 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, StdinLock, Write as _};
 
+use clap::ValueEnum;
 use poolgate_core::diagnostic::quoted;
 use terminal_size::terminal_size;
 use textwrap::{Options, WordSplitter, fill};
+
+/// How a command prints that has one text for people and one for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum OutputFormat {
+    /// For people
+    #[default]
+    Human,
+    /// For programs
+    Json,
+}
 
 /// The least number of columns into which a text is wrapped.
 const LEAST: usize = 40;

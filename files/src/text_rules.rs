@@ -82,7 +82,8 @@ pub fn known(id: &str) -> Result<&'static str, UnknownRule> {
     ids().find(|listed| *listed == id).ok_or_else(|| unknown(id))
 }
 
-fn unknown(id: &str) -> UnknownRule {
+/// The error for a name that no rule has.
+pub fn unknown(id: &str) -> UnknownRule {
     let is_part = id.len() > 1 && ids().any(|listed| listed.contains(id));
     let listed =
         || is_part.then(|| Suggestion::from(format!("`poolgate rules {id}` lists those that contain it")));

@@ -32,7 +32,7 @@ Examples:
   poolgate status --context prod --probe      ask the webhooks, too
   poolgate status --node ip-10-0-1-2.ec2.internal      why does this node stay?
   poolgate status --watch=30s
-  poolgate status --json";
+  poolgate status -o json";
 
 pub const ADMIT: &str = "\
 Examples:

@@ -23,7 +23,7 @@ use clap::Args;
 use serde_json::Value;
 
 use poolgate_files::sources::cluster::KubeArgs;
-use poolgate_files::terminal;
+use poolgate_files::terminal::{self, OutputFormat};
 
 use crate::cluster::ClusterReader;
 use crate::runtime::flags;
@@ -81,12 +81,12 @@ pub struct StatusArgs {
     /// Print the cluster's release, feature gates and webhook as the field `cluster` of a policy file
     ///
     /// It reads the NodePool definition and Karpenter's Deployment.
-    #[arg(long, conflicts_with_all = ["pool", "node", "probe", "json", "watch"])]
+    #[arg(long, conflicts_with_all = ["pool", "node", "probe", "output", "watch"])]
     print_facts: bool,
 
-    /// Print JSON; with --watch, one line each time
-    #[arg(long)]
-    json: bool,
+    /// Print this format; JSON with --watch is one line each time
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: OutputFormat,
 
     /// Repeat at this interval
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10s",
@@ -155,7 +155,7 @@ fn show(
     text: impl FnOnce(usize) -> String,
 ) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    if args.json {
+    if args.output == OutputFormat::Json {
         let json = json()?;
         return if args.watch.is_some() {
             writeln!(out, "{json}")

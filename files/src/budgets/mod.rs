@@ -31,7 +31,7 @@ use crate::review_args::ReviewArgs;
 use crate::sources::cluster::{Connect, StoredArgs};
 use crate::sources::nodepools::{self, Found};
 use crate::sources::{self, Excluded, Patches, Whole};
-use crate::terminal;
+use crate::terminal::{self, OutputFormat};
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
@@ -80,9 +80,9 @@ pub struct BudgetsArgs {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Print JSON, including the week in UTC
-    #[arg(long)]
-    json: bool,
+    /// Print this format; JSON has the week, too, in UTC
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: OutputFormat,
 
     /// Show times in this zone next to UTC, and the week by its clock, such as Europe/Berlin
     #[arg(long, value_name = "ZONE")]
@@ -224,7 +224,7 @@ fn written(
     let each = |write: fn(&Subject<'_>, Timestamp, &Clock) -> String| {
         subjects.iter().map(|subject| write(subject, at, clock)).collect()
     };
-    Ok(if args.json {
+    Ok(if args.output == OutputFormat::Json {
         serde_json::to_string_pretty(&json::document(subjects, at))? + "\n"
     } else if args.week {
         each(week::picture)

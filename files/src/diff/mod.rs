@@ -51,9 +51,9 @@ pub struct DiffArgs {
     #[arg(long, value_name = "[POOL=]N", conflicts_with = "cluster")]
     nodes: Vec<Nodes>,
 
-    /// How to print the difference
-    #[arg(long, value_enum, default_value = "human", value_name = "NAME")]
-    format: DiffFormat,
+    /// Print the difference in this format
+    #[arg(short, long, value_enum, default_value = "human", value_name = "FORMAT")]
+    output: DiffFormat,
 
     /// Exit with 1 if there is a difference
     #[arg(long)]
@@ -164,7 +164,7 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         );
     }
     let all = Comparison::of(&old, &new, &judge)?;
-    terminal::print(match args.format {
+    terminal::print(match args.output {
         DiffFormat::Human => words::human(&all),
         DiffFormat::Markdown => words::markdown(&all),
         DiffFormat::Json => serde_json::to_string_pretty(&words::json(&all))? + "\n",

@@ -85,9 +85,7 @@ impl<'a> Outputs<'a> {
         let mut to_stdout = wanted.iter().filter(|wanted| wanted.file.is_none());
         let format = to_stdout.next().map_or(Format::Human, |wanted| wanted.format);
         if to_stdout.next().is_some() {
-            bail!(
-                "two formats cannot both go to standard output: give one of them a file, -o NAME=FILE"
-            );
+            bail!("two formats cannot both go to standard output: give one of them a file, -o NAME=FILE");
         }
         let look = Look {
             coloured: is_coloured(colour),

@@ -71,12 +71,7 @@ pub struct LintArgs {
     pub(crate) color: ColorChoice,
 
     /// The URL where the page of the rules is published; findings link to it in human and sarif
-    #[arg(
-        long,
-        env = "POOLGATE_RULES_URL",
-        value_name = "URL",
-        help_heading = "Look"
-    )]
+    #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL", help_heading = "Look")]
     pub(crate) rules_url: Option<String>,
 }
 
