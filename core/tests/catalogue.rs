@@ -167,7 +167,7 @@ const NOT_THEIRS: &[&str] = &[
     "feature gate",
     "FEATURE_GATES",
     "start Karpenter",
-    "Karpenter's CRD defaults",
+    "(Karpenter's CRD)",
     "720h",
 ];
 

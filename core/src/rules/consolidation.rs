@@ -47,15 +47,15 @@ fn check_policy(version: ApiVersion, disruption: &Disruption<'_>, findings: &mut
     let supported = words.listed();
     let (title, suggestion) = if let Some((name, version)) = renamed(policy, version) {
         (
-            format!("{version} calls it {name}"),
+            format!("the policy is called {name} in {version}"),
             Some(Suggestion::write(name)),
         )
     } else if let Availability::Since(release) = known {
-        (format!("{policy} needs Karpenter {release} or newer"), None)
+        (format!("{policy} requires Karpenter {release} or newer"), None)
     } else if policy == BALANCED && version == ApiVersion::V1Beta1 {
         ("v1beta1 has no such policy".into(), None)
     } else if policy.contains('|') {
-        let title = "it lists alternatives, but only one can be set";
+        let title = "only one policy can be set";
         (title.into(), Some("choose one".into()))
     } else {
         ("Karpenter has no such policy".into(), None)
@@ -91,8 +91,8 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
             ErrorType::note(&policy.into()),
             "consolidateAfter is Never, so the policy has no effect",
         )
-        .consequence("not even empty nodes are removed")
-        .suggest("write a duration such as 30s if nodes should be removed, or leave the policy out")
+        .consequence("even empty nodes are never removed")
+        .suggest("write a duration such as 30s to remove nodes, or leave consolidationPolicy out")
         .related(Disruption::path("consolidateAfter"));
 }
 
@@ -110,19 +110,19 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
                 &CONSOLIDATE_AFTER,
                 path(),
                 ErrorType::Required,
-                "v1beta1 requires it with the policy WhenEmpty",
+                "v1beta1 requires consolidateAfter with the policy WhenEmpty",
             )
             .origin(Origin::Schema)
-            .suggest("say how long a node stays empty before it is removed, such as consolidateAfter: 30s"),
+            .suggest("add the time until an empty node is removed, such as consolidateAfter: 30s"),
         (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => findings
             .report(
                 &CONSOLIDATE_AFTER_CONVERSION,
                 path(),
                 "Never",
-                "the conversion to v1 turns it into 0s",
+                "the conversion to v1 turns Never into 0s",
             )
             .consequence("consolidation is on again")
-            .suggest("write the policy WhenEmpty, or move to v1, before Karpenter converts it"),
+            .suggest("write the policy WhenEmpty or move to v1 before Karpenter converts the pool"),
         (V1BETA1_DEFAULT_POLICY, Field::Present(text)) => findings
             .report(
                 &CONSOLIDATE_AFTER,
@@ -131,7 +131,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
                 "v1beta1 accepts no duration with WhenUnderutilized, the default policy",
             )
             .origin(Origin::Schema)
-            .suggest("remove it, or write consolidationPolicy: WhenEmpty"),
+            .suggest("remove consolidateAfter, or write consolidationPolicy: WhenEmpty"),
         _ => return,
     };
     finding.related(Disruption::path("consolidationPolicy"));

@@ -1,5 +1,5 @@
-//! What is reported about a field that is missing, or whose value has the right type and is illegal. The constraints
-//! are data of [`crate::karpenter::shape`]; rule and words are here, by the path of the field.
+//! Reports fields that are missing, and values of the right type that are illegal. The constraints are data of
+//! [`crate::karpenter::shape`]; their rules and texts are here, by the path of the field.
 
 use super::findings::Findings;
 use super::kubelet::KUBELET;
@@ -59,7 +59,7 @@ struct Text {
     suggestion: fn(&Json<'_>) -> Option<&'static str>,
 }
 
-const UNFOUND: &str = "the node class cannot be found without it";
+const UNFOUND: &str = "a reference to a node class requires group, kind and name";
 
 const EFFECTS: &[&str] = &[
     "spec.template.spec.taints[].effect",
@@ -70,13 +70,13 @@ static TEXTS: &[Text] = &[
     Text {
         fields: &["spec", "spec.template", "spec.template.spec"],
         rule: &FIELD_REQUIRED,
-        title: "nothing can be launched without it",
-        suggestion: |_| Some("add it, with nodeClassRef and requirements inside"),
+        title: "a NodePool requires spec.template.spec",
+        suggestion: |_| Some("add spec.template.spec with nodeClassRef and requirements"),
     },
     Text {
         fields: &["spec.template.spec.nodeClassRef"],
         rule: &FIELD_REQUIRED,
-        title: "it names the node class from which nodes are launched",
+        title: "a NodePool requires a node class",
         suggestion: |_| Some("write the group, kind and name of your node class"),
     },
     Text {
@@ -100,7 +100,7 @@ static TEXTS: &[Text] = &[
     Text {
         fields: &["spec.template.spec.requirements"],
         rule: &FIELD_REQUIRED,
-        title: "the API requires the list, though it may be empty",
+        title: "the API requires this list, even if it is empty",
         suggestion: |_| Some("write requirements: []"),
     },
     Text {
@@ -109,19 +109,19 @@ static TEXTS: &[Text] = &[
             "spec.template.spec.startupTaints[].key",
         ],
         rule: &FIELD_REQUIRED,
-        title: "a taint needs a key",
-        suggestion: |_| Some("write one such as example.com/team"),
+        title: "a taint requires a key",
+        suggestion: |_| Some("write a key such as example.com/team"),
     },
     Text {
         fields: EFFECTS,
         rule: &FIELD_REQUIRED,
-        title: "a taint needs an effect",
+        title: "a taint requires an effect",
         suggestion: |_| Some("write NoSchedule, PreferNoSchedule or NoExecute"),
     },
     Text {
         fields: EFFECTS,
         rule: &TAINT,
-        title: "Kubernetes has no other effect",
+        title: "Kubernetes has no such taint effect",
         suggestion: |_| None,
     },
     Text {
@@ -133,8 +133,8 @@ static TEXTS: &[Text] = &[
     Text {
         fields: &["spec.template.metadata.labels"],
         rule: &LABELS_COUNT,
-        title: "must have at most 100 labels",
-        suggestion: |_| Some("remove those that no pod selects"),
+        title: "a template must have at most 100 labels",
+        suggestion: |_| Some("remove labels that no pod selects"),
     },
     Text {
         fields: &[
@@ -142,7 +142,7 @@ static TEXTS: &[Text] = &[
             "spec.template.spec.kubelet.imageGCLowThresholdPercent",
         ],
         rule: &KUBELET,
-        title: "must be from 0 to 100",
+        title: "a threshold must be from 0 to 100",
         suggestion: |_| None,
     },
     Text {
@@ -151,7 +151,7 @@ static TEXTS: &[Text] = &[
             "spec.template.spec.kubelet.podsPerCore",
         ],
         rule: &KUBELET,
-        title: "must be from 0 to 2147483647",
+        title: "a number of pods must be from 0 to 2147483647",
         suggestion: |_| None,
     },
 ];
@@ -177,8 +177,8 @@ fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggestion>
 /// What to write instead of an illegal weight.
 fn instead_of_weight(weight: &Json<'_>) -> Option<&'static str> {
     Some(match weight.as_f64()? {
-        0.0 => "leave it out: a pool without weight counts as 0",
-        ..0.0 => "write 1, or leave it out to come last",
+        0.0 => "leave weight out for the default of 0",
+        ..0.0 => "write 1, or leave weight out for the lowest priority",
         _ => "write 100, the highest",
     })
 }
@@ -290,7 +290,8 @@ mod tests {
             let denied = errors_for(ApiVersion::V1, release, &missing, None);
             let paths: Vec<_> = denied
                 .iter()
-                .filter_map(|line| line.split_once(": Required"))
+                .filter(|line| line.contains("[field-required]"))
+                .filter_map(|line| line.split_once(": "))
                 .map(|(path, _)| path)
                 .collect();
             assert_eq!(
@@ -309,9 +310,9 @@ mod tests {
     fn only_the_outermost_missing_field_is_reported() {
         let missed = |object: &Value| -> Vec<String> {
             let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::OLDEST, object, None);
-            let required = denied.iter().filter(|line| line.ends_with("[field-required]"));
+            let required = denied.iter().filter(|line| line.contains("[field-required]"));
             required
-                .filter_map(|line| Some(line.split_once(": Required")?.0.to_owned()))
+                .filter_map(|line| Some(line.split_once(": ")?.0.to_owned()))
                 .collect()
         };
         assert_eq!(missed(&json!({"spec": null})), ["spec"]);

@@ -1,5 +1,5 @@
-//! Labels that the definition of NodePools does not take: the installed one, or what the pool's provider publishes. Those that
-//! Karpenter itself reserves are in [`super::reserved_labels`].
+//! Labels that the definition of NodePools rejects: the installed one, or the one that the pool's provider publishes. Labels
+//! that Karpenter itself reserves are in [`super::reserved_labels`].
 
 use super::context::Context;
 use super::findings::Findings;
@@ -28,7 +28,7 @@ pub struct DefinedLabels<'a> {
     labels: &'a LabelSets,
 }
 
-/// What is known of a label by the definition.
+/// The definition's verdict on a label.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing.
@@ -47,7 +47,7 @@ pub struct Rejection {
     origin: Origin,
     title: String,
     consequence: Option<String>,
-    /// What to do, if not what helps with most labels.
+    /// The help, if it differs from the usual one.
     help: Option<String>,
 }
 
@@ -101,11 +101,11 @@ impl<'a> DefinedLabels<'a> {
             (Ruling::None, None) => Verdict::Unknown,
             (Ruling::Listed, None) => Verdict::Taken,
             _ if self.is_added(key) => Verdict::Unknown,
-            (Ruling::Forbidden, _) => Verdict::Rejected(self.rejection("forbids this label", None)),
+            (Ruling::Forbidden, _) => Verdict::Rejected(self.rejection("rejects this label", None)),
             (Ruling::Since(first), _) => Verdict::Rejected(Rejection {
                 is_certain: false,
-                title: format!("{} rejects this label from release {first} on", self.whose()),
-                consequence: Some("older ones take it".to_owned()),
+                title: format!("{} rejects this label in release {first} and newer", self.whose()),
+                consequence: Some("older releases accept the label".to_owned()),
                 ..Rejection::default()
             }),
             (Ruling::Unlisted { domain, listed }, lister) => {
@@ -121,15 +121,15 @@ impl<'a> DefinedLabels<'a> {
     fn unlisted(&self, domain: &str, first: Option<ProviderVersion>) -> Rejection {
         match first.zip(self.release()) {
             Some((first, release)) if release < first => {
-                let consequence = format!("that of {release} does not, so the API server rejects it");
-                let what = format!("lists this label from release {first} on");
+                let consequence = format!("the API server rejects the label in release {release}");
+                let what = format!("lists this label only in release {first} and newer");
                 Rejection {
-                    help: Some(format!("remove it, or update Karpenter's provider to {first}")),
+                    help: Some(format!("remove the label, or upgrade the provider to {first}")),
                     ..self.rejection(&what, Some(consequence))
                 }
             }
             _ => {
-                let consequence = format!("in domains that end in {domain} it takes only listed labels");
+                let consequence = format!("only listed labels are accepted in domains that end in {domain}");
                 self.rejection("does not list this label", Some(consequence))
             }
         }
@@ -148,7 +148,7 @@ impl<'a> DefinedLabels<'a> {
                 is_certain: false,
                 title: format!("{whose} of release {newest} {what}"),
                 consequence: Some(format!(
-                    "unless that of {declared} takes it, the API server rejects the pool"
+                    "the API server rejects the pool unless release {declared} accepts the label"
                 )),
                 ..Rejection::default()
             },
@@ -163,8 +163,8 @@ impl<'a> DefinedLabels<'a> {
     /// Whose definition it is: the subject of a sentence.
     fn whose(&self) -> String {
         match (&self.rules, self.provider) {
-            (LabelRules::Installed(_), _) | (_, None) => "the installed NodePool definition".to_owned(),
-            (_, Some(provider)) => format!("{}'s NodePool definition", provider.name),
+            (LabelRules::Installed(_), _) | (_, None) => "the installed NodePool CRD".to_owned(),
+            (_, Some(provider)) => format!("{}'s NodePool CRD", provider.name),
         }
     }
 
@@ -188,8 +188,8 @@ fn unregistered(provider: &Provider) -> Rejection {
     let whose = provider.name;
     Rejection {
         origin: Origin::Runtime,
-        title: format!("{whose}'s NodePool definition lists this label, but Karpenter rejects it"),
-        consequence: Some("the pool is not ready and launches nothing".to_owned()),
+        title: format!("{whose}'s NodePool CRD lists this label, but Karpenter rejects it"),
+        consequence: Some("the NodePool never becomes Ready and launches nothing".to_owned()),
         ..Rejection::default()
     }
 }

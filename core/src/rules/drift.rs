@@ -1,4 +1,4 @@
-//! What an update does to the nodes that the pool has.
+//! The effect of an update on the nodes of the pool.
 
 use jiff::Timestamp;
 
@@ -16,7 +16,7 @@ use crate::rules::rule::Rule;
 pub static DRIFT: Rule = rule!("drift", Warning, Silent);
 pub static DRIFT_ACKNOWLEDGED: Rule = rule!("policy-drift-acknowledged", Error, Poolgate);
 
-/// Says which nodes this update makes Karpenter replace, and how fast.
+/// Reports the nodes that this update makes Karpenter replace, and the pace.
 pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     let context = findings.context;
     if !context.release.has(KarpenterVersion::V1_STORED) {
@@ -46,18 +46,27 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
         HashChange::Unknown(doubt) => Some(doubt.to_string()),
         HashChange::None | HashChange::To(_) => None,
     };
-    let pace = pace.and_then(|pace| pace.clause());
+    let pace = pace.and_then(|pace| pace.clause()).map(|pace| paced(&pace));
     let consequence: Vec<String> = doubt.into_iter().chain(pace).collect();
     let finding = findings.report(&DRIFT, path, error_type, title);
     if !consequence.is_empty() {
-        finding.consequence(consequence.join("; "));
+        finding.consequence(consequence.join(". "));
     }
     for other in change.fields.into_iter().skip(1) {
         finding.related(other);
     }
 }
 
-/// What an update of a NodePool does to the nodes that the pool has.
+/// A pace as a sentence.
+fn paced(pace: &str) -> String {
+    match pace.strip_prefix("not before ") {
+        Some(start) => format!("Karpenter replaces no node before {start}"),
+        None if pace.starts_with("no budget") => pace.to_owned(),
+        None => format!("Karpenter replaces {pace}"),
+    }
+}
+
+/// The effect of an update of a NodePool on the nodes of the pool.
 #[derive(Debug)]
 pub struct Replacement<'a> {
     /// Why.
@@ -198,9 +207,9 @@ fn check_acknowledged(pool: &NodePool<'_>, change: &TemplateChange<'_>, findings
             &DRIFT_ACKNOWLEDGED,
             path,
             error_type,
-            "the policy wants a change that replaces nodes acknowledged",
+            "the policy requires an acknowledgement of a change that replaces nodes",
         )
-        .suggest(format!("if it is meant, write \"{digest}\""));
+        .suggest(format!("write \"{digest}\" to acknowledge the change"));
     // What the update changes is the template, so it is not forgiven because the annotation stays as it is.
     finding.related(FieldPath::of(&["spec", "template"]));
 }

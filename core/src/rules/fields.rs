@@ -39,14 +39,14 @@ pub fn check(object: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>
 /// Reports one value of the wrong type.
 fn report_type(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
     if is_wrapper(&path) && value.is_object() {
-        let title = "since v1beta1 the limits are written without this field around them";
+        let title = "limits has no field resources since v1beta1";
         let unwrap = Suggestion::from("write its entries directly under limits").with(Edit::Unwrap);
         findings
             .report(&FIELD_TYPE, path, ErrorType::mistyped(value), title)
             .suggest(unwrap);
         return;
     }
-    let title = format!("must be {expected}");
+    let title = format!("the value must be {expected}");
     let finding = findings.report(&FIELD_TYPE, path, ErrorType::mistyped(value), title);
     match (value, expected) {
         (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::IntegerOrText) => {
@@ -69,7 +69,7 @@ fn report_type(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &m
     };
 }
 
-/// What to write instead of a mapping or a list where the API takes a single value: the only one in it.
+/// The help for a mapping or a list where the API takes a single value: write the only value in it.
 fn instead_of_several(value: &Json<'_>, expected: &Shape) -> String {
     let only = match value {
         Json::Object(fields) => fields.values().next().filter(|_| fields.len() == 1),
@@ -87,8 +87,8 @@ fn instead_of_several(value: &Json<'_>, expected: &Shape) -> String {
         _ => None,
     };
     match written {
-        Some(written) => format!("write {written} in place of the {what}"),
-        None => format!("write {expected} in place of the {what}"),
+        Some(written) => format!("write {written} instead of the {what}"),
+        None => format!("write {expected} instead of the {what}"),
     }
 }
 
@@ -126,7 +126,7 @@ fn report_unknown(
     let title = format!("karpenter.sh/{} has no such field", spelling.version.as_str());
     findings
         .report(&FIELD_UNKNOWN, path, ErrorType::Unknown, title)
-        .consequence("kubectl rejects it, and other clients silently drop it")
+        .consequence("kubectl rejects the field, and other clients silently drop it")
         .suggest_if_known(suggestion);
 }
 

@@ -1,5 +1,5 @@
-//! Fields that only templates of v1beta1 have: the kubelet's settings, and `resources`; and what the conversion to v1 leaves
-//! of the former.
+//! Fields that only templates of v1beta1 have: the kubelet's settings and `resources`. Also the annotation that the conversion
+//! to v1 makes of the kubelet's settings.
 
 use super::context::Context;
 use super::findings::{Findings, UNREADABLE};
@@ -47,11 +47,11 @@ pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
                 &KUBELET_CONVERSION,
                 Template::path("kubelet"),
                 ErrorType::Note { value: None },
-                "Karpenter stores it in an annotation that only 1.0 reads",
+                "Karpenter stores kubelet in an annotation that only 1.0 reads",
             )
             .severity(Severity::Note)
-            .consequence("from 1.1 on the nodes do not get these settings of the kubelet")
-            .suggest("before an upgrade to 1.1, move them to spec.kubelet of the node class");
+            .consequence("nodes lose these kubelet settings in Karpenter 1.1 and newer")
+            .suggest("move the settings to spec.kubelet of the node class before an upgrade to 1.1");
     }
     let Some(settings) = pool.annotation(CONVERTED).filter(|value| !value.is_null()) else {
         return;
@@ -60,7 +60,7 @@ pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         return;
     }
     let is_fatal = pool.template.node_class_group() == Some(AWS) && ends_at_start(&findings.context);
-    let title = "Karpenter reads this annotation only in 1.0";
+    let title = "only Karpenter 1.0 reads this annotation";
     let finding = findings.report(
         &KUBELET_CONVERSION,
         FieldPath::of(&["metadata", "annotations", CONVERTED]),
@@ -68,13 +68,13 @@ pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         title,
     );
     if is_fatal {
-        finding.consequence("Karpenter for AWS 1.1 to 1.5 exits at its start if any NodePool has it");
+        finding.consequence("Karpenter for AWS 1.1 to 1.5 exits at startup if any NodePool has this annotation");
     } else {
         finding
             .severity(Severity::Note)
-            .consequence("the nodes do not get these settings of the kubelet");
+            .consequence("nodes do not get these kubelet settings");
     }
-    finding.suggest("move them to spec.kubelet of the node class, and remove the annotation");
+    finding.suggest("move the settings to spec.kubelet of the node class, and remove the annotation");
 }
 
 /// Whether the Karpenter for AWS is known to be one that exits if a pool has the annotation: 1.1.0 to 1.5.8. Its first two
@@ -117,9 +117,9 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
                 &TEMPLATE_RESOURCES,
                 Template::path("resources"),
                 ErrorType::showing("{…}"),
-                "Karpenter adds up what pods request",
+                "Karpenter adds up the requests of pods instead of resources",
             )
-            .suggest("leave it out");
+            .suggest("leave resources out");
     }
 }
 
@@ -168,7 +168,7 @@ impl<'a> Kubelet<'a> {
         if let (Some(most), Some(least)) = (number(high), number(low))
             && most <= least
         {
-            let reason = format!("must be greater than {low}, which is {least}");
+            let reason = format!("the high threshold must be greater than the low one, which is {least}");
             findings
                 .report(&KUBELET, path(high), ErrorType::showing(most.to_string()), reason)
                 .related(path(low));
@@ -183,7 +183,7 @@ impl<'a> Kubelet<'a> {
                 path,
                 key,
                 known,
-                "the kubelet accepts no other key here",
+                "the kubelet has no such key here",
             );
         }
     }
@@ -207,7 +207,7 @@ impl<'a> Kubelet<'a> {
 
     fn check_pairs(&self, field: &'static str, other: &'static str, findings: &mut Findings<'_>) {
         for (key, text) in self.texts(field).filter(|(key, _)| !self.has(other, key)) {
-            let reason = format!("{other} has no value for it, and the two go together");
+            let reason = format!("{other} must have a value for the same signal");
             findings
                 .report(&KUBELET, path(field).key(key.to_owned()), text, reason)
                 .related(path(other));
@@ -215,7 +215,7 @@ impl<'a> Kubelet<'a> {
     }
 }
 
-/// Who else notices the mistake, and what it is.
+/// The origin and the title of a mistake.
 type Wrong = (Origin, String);
 
 /// A percentage with at most two decimals, or a quantity. The CRD's pattern accepts an empty string, too.
@@ -270,7 +270,7 @@ mod tests {
         let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::OLDEST, &object, None);
         assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
-            denied[0].ends_with("write it in quotes: \"1\" [field-type]"),
+            denied[0].ends_with("[field-type]. Write it in quotes: \"1\"."),
             "{denied:?}"
         );
     }

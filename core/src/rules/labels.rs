@@ -47,12 +47,12 @@ fn check_key(template: &Template<'_>, key: &str, defined: &DefinedLabels<'_>, fi
         }
         Ok(()) if key.len() > findings.context.longest_key => {
             let (length, longest) = (key.len(), findings.context.longest_key);
-            let title = format!("is {length} bytes long, and the maximum in a NodeClaim is {longest}");
+            let title = format!("a key in a NodeClaim must have at most {longest} bytes, not {length}");
             findings
                 .report(&LABEL_KEY, path(), key, title)
                 .origin(Origin::Silent)
-                .consequence("no node ever launches")
-                .suggest("shorten it by a character");
+                .consequence("the pool never launches a node")
+                .suggest("shorten the key by a character");
         }
         Ok(()) => check_domain(template, key, defined, findings),
     }
@@ -83,11 +83,11 @@ fn check_domain(
         finding.consequence = reserved.exception().map(Into::into);
         finding.suggest(help);
     } else if let Some(present) = present_name(key, version, context.release) {
-        let title = "before Karpenter 1.9, a template label must use its current name";
+        let title = "Karpenter before 1.9 requires the current name of a template label";
         findings
             .report(&LABEL_RESTRICTED, path(), key, title)
             .origin(Origin::Runtime)
-            .consequence("v1beta1 requires it in every release")
+            .consequence("v1beta1 requires the current name in every release")
             .suggest(format!("write {present}"));
     } else {
         let kind = context.labels.kind_of(key, template.node_class_group());
@@ -99,18 +99,18 @@ fn check_domain(
                 rejection.report([&LABEL_RESTRICTED, &LABEL_UNKNOWN], path(), key, help, findings);
             }
             (Verdict::Unknown, LabelKind::Unknown { likely: Some(likely) }) => {
-                let title = "the provider reserves this domain, and has no such label in it";
+                let title = "the provider has no such label in its domain";
                 findings
                     .report(&LABEL_RESTRICTED, path(), key, title)
                     .origin(Origin::Runtime)
-                    .consequence("the pool is not ready and launches nothing")
+                    .consequence("the NodePool never becomes Ready and launches nothing")
                     .suggest(Suggestion::did_you_mean(likely));
             }
             (Verdict::Unknown, LabelKind::Unknown { likely: None }) => {
                 let title = "poolgate knows no such label in the provider's domain";
                 findings
                     .report(&LABEL_UNKNOWN, path(), key, title)
-                    .consequence("unless the provider has it, the pool is not ready and launches nothing")
+                    .consequence("the NodePool never becomes Ready unless the provider has the label")
                     .suggest(OWN_DOMAIN);
             }
             _ => {}
@@ -146,7 +146,7 @@ mod tests {
                 .collect();
             labels(&Value::Object(all))
         };
-        let about_count = |object: &Value| errors(object).iter().any(|line| line.ends_with("[labels-count]"));
+        let about_count = |object: &Value| errors(object).iter().any(|line| line.contains("[labels-count]"));
         assert!(!about_count(&many(100)));
         let mut one_too_many = many(101);
         assert!(about_count(&one_too_many));

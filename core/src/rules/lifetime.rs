@@ -22,7 +22,7 @@ pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, Poolgate)
 const REGISTRATION: Duration = Duration::from_mins(15);
 
 /// The suggestion for a grace period without end.
-const FOREVER: &str = "leave it out to wait as long as pods take";
+const FOREVER: &str = "leave terminationGracePeriod out to wait for pods without a limit";
 
 pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     let expire_after = check_expiry(pool, findings);
@@ -85,9 +85,9 @@ fn check_expiry(pool: &NodePool<'_>, findings: &mut Findings<'_>) -> Option<Nill
                     &EXPIRE_AFTER,
                     path(),
                     text,
-                    "every node would expire as soon as it is created",
+                    "every node expires as soon as it is created",
                 )
-                .consequence("each is replaced by the next, forever")
+                .consequence("Karpenter replaces each node immediately and never stops")
                 .suggest("write Never for no expiry");
         }
         NillableDuration::After(length) if length < REGISTRATION => {
@@ -96,10 +96,10 @@ fn check_expiry(pool: &NodePool<'_>, findings: &mut Findings<'_>) -> Option<Nill
                     &EXPIRE_AFTER_SHORT,
                     path(),
                     text,
-                    "an instance has 15 minutes to become a node",
+                    "nodes may expire before they run a pod",
                 )
-                .consequence("this one may expire before it runs a single pod")
-                .suggest("write hours, or Never");
+                .consequence("an instance has 15 minutes to become a node")
+                .suggest("write hours or Never");
         }
         _ => {}
     }
@@ -117,15 +117,15 @@ fn check_grace(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<D
     let (title, suggestion) = match NillableDuration::parse(text) {
         Ok(NillableDuration::After(length)) => {
             if length.is_zero() {
-                let title = "pods would be killed immediately, whatever PodDisruptionBudgets say";
+                let title = "pods are killed immediately, regardless of PodDisruptionBudgets";
                 findings
                     .report(&TERMINATION_GRACE_PERIOD_ZERO, path(), text, title)
-                    .suggest("write how long pods may take, or leave it out for as long as they take");
+                    .suggest("write the time that pods need, or leave terminationGracePeriod out for no limit");
             }
             return Some(length);
         }
         Ok(NillableDuration::Never) | Err(NillableDurationError::NeverMisspelt) => {
-            ("it cannot be Never".to_owned(), Some(FOREVER.into()))
+            ("terminationGracePeriod cannot be Never".to_owned(), Some(FOREVER.into()))
         }
         Err(error @ NillableDurationError::Overflow) => {
             let path = path();
@@ -142,7 +142,7 @@ fn check_grace(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<D
             return None;
         }
         Err(NillableDurationError::Other) => {
-            ("a duration is written like 30s, 10m or 1h30m".to_owned(), None)
+            ("a duration has a form such as 30s, 10m or 1h30m".to_owned(), None)
         }
         Err(error) => (error.to_string(), error.suggestion()),
     };
@@ -169,15 +169,15 @@ fn check_longest(
     if total > longest {
         let hours = |length: Duration| length.as_secs() / 3_600;
         let title = format!(
-            "nodes would live {}h, and {name} allows {}h",
+            "nodes may live {}h, but {name} allows {}h",
             hours(total),
             hours(longest)
         );
         let consequence = if written.is_some() {
-            "terminationGracePeriod counts".to_owned()
+            "terminationGracePeriod is added to expireAfter".to_owned()
         } else {
             format!(
-                "terminationGracePeriod counts, which is {}h there if left out",
+                "terminationGracePeriod is added to expireAfter and is {}h by default",
                 hours(grace)
             )
         };
@@ -219,7 +219,7 @@ fn check_hard_limit(
         limit.is_some_and(|limit| limit.is_whole() && !limit.is_negative())
     };
     if expires && drains_without_end(pool) && is_hard && is_limited() {
-        // Who writes no mode may have no gate, and without it no limit blocks a replacement.
+        // A pool without a mode may be in a cluster without the gate, where nothing blocks the replacement.
         let severity = if written.is_some() {
             Severity::Warning
         } else {
@@ -232,10 +232,10 @@ fn check_hard_limit(
                 ErrorType::Required,
                 "a PodDisruptionBudget may block the drain of an expired node forever",
             )
-            .consequence("it counts against the limit")
+            .consequence("the node still counts against the limit")
             .related(limits::path("nodes"))
             .severity(severity)
-            // A warning of a webhook has room for no more.
-            .suggest("limit the drain; drift then overrides do-not-disrupt");
+            // A webhook warning has no room for more.
+            .suggest("set terminationGracePeriod (drift then overrides do-not-disrupt)");
     }
 }

@@ -6,7 +6,7 @@ use crate::json::{Json, Object};
 use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{
-    NO_OBJECT_NAME, corrected_key, corrected_object_name, is_object_name, label_value, qualified_name,
+    NO_OBJECT_NAME, corrected_key, corrected_object_name, is_object_name, labelled_name, qualified_name,
 };
 
 /// Most bytes that the keys and values of an object's annotations may have together
@@ -38,10 +38,10 @@ pub fn check_name(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mu
             .report(&NODEPOOL_NAME, path(), text, NO_OBJECT_NAME)
             .origin(Origin::Schema)
             .suggest_if_known(corrected_object_name(text).map(Suggestion::did_you_mean));
-    } else if let Err(error) = label_value(text) {
+    } else if let Err(error) = labelled_name(text) {
         findings
-            .report(&NODEPOOL_NAME, path(), text, error.to_string())
-            .consequence("Karpenter writes it into a label of every NodeClaim, which is then rejected");
+            .report(&NODEPOOL_NAME, path(), text, error)
+            .consequence("Karpenter writes the name into a label of every NodeClaim, which the API server then rejects");
     }
 }
 
@@ -60,10 +60,10 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
                 &DO_NOT_DISRUPT_TEMPLATE,
                 path().key(DO_NOT_DISRUPT_ANNOTATION),
                 "true",
-                "every node gets it",
+                "every node gets this annotation",
             )
-            .consequence("none is ever consolidated, or replaced when it drifts")
-            .suggest("write a disruption budget of nodes: \"0\" instead");
+            .consequence("Karpenter neither consolidates the nodes nor replaces drifted ones")
+            .suggest("write a disruption budget with nodes: \"0\" instead");
     }
 }
 
@@ -99,7 +99,7 @@ fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
     let sizes = kept(annotations).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
     let size: usize = sizes.sum();
     if size > MOST_IN_TEMPLATE {
-        let title = format!("keys and values are {size} bytes long; the maximum is {MOST_IN_TEMPLATE}");
+        let title = format!("annotations must have at most {MOST_IN_TEMPLATE} bytes in total, not {size}");
         findings
             .report(&TEMPLATE_ANNOTATIONS, path(), ErrorType::showing("{…}"), title)
             .consequence("the API server would reject every NodeClaim of this pool");
@@ -130,6 +130,6 @@ mod tests {
     fn the_total_size_leaves_room_for_karpenters_annotations() {
         let of = |size: usize| annotations(&json!({"a": "x".repeat(size - 1)}));
         assert_eq!(errors(&of(MOST_IN_TEMPLATE)), [""; 0]);
-        assert!(errors(&of(MOST_IN_TEMPLATE + 1))[0].ends_with("[template-annotations]"));
+        assert!(errors(&of(MOST_IN_TEMPLATE + 1))[0].contains("[template-annotations]"));
     }
 }

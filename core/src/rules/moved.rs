@@ -21,7 +21,7 @@ const NODE_CLASS_FIELDS: &[&str] = &[
     "userData",
 ];
 
-/// What to do about an unknown field of this name at this path: a clause. `has` returns whether the API knows a
+/// The help for an unknown field of this name at this path: an imperative. `has` returns whether the API knows a
 /// field there.
 pub fn what_became_of(
     path: &FieldPath,
@@ -42,52 +42,52 @@ pub fn what_became_of(
         .or_else(|| (parent == "spec").then(|| of_provisioner(name)).flatten())
         .or_else(|| {
             let is_foreign = NODE_CLASS_FIELDS.contains(&name) && !has(name);
-            is_foreign.then_some("it belongs in the node class")
+            is_foreign.then_some("move it to the node class")
         })
 }
 
 fn by_parent(parent: &str, name: &str, version: ApiVersion) -> Option<&'static str> {
     use ApiVersion::{V1, V1Beta1};
     Some(match (version, parent, name) {
-        (V1, "disruption", "expireAfter") => "in v1 it is spec.template.spec.expireAfter",
-        (V1, "disruption", "terminationGracePeriod") => "it is spec.template.spec.terminationGracePeriod",
-        (V1, "nodeClassRef", "apiVersion") => "in v1 it is group, without the version",
-        (V1, "nodeClassRef", "apiGroup") => "it is group",
-        (V1, "spec", "kubelet" | "kubeletConfiguration") => "in v1 it belongs in the node class",
-        (V1Beta1, "spec", "kubeletConfiguration") => "it became kubelet",
-        (V1Beta1, "nodeClassRef", "group" | "apiGroup") => "in v1beta1 it is apiVersion, with the version",
-        (V1Beta1, "spec", "expireAfter") => "in v1beta1 it is spec.disruption.expireAfter",
+        (V1, "disruption", "expireAfter") => "move it to spec.template.spec.expireAfter",
+        (V1, "disruption", "terminationGracePeriod") => "move it to spec.template.spec.terminationGracePeriod",
+        (V1, "nodeClassRef", "apiVersion") => "write group instead, without the version",
+        (V1, "nodeClassRef", "apiGroup") => "write group instead",
+        (V1, "spec", "kubelet" | "kubeletConfiguration") => "move it to the node class",
+        (V1Beta1, "spec", "kubeletConfiguration") => "write kubelet instead",
+        (V1Beta1, "nodeClassRef", "group" | "apiGroup") => "write apiVersion instead, with the version",
+        (V1Beta1, "spec", "expireAfter") => "move it to spec.disruption.expireAfter",
         (V1Beta1, "spec", "terminationGracePeriod" | "replicas") | (V1Beta1, "budgets", "reasons") => {
-            "only karpenter.sh/v1 has it"
+            "use karpenter.sh/v1, or remove it"
         }
         (_, "budgets", "consolidateAfter" | "consolidationPolicy") => {
-            "remove it: the pool has one in spec.disruption for all reasons, and a budget has none of its own"
+            "write it only in spec.disruption, where it applies to the whole pool"
         }
         (_, "budgets", "timeZone" | "timezone" | "tz") => {
-            "write the schedule in UTC, the only zone that Karpenter knows: `poolgate budgets plan` converts hours of others"
+            "write the schedule in UTC. `poolgate budgets plan` converts local hours"
         }
-        (_, "spec", "resources") => "leave it out: Karpenter adds up what pods request",
+        (_, "spec", "resources") => "remove it, because Karpenter adds up the requests of pods",
         (_, "taints" | "startupTaints", "operator") => {
-            "leave it out: an operator belongs in a pod's toleration"
+            "move it to the toleration of a pod"
         }
         (_, "taints" | "startupTaints", "tolerationSeconds") => {
-            "leave it out: it belongs in a pod's toleration"
+            "move it to the toleration of a pod"
         }
         _ => return None,
     })
 }
 
-/// What became of a field of the Provisioner, the predecessor of the NodePool.
+/// The successor of a field of the Provisioner, the predecessor of the NodePool.
 fn of_provisioner(name: &str) -> Option<&'static str> {
     Some(match name {
         "ttlSecondsAfterEmpty" => {
-            "it became spec.disruption.consolidateAfter with consolidationPolicy: WhenEmpty"
+            "write spec.disruption.consolidateAfter with consolidationPolicy: WhenEmpty"
         }
-        "ttlSecondsUntilExpired" => "it became expireAfter, a duration such as 720h",
-        "consolidation" => "it became spec.disruption.consolidationPolicy",
-        "provider" | "providerRef" => "it became spec.template.spec.nodeClassRef",
-        "labels" => "it became spec.template.metadata.labels",
-        "annotations" => "it became spec.template.metadata.annotations",
+        "ttlSecondsUntilExpired" => "write expireAfter instead, a duration such as 720h",
+        "consolidation" => "write spec.disruption.consolidationPolicy instead",
+        "provider" | "providerRef" => "write spec.template.spec.nodeClassRef instead",
+        "labels" => "move them to spec.template.metadata.labels",
+        "annotations" => "move them to spec.template.metadata.annotations",
         _ => return None,
     })
 }

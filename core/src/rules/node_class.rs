@@ -1,6 +1,6 @@
-//! `nodeClassRef`: which machines the nodes are made of.
+//! `nodeClassRef`: the node class.
 //!
-//! First its texts are checked by themselves; the valid ones are then checked together.
+//! Each string is checked on its own first, and the valid ones are then checked together.
 
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Suggestion, quoted};
@@ -11,7 +11,7 @@ use crate::karpenter::{
 use crate::policy::Policy;
 use crate::rules::rule::Rule;
 use crate::value::label::{
-    NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value, qualified_name,
+    NO_OBJECT_NAME, corrected_object_name, is_object_name, labelled_name, qualified_name,
 };
 
 pub static NODE_CLASS_REF: Rule = rule!("node-class-ref", Error, Silent);
@@ -83,7 +83,7 @@ fn check_texts(reference: &Object<'_>, template: &Template<'_>, findings: &mut F
     };
     for field in ["group", "kind", "name"] {
         if let Some(value) = text(reference, field).filter(|value| value.is_empty()) {
-            found(field, value, "may not be empty", None);
+            found(field, value, "a reference to a node class must not have empty fields", None);
         }
     }
     if let Some(group) = text(reference, "group").filter(|group| group.contains('/')) {
@@ -98,7 +98,7 @@ fn check_texts(reference: &Object<'_>, template: &Template<'_>, findings: &mut F
                 format!("write {}", bare.escape_debug()).into()
             }
         });
-        let title = "a group contains no slash and no version";
+        let title = "a group must not contain a slash or a version";
         found("group", group, title, suggestion);
     }
     is_valid
@@ -113,14 +113,15 @@ fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Fi
         .context
         .release
         .has(KarpenterVersion::NODE_CLASS_LABELLED);
-    let (title, consequence, suggestion) = match label_value(name) {
+    let (title, consequence, suggestion) = match labelled_name(name) {
         // The CRD of v1 requires a name.
         Ok(()) if name.is_empty() && template.version == ApiVersion::V1 => return,
-        Ok(()) if name.is_empty() => ("no node class has this name".into(), None, None),
+        Ok(()) if name.is_empty() => ("a node class requires a name".into(), None, None),
         Ok(()) if is_object_name(name) => return,
         Ok(()) => (NO_OBJECT_NAME.into(), None, corrected_object_name(name)),
         Err(error) if has_label => {
-            let consequence = "Karpenter writes it into a label of every NodeClaim, which is then rejected";
+            let consequence =
+                "Karpenter writes the name into a label of every NodeClaim, which the API server then rejects";
             (error.to_string(), Some(consequence), None)
         }
         Err(_) => return,
@@ -141,7 +142,7 @@ fn check_label_key(template: &Template<'_>, findings: &mut Findings<'_>) {
     let title = match qualified_name(&label) {
         Err(error) => error.to_string(),
         Ok(()) if label.len() > findings.context.longest_key => format!(
-            "group and kind form a label of {} bytes, and the maximum is {}",
+            "group and kind form a label of {} bytes, but the maximum is {}",
             label.len(),
             findings.context.longest_key
         ),
@@ -171,9 +172,9 @@ fn check_kind(group: &str, reference: &Object<'_>, template: &Template<'_>, find
                 &NODE_CLASS_FORK,
                 path(group_field),
                 group,
-                "the policy says that the provider is EKS Auto Mode, which has another class",
+                "EKS Auto Mode, the provider in the policy, has another node class",
             )
-            .consequence("unless Karpenter for AWS runs beside it, the pool is silently ignored")
+            .consequence("the pool is silently ignored unless Karpenter for AWS runs as well")
             .related(path("kind"))
             .suggest(format!("write group: {AUTO_MODE} and kind: NodeClass"));
         return;
@@ -192,7 +193,7 @@ fn check_kind(group: &str, reference: &Object<'_>, template: &Template<'_>, find
             &NODE_CLASS_FORK,
             likely,
             "poolgate knows no provider with a node class of this group and kind",
-            "without one, Karpenter silently ignores the pool",
+            "Karpenter silently ignores the pool unless a provider has this node class",
         ),
     };
     let (field, value, other) = if likely.group == group {
@@ -251,7 +252,7 @@ fn check_unchanged(reference: &Object<'_>, old: &Object<'_>, findings: &mut Find
             continue;
         };
         if before != now {
-            let title = format!("it is {} and cannot be changed", quoted(before));
+            let title = format!("{field} cannot be changed from {}", quoted(before));
             findings
                 .report(&NODE_CLASS_IMMUTABLE, path(field), now, title)
                 .suggest("create a new NodePool and delete this one");

@@ -1,6 +1,6 @@
-//! The annotations with which a pool chooses what poolgate does at its node limit, and the field `nodeLimitMode`.
+//! poolgate's own NodePool annotations, and the field `nodeLimitMode`.
 //!
-//! One that cannot be read would be ignored, and so would one of another name, or in another place.
+//! poolgate ignores an annotation that it cannot read, that is misspelt, or that is in another place.
 
 use super::findings::Findings;
 use super::lifetime::drains_without_end;
@@ -18,8 +18,8 @@ use crate::value::quantity::Quantity;
 pub static POOLGATE_ANNOTATION: Rule = rule!("poolgate-annotation", Error, Poolgate);
 pub static POOLGATE_ANNOTATION_EFFECT: Rule = rule!("poolgate-annotation-effect", Warning, Poolgate);
 
-const IGNORED: &str = "poolgate would ignore it";
-const NO_EFFECT: &str = "this has no effect";
+const IGNORED: &str = "poolgate would ignore the annotation";
+const NO_EFFECT: &str = "poolgate ignores this key";
 
 pub fn check(
     pool: &NodePool<'_>,
@@ -91,7 +91,7 @@ fn check_name(key: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
         None => findings
             .report(&POOLGATE_ANNOTATION_EFFECT, path, ErrorType::note(value), title)
             .consequence(NO_EFFECT)
-            .suggest("remove it, or write it in a domain of your own"),
+            .suggest("remove it, or use a domain of your own"),
     };
 }
 
@@ -103,7 +103,7 @@ fn check_place(map: FieldPath, key: &str, value: &Json<'_>, findings: &mut Findi
     } else {
         likely().map_or_else(|| "remove it".into(), Suggestion::did_you_mean)
     };
-    let title = "poolgate reads no key of this name here";
+    let title = "poolgate does not read this key here";
     findings
         .report(
             &POOLGATE_ANNOTATION_EFFECT,
@@ -137,7 +137,7 @@ fn check_word(
     };
     if !words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
         findings
-            .unsupported(&POOLGATE_ANNOTATION, path(key), word, words, "is not one of them")
+            .unsupported(&POOLGATE_ANNOTATION, path(key), word, words, "the annotation has no such value")
             .consequence(IGNORED)
             .suggest(suggestion);
     }
@@ -154,9 +154,9 @@ fn check_number(
     let text = pool.annotation(key).and_then(Json::as_str);
     if let (None, Some(text)) = (number, text) {
         findings
-            .report(&POOLGATE_ANNOTATION, path(key), text, "is not a whole number")
+            .report(&POOLGATE_ANNOTATION, path(key), text, "the annotation must be a whole number")
             .consequence(IGNORED)
-            .suggest(format!("write a whole number in digits, such as \"{example}\""));
+            .suggest(format!("write digits, such as \"{example}\""));
     }
     number
 }
@@ -180,7 +180,7 @@ fn check_overwritten(
     if is_ours || stored == Some(given.value) {
         return;
     }
-    let title = format!("{NODE_LIMIT_ANNOTATION} says {limit}");
+    let title = format!("the annotation {NODE_LIMIT_ANNOTATION} sets a limit of {limit}");
     findings
         .report(
             &POOLGATE_ANNOTATION_EFFECT,
@@ -188,9 +188,9 @@ fn check_overwritten(
             given.value,
             title,
         )
-        .consequence("poolgate overwrites this")
+        .consequence("poolgate overwrites limits.nodes")
         .related(path(NODE_LIMIT_ANNOTATION))
-        .suggest("leave it out");
+        .suggest("leave limits.nodes out");
 }
 
 /// Checks the field and the annotation that replaces it if the CRD lacks the field, alone and together.
@@ -212,7 +212,10 @@ fn check_modes(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut F
         && field != annotation
         && !is_the_newer
     {
-        let title = format!("spec.disruption.nodeLimitMode says {}", field.as_str());
+        let title = format!(
+            "the annotation contradicts spec.disruption.nodeLimitMode, which is {}",
+            field.as_str()
+        );
         findings
             .report(
                 &POOLGATE_ANNOTATION,
@@ -220,7 +223,7 @@ fn check_modes(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut F
                 annotation.as_str(),
                 title,
             )
-            .suggest("write one of them, or the same mode in both")
+            .suggest("set only one of them, or the same mode in both")
             .related(Disruption::path("nodeLimitMode"));
     }
 }
@@ -235,14 +238,14 @@ fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findi
             path(),
             text,
             NodeLimitMode::VALUES,
-            "is not one of them",
+            "there is no such node limit mode",
         )
         .consequence("the node limit would have no meaning")
         .help
-        .get_or_insert_with(|| "write Hard, or Soft if replacements may exceed the limit for a while".into());
+        .get_or_insert_with(|| "write Hard, or Soft to let replacements exceed the limit temporarily".into());
 }
 
-/// Reports a pool that asks for the replacement of drifted nodes without what that needs.
+/// Reports a pool that chooses `Replace` without the settings that it requires.
 fn check_replace(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(written) = pool.annotation(AT_LIMIT_ANNOTATION) else {
         return;
@@ -254,9 +257,9 @@ fn check_replace(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let has_end = pool.version != ApiVersion::V1 || !drains_without_end(pool);
     let missing = match (has_limit, has_end) {
         (true, true) => return,
-        (false, true) => "needs the annotation poolgate.dev/node-limit",
-        (true, false) => "needs a terminationGracePeriod",
-        (false, false) => "needs the annotation poolgate.dev/node-limit and a terminationGracePeriod",
+        (false, true) => "Replace requires the annotation poolgate.dev/node-limit",
+        (true, false) => "Replace requires terminationGracePeriod",
+        (false, false) => "Replace requires poolgate.dev/node-limit and terminationGracePeriod",
     };
     findings
         .report(
@@ -268,7 +271,7 @@ fn check_replace(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         .consequence("no drifted node is replaced at the limit")
         .related(path(NODE_LIMIT_ANNOTATION))
         .related(Template::path("terminationGracePeriod"))
-        .suggest("add what is missing, or write Repair");
+        .suggest("add the missing setting, or write Repair");
 }
 
 fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
@@ -279,9 +282,9 @@ fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings
                 &POOLGATE_ANNOTATION,
                 path(SURGE_ANNOTATION),
                 number.to_string().as_str(),
-                format!("no surge is larger than {MAX_SURGE}"),
+                format!("a surge must not exceed {MAX_SURGE}"),
             )
-            .consequence(format!("this counts as {MAX_SURGE}"))
+            .consequence(format!("poolgate reads a larger surge as {MAX_SURGE}"))
             .suggest(format!("write {MAX_SURGE} or less"));
     }
     let Some(written) = pool.annotation(SURGE_ANNOTATION).filter(|_| pool.surge() > 0) else {
@@ -301,10 +304,10 @@ fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings
             why,
         )
         .consequence(NO_EFFECT)
-        .suggest("leave it out");
+        .suggest("remove the annotation");
 }
 
-/// Whether there is no limit at all: one that cannot be read is another rule's.
+/// Whether there is no limit at all. Another rule reports an unreadable one.
 fn sets_no_limit(pool: &NodePool<'_>) -> bool {
     let is_in_spec = match pool.limits {
         Field::Absent => false,

@@ -41,10 +41,10 @@ pub fn check(
         check_limit(pool, replicas, limits, old, findings);
     } else {
         let (title, suggestion) = if replicas < 0 {
-            ("the number of nodes cannot be negative", "write 0 or more")
+            ("replicas must not be negative", "write 0 or more")
         } else {
             (
-                "the scale subresource cannot hold a larger number",
+                "the scale subresource cannot hold a number this large",
                 "write 2147483647 or less",
             )
         };
@@ -72,16 +72,16 @@ pub fn check_limit(
         };
         (
             &REPLICAS_ABOVE_LIMIT,
-            format!("limits.nodes is {limit}"),
-            "the pool never has more nodes than that",
+            format!("replicas must not exceed limits.nodes, which is {limit}"),
+            "the pool never reaches its replicas",
             suggestion,
         )
     } else if replicas == limit && replicas > 0 && !terminates_first(pool, findings) {
         (
             &REPLICAS_AT_LIMIT,
-            format!("limits.nodes is {limit} too"),
+            format!("replicas equal limits.nodes, which is {limit}"),
             "there is no room to replace a drifted node",
-            "raise the limit by at least one".to_owned(),
+            "raise the limit by at least 1".to_owned(),
         )
     } else {
         return;
@@ -113,7 +113,7 @@ fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         .origin(Origin::Silent)
         .consequence("the API server drops the field")
         .suggest(format!(
-            "upgrade to Karpenter {} or newer, or remove it",
+            "upgrade to Karpenter {} or newer, or remove replicas",
             KarpenterVersion::STATIC_CAPACITY
         ));
 }
@@ -126,12 +126,12 @@ fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
         (Field::Present(replicas), false) => (
             ErrorType::from(*replicas),
             "a stored pool cannot be changed from dynamic to static",
-            "remove it, or create a new NodePool",
+            "remove replicas, or create a new NodePool",
         ),
         (Field::Absent, true) => (
             ErrorType::Required,
             "a stored pool cannot be changed from static to dynamic",
-            "keep it, or create a new NodePool",
+            "keep replicas, or create a new NodePool",
         ),
         _ => return,
     };
@@ -169,12 +169,12 @@ fn note_gate(pool: &NodePool<'_>, replicas: i64, findings: &mut Findings<'_>) {
         match cluster.gate(FeatureGate::StaticCapacity, pool.template.node_class_group()) {
             GateState::On | GateState::Fixed => return,
             GateState::Off => (
-                "the policy says that Karpenter's feature gate StaticCapacity is off",
-                "nothing launches",
+                "the feature gate StaticCapacity is off according to the policy",
+                "the pool launches nothing",
             ),
             GateState::Unknown => (
-                "static pools need Karpenter's feature gate StaticCapacity",
-                "nothing launches unless it is on, which is not the default",
+                "static pools require Karpenter's feature gate StaticCapacity",
+                "the gate is off by default, and then the pool launches nothing",
             ),
         };
     findings

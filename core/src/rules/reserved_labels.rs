@@ -25,9 +25,9 @@ impl Reserved {
     pub const fn title(self) -> &'static str {
         match self {
             Self::NodePool => "Karpenter sets this label itself, to the name of the NodePool",
-            Self::Hostname => "each node has its own, which the kubelet sets",
-            Self::Karpenter => "domains that end in karpenter.sh are Karpenter's",
-            Self::Kubernetes => "the domains kubernetes.io and k8s.io are restricted before Karpenter 1.9",
+            Self::Hostname => "the kubelet sets this label on each node",
+            Self::Karpenter => "Karpenter reserves the domains that end in karpenter.sh",
+            Self::Kubernetes => "Karpenter before 1.9 restricts the domains kubernetes.io and k8s.io",
         }
     }
 
@@ -35,9 +35,9 @@ impl Reserved {
     pub const fn exception(self) -> Option<&'static str> {
         match self {
             Self::NodePool | Self::Hostname => None,
-            Self::Karpenter => Some("of their labels, only karpenter.sh/capacity-type may be used"),
+            Self::Karpenter => Some("only karpenter.sh/capacity-type may be used"),
             Self::Kubernetes => {
-                Some("there, and in v1beta1, only the labels that Karpenter knows may be used")
+                Some("only labels that Karpenter knows may be used there and in v1beta1")
             }
         }
     }

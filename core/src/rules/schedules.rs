@@ -39,10 +39,10 @@ pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Finding
                 &SCHEDULE_SYNTAX,
                 path(),
                 &**text,
-                "Karpenter's CRD accepts no such schedule",
+                "Karpenter's CRD rejects this schedule",
             )
             .origin(Origin::Schema)
-            .suggest("write five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone");
+            .suggest("write only five fields, or only @yearly, @monthly, @weekly, @daily or @hourly");
         return false;
     }
     if schedule.never_fires() {
@@ -53,9 +53,9 @@ pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Finding
                 &**text,
                 "this schedule never fires",
             )
-            .consequence("Karpenter treats that as always active")
+            .consequence("Karpenter treats the budget as always active")
             .suggest(
-                "write a time that exists, or remove schedule and duration if it should always be active",
+                "write a time that exists, or remove schedule and duration to keep the budget always active",
             );
         return false;
     }
@@ -65,22 +65,22 @@ pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Finding
             Some(_) => "never",
             None => "always or never",
         };
-        let title = "an interval counts from the moment at which Karpenter evaluates it";
+        let title = "Karpenter starts the interval of @every again at each evaluation";
         findings
             .report(&SCHEDULE_EVERY, path(), &**text, title)
-            .consequence(format!("this budget is {state} active"))
+            .consequence(format!("the budget is {state} active"))
             .suggest("write five fields");
         return false;
     }
     let said = if schedule.fires_on_either_day() {
         Some((
-            "both day fields are restricted",
-            "either of them is enough for it to fire",
+            "the schedule restricts both day fields",
+            "the schedule fires on each day that matches either field",
         ))
     } else if Schedule::restricts_days_in_vain(text) {
         Some((
             "one day field matches every day",
-            "that is enough, so it fires every day",
+            "one match is enough, so the schedule fires every day",
         ))
     } else {
         None
@@ -89,13 +89,13 @@ pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Finding
         findings
             .report(&SCHEDULE_EITHER_DAY, path(), &**text, title)
             .consequence(consequence)
-            .suggest("write * in one of them, or a budget for each if either should match");
+            .suggest("write * in one day field, or write a budget for each if either should match");
     }
     true
 }
 
 /// Whether a schedule that Karpenter can read is a macro, or five words with single blanks: then the definition accepts it,
-/// and its pattern, which takes longer than all other checks of a schedule, is not asked.
+/// and its pattern, which takes longer than all other checks of a schedule, is not run.
 fn is_plain(schedule: &Schedule, text: &str) -> bool {
     let is_printable = text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     let has_five_words = || text.split(' ').all(|word| !word.is_empty()) && text.split(' ').count() == 5;

@@ -34,7 +34,7 @@ const AGENTS: &[(&str, &str)] = &[
 ];
 /// The domain of the taints that the Node Readiness Controller sets and removes.
 const READINESS: &str = "readiness.k8s.io";
-/// The domains that are nobody's, for examples in documentation.
+/// The domains that are reserved for examples in documentation.
 const EXAMPLES: &[&str] = &["example.com", "example.net", "example.org"];
 
 /// Checks all but the effects, which the check of the definition's constraints reports.
@@ -96,9 +96,9 @@ fn check_operator(taint: &Taint<'_>, value: &str, findings: &mut Findings<'_>) {
                 &TAINT_VALUE,
                 taint.path("value"),
                 value,
-                "it is an operator of tolerations, and here a value like any other",
+                format!("{value} is an operator of tolerations, but only a plain value in a taint"),
             )
-            .consequence("a toleration that compares values must have this one")
+            .consequence("a toleration that compares values must have the same value")
             .suggest("leave value out");
     }
 }
@@ -116,7 +116,7 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
         let finding = findings
             .report(&TAINT, taint.path("key"), key, title)
             .origin(Origin::Runtime)
-            .consequence("Karpenter accepts the pair only once, startup taints included, whatever the value")
+            .consequence("Karpenter accepts each pair once in taints and startupTaints, whatever the value")
             .suggest("remove one of them");
         if earlier.list != taint.list {
             finding.related(earlier.here());
@@ -139,7 +139,7 @@ fn check_reserved(taint: &Taint<'_>, template: &Template<'_>, findings: &mut Fin
                 key,
                 "Karpenter sets and removes this taint itself",
             )
-            .consequence("here it keeps pods off the nodes, or is removed")
+            .consequence("a template with this taint keeps pods off the nodes, or Karpenter removes the taint")
             .suggest("use a key of your own");
     } else if key == UNREGISTERED
         && template.node_class_group() == Some(AWS)
@@ -153,8 +153,8 @@ fn check_reserved(taint: &Taint<'_>, template: &Template<'_>, findings: &mut Fin
                 "Karpenter for AWS adds and removes this taint itself",
             )
             .severity(Severity::Note)
-            .consequence("here it changes nothing")
-            .suggest("remove it; user data of your own must register the node with it");
+            .consequence("the taint has no effect in a template")
+            .suggest("remove it. User data of your own must register the node with this taint");
     }
 }
 
@@ -170,11 +170,11 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
                     &TAINT_STARTUP,
                     taint.path("key"),
                     key,
-                    format!("{domain} is a domain for examples: no agent removes this taint"),
+                    format!("no agent removes a taint of the example domain {domain}"),
                 )
                 .severity(Severity::Note)
                 .consequence("no node of this pool is ever initialized")
-                .suggest("remove it, or write the taint that an agent of yours removes");
+                .suggest("remove it, or write the taint that your agent removes");
         }
         return;
     }
@@ -191,7 +191,7 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
             &TAINT_STARTUP,
             taint.path("key"),
             key,
-            format!("{agent} removes it, but Karpenter expects it to stay"),
+            format!("{agent} removes this taint, but Karpenter expects it to stay"),
         )
         .consequence("Karpenter launches nothing for pods that do not tolerate it")
         .suggest("move it to startupTaints");

@@ -17,14 +17,14 @@ const LONGEST_VALUE: usize = 63;
 pub(crate) fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
     let Some((domain, name)) = split_key(text) else {
         if text.is_empty() {
-            return Err("must not be empty".into());
+            return Err("a key must not be empty".into());
         }
         return check_name(text);
     };
     let slashes = 1 + name.bytes().filter(|byte| *byte == b'/').count();
     if slashes > 1 {
         return Err(
-            format!("has {slashes} slashes, and at most one is allowed, between domain and name").into(),
+            format!("a key must have at most one slash between domain and name, not {slashes}").into(),
         );
     }
     if domain.is_empty() {
@@ -33,14 +33,14 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
     if domain.len() > LONGEST_DOMAIN {
         let length = domain.len();
         return Err(format!(
-            "the domain before the slash is {length} bytes long, and the maximum is {LONGEST_DOMAIN}"
+            "the domain of a key must have at most {LONGEST_DOMAIN} bytes, not {length}"
         )
         .into());
     }
     if !is_subdomain(domain) {
         let culprit = culprit(domain, is_domain_byte);
         return Err(
-            format!("the domain before the slash contains `{culprit}` where no DNS name does").into(),
+            format!("the domain of a key contains `{culprit}`, which no DNS name does").into(),
         );
     }
     if name.is_empty() {
@@ -52,10 +52,24 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
 /// Checks a label's value: at most 63 bytes, may be empty (`IsValidLabelValue`). An error is a clause about the text
 /// that does not name it.
 pub fn label_value(text: &str) -> Result<(), Cow<'static, str>> {
+    value_called("a value", text)
+}
+
+/// Checks a name that Karpenter writes into the value of a label.
+pub(crate) fn labelled_name(text: &str) -> Result<(), Cow<'static, str>> {
+    value_called("a name", text)
+}
+
+fn value_called(subject: &str, text: &str) -> Result<(), Cow<'static, str>> {
     if text.len() > LONGEST_VALUE {
-        return Err(format!("is {} bytes long, and the maximum is {LONGEST_VALUE}", text.len()).into());
+        let length = text.len();
+        return Err(format!("{subject} must have at most {LONGEST_VALUE} bytes, not {length}").into());
     }
-    if text.is_empty() { Ok(()) } else { check_word(text) }
+    if text.is_empty() {
+        Ok(())
+    } else {
+        check_word(subject, text)
+    }
 }
 
 /// Whether an object may have this name (`NameIsDNSSubdomain`).
@@ -116,27 +130,24 @@ pub(crate) fn corrected_value(text: &str) -> Option<&str> {
 
 fn check_name(name: &str) -> Result<(), Cow<'static, str>> {
     if name.len() > LONGEST_NAME {
-        return Err(format!(
-            "the name is {} bytes long, and the maximum is {LONGEST_NAME}",
-            name.len()
-        )
-        .into());
+        let length = name.len();
+        return Err(format!("a name must have at most {LONGEST_NAME} bytes, not {length}").into());
     }
-    check_word(name)
+    check_word("a name", name)
 }
 
-fn check_word(text: &str) -> Result<(), Cow<'static, str>> {
+fn check_word(subject: &str, text: &str) -> Result<(), Cow<'static, str>> {
     if is_word(text) {
         return Ok(());
     }
     if text.bytes().all(is_word_byte) {
-        return Err("must begin and end with a letter or digit".into());
+        return Err(format!("{subject} must begin and end with a letter or digit").into());
     }
     let culprit = match culprit(text, is_word_byte).as_str() {
         " " => "a space".to_owned(),
         other => format!("`{other}`"),
     };
-    Err(format!("contains {culprit}; only letters, digits, `-`, `_` and `.` are allowed").into())
+    Err(format!("{subject} may contain only letters, digits, `-`, `_` and `.`, not {culprit}").into())
 }
 
 /// Whether the text matches `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`.
@@ -224,23 +235,23 @@ mod tests {
 
     #[test]
     fn an_error_tells_which_part_of_a_key_is_wrong() {
-        assert_eq!(key_error(""), "must not be empty");
+        assert_eq!(key_error(""), "a key must not be empty");
         assert_eq!(key_error("/b"), "the domain before the slash is missing");
         assert_eq!(key_error("a/"), "the name after the slash is missing");
-        assert!(key_error("a/b/c").starts_with("has 2 slashes"));
-        assert!(key_error("Foo.com/bar").starts_with("the domain before the slash contains `F` where"));
+        assert!(key_error("a/b/c").ends_with("not 2"));
+        assert!(key_error("Foo.com/bar").ends_with("contains `F`, which no DNS name does"));
         assert!(
-            key_error("foo..com/bar").starts_with("the domain before the slash contains `foo..com` where")
+            key_error("foo..com/bar").ends_with("contains `foo..com`, which no DNS name does")
         );
-        assert!(key_error("a b").starts_with("contains a space;"));
-        assert!(key_error("a\u{1b}").starts_with("contains `\\u{1b}`;"));
-        assert_eq!(key_error("-a"), "must begin and end with a letter or digit");
+        assert!(key_error("a b").ends_with("`.`, not a space"));
+        assert!(key_error("a\u{1b}").ends_with("`.`, not `\\u{1b}`"));
+        assert_eq!(key_error("-a"), "a name must begin and end with a letter or digit");
         assert_eq!(
             key_error(&format!("k/{}", "n".repeat(64))),
-            "the name is 64 bytes long, and the maximum is 63"
+            "a name must have at most 63 bytes, not 64"
         );
         assert!(
-            key_error(&format!("{}/n", "d".repeat(254))).starts_with("the domain before the slash is 254")
+            key_error(&format!("{}/n", "d".repeat(254))).ends_with("at most 253 bytes, not 254")
         );
     }
 
@@ -250,13 +261,12 @@ mod tests {
             assert_eq!(label_value(value), Ok(()), "{value}");
         }
         for (value, why) in [
-            (&*"v".repeat(64), "is 64 bytes long, and the maximum is 63"),
-            ("a-", "must begin and end"),
-            ("us east", "contains a space;"),
-            ("a/b", "contains `/`;"),
+            (&*"v".repeat(64), "a value must have at most 63 bytes, not 64"),
+            ("a-", "a value must begin and end with a letter or digit"),
+            ("us east", "a value may contain only letters, digits, `-`, `_` and `.`, not a space"),
+            ("a/b", "a value may contain only letters, digits, `-`, `_` and `.`, not `/`"),
         ] {
-            let error = label_value(value).unwrap_err();
-            assert!(error.starts_with(why), "{value}: {error}");
+            assert_eq!(label_value(value).unwrap_err(), why, "{value}");
         }
     }
 

@@ -1,10 +1,10 @@
-//! The `nodes` of a budget: how many nodes may be disrupted at once, as a number or a percentage.
+//! The `nodes` of a budget: how many nodes may be disrupted simultaneously, as a number or a percentage.
 
 use super::mistake::LONGEST;
 use super::{Mistake, is_number};
 use crate::diagnostic::Suggestion;
 
-/// How many nodes a budget allows to be disrupted at once.
+/// How many nodes a budget allows to be disrupted simultaneously.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BudgetNodes {
     /// A percentage of the pool's nodes, 0 to 100.
@@ -24,8 +24,8 @@ impl BudgetNodes {
             return Err(diagnose(text));
         }
         text.parse().map(Self::Count).map_err(|_| {
-            Mistake::new("it is above 2147483647, where Karpenter wraps around to another number")
-                .suggest(Some("write 100% if all nodes may be disrupted at once".into()))
+            Mistake::new("a number above 2147483647 wraps around in Karpenter")
+                .suggest(Some("write 100% to allow all nodes".into()))
         })
     }
 
@@ -42,7 +42,7 @@ fn parse_percent(digits: &str) -> Result<BudgetNodes, Mistake> {
     };
     if digits.len() > 2 && digits != "100" {
         let suggestion = Suggestion::write(format!("{percent}%"));
-        return Err(Mistake::new("a percentage has at most two digits, or is 100%").suggest(Some(suggestion)));
+        return Err(Mistake::new("a percentage must have at most two digits, or be 100%").suggest(Some(suggestion)));
     }
     Ok(BudgetNodes::Percent(percent))
 }
@@ -55,13 +55,13 @@ fn diagnose(text: &str) -> Mistake {
     }
     if text.contains(char::is_whitespace) {
         let joined: String = text.split_whitespace().collect();
-        return Mistake::new("it must not contain spaces").suggest(proposal(&joined));
+        return Mistake::new("a number of nodes must not contain spaces").suggest(proposal(&joined));
     }
     if number.strip_prefix('-').is_some_and(is_number) {
-        return Mistake::new("it cannot be negative");
+        return Mistake::new("a number of nodes must not be negative");
     }
     if number.strip_prefix('+').is_some_and(is_number) {
-        return Mistake::new("it must not have a plus sign")
+        return Mistake::new("a number of nodes must not have a plus sign")
             .suggest(text.strip_prefix('+').and_then(proposal));
     }
     if let Some((whole, fraction)) = number.split_once('.')
@@ -71,9 +71,9 @@ fn diagnose(text: &str) -> Mistake {
         let is_whole = fraction.bytes().all(|digit| digit == b'0');
         let sign = if text.ends_with('%') { "%" } else { "" };
         let suggestion = proposal(&format!("{whole}{sign}")).filter(|_| is_whole);
-        return Mistake::new("fractions are not allowed").suggest(suggestion);
+        return Mistake::new("a number of nodes must not have a fraction").suggest(suggestion);
     }
-    Mistake::new("it is neither a number of nodes, such as 5, nor a percentage, such as 10%")
+    Mistake::new("a budget takes a number of nodes such as 5, or a percentage such as 10%")
 }
 
 /// Proposes a text if it is legal, and not a megabyte of zeros.
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn each_mistake_is_distinguished_and_corrected_if_that_is_certain() {
-        let too_large = Some("write 100% if all nodes may be disrupted at once");
+        let too_large = Some("write 100% to allow all nodes");
         for (text, why, suggestion) in [
             ("", "a number of nodes or a percentage is missing", None),
             ("101%", "from 0% to 100%", Some("write 100%")),
@@ -124,20 +124,20 @@ mod tests {
             ("-5%", "negative", None),
             ("+1", "plus sign", Some("write \"1\"")),
             ("+5%", "plus sign", Some("write 5%")),
-            ("1.5", "fractions", None),
-            ("1.0", "fractions", Some("write \"1\"")),
-            ("50.0%", "fractions", Some("write 50%")),
-            ("0.5%", "fractions", None),
+            ("1.5", "a fraction", None),
+            ("1.0", "a fraction", Some("write \"1\"")),
+            ("50.0%", "a fraction", Some("write 50%")),
+            ("0.5%", "a fraction", None),
             ("10 %", "spaces", Some("write 10%")),
             (" 10", "spaces", Some("write \"10\"")),
             ("10\n", "spaces", Some("write \"10\"")),
             ("ten nodes", "spaces", None),
-            ("%", "neither", None),
-            ("10%%", "neither", None),
-            ("1e3", "neither", None),
-            ("five", "neither", None),
-            ("１", "neither", None),
-            ("10％", "neither", None),
+            ("%", "such as 10%", None),
+            ("10%%", "such as 10%", None),
+            ("1e3", "such as 10%", None),
+            ("five", "such as 10%", None),
+            ("１", "such as 10%", None),
+            ("10％", "such as 10%", None),
         ] {
             let mistake = BudgetNodes::parse(text).unwrap_err();
             assert!(mistake.why.contains(why), "{text}: {mistake}");
@@ -164,7 +164,7 @@ mod tests {
         let mistake = BudgetNodes::parse("2147483648").unwrap_err();
         assert_eq!(
             mistake.to_string(),
-            "it is above 2147483647, where Karpenter wraps around to another number"
+            "a number above 2147483647 wraps around in Karpenter"
         );
     }
 

@@ -1,5 +1,5 @@
-//! Mistakes that show only when all NodePools and node classes of a cluster are checked together. A review does not
-//! apply these rules: a webhook sees one object.
+//! Mistakes that show only when all NodePools and node classes of a cluster are checked together. A webhook sees one
+//! object, so a review does not apply these rules.
 
 pub(crate) mod node_classes;
 pub(crate) mod overlap;
@@ -102,8 +102,8 @@ fn check_names(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -> Vec
                 others: vec![earlier],
             })
             .diagnostic
-            .consequence("whichever is applied last overwrites the other")
-            .suggest("rename one of them, or remove it");
+            .consequence("the one that is applied last overwrites the other")
+            .suggest("rename or remove one of them");
     }
     let indexes = is_overwritten.iter().enumerate();
     indexes
@@ -127,11 +127,11 @@ fn check_frozen(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<Ac
     let (until, severity) = match all.iter().filter(|pool| never_expire(pool)).count() {
         0 => ("before it expires", Severity::Note),
         some if some < all.len() => (
-            "before it expires, and the nodes of some pools never do",
+            "before it expires, and nodes of some pools never expire",
             Severity::Warning,
         ),
         _ => (
-            "that is running, and none of them ever expires",
+            "that is running, and no node ever expires",
             Severity::Warning,
         ),
     };
@@ -165,8 +165,8 @@ mod tests {
         assert_eq!(
             found(&pools, "nodepool-repeated"),
             [
-                (2, "metadata.name: Invalid value: \"a\": another NodePool already has this name; whichever is applied last overwrites the other; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![0]),
-                (3, "metadata.name: Invalid value: \"a\": another NodePool already has this name; whichever is applied last overwrites the other; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![2]),
+                (2, "metadata.name: another NodePool already has this name: \"a\" [nodepool-repeated]. Rename or remove one of them. The one that is applied last overwrites the other.".to_owned(), vec![0]),
+                (3, "metadata.name: another NodePool already has this name: \"a\" [nodepool-repeated]. Rename or remove one of them. The one that is applied last overwrites the other.".to_owned(), vec![2]),
             ]
         );
     }
@@ -229,8 +229,8 @@ mod tests {
         assert!(
             message(["720h", "1h"]).contains("all 2 NodePools always block the replacement of drifted nodes")
         );
-        assert!(message(["720h", "1h"]).contains("reaches a node before it expires; leave"));
-        assert!(message(["Never", "720h"]).contains("the nodes of some pools never do"));
-        assert!(message(["Never", "Never"]).contains("none of them ever expires"));
+        assert!(message(["720h", "1h"]).contains("reaches a node before it expires."));
+        assert!(message(["Never", "720h"]).contains("nodes of some pools never expire"));
+        assert!(message(["Never", "Never"]).contains("no node ever expires"));
     }
 }

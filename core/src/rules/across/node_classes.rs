@@ -31,7 +31,7 @@ pub(crate) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
             ),
             ClassSource::Input if names.is_empty() => (
                 format!("the input contains no {kind} of {group} at all"),
-                "this one has to be in the cluster already",
+                "the node class must already be in the cluster",
                 Severity::Note,
             ),
             ClassSource::Input => (
@@ -149,9 +149,8 @@ mod tests {
         assert_eq!(
             found(&classes, pool("a.example", "A", "defualt")),
             [
-                "spec.template.spec.nodeClassRef.name: Invalid value: \"defualt\": no A of a.example in the input has this \
-                 name; Karpenter launches nothing for a pool without its node class; did you mean default? \
-                 [node-class-missing]"
+                "spec.template.spec.nodeClassRef.name: no A of a.example in the input has this name: \"defualt\" \
+                 [node-class-missing]. Did you mean default? Karpenter launches nothing for a pool without its node class."
             ]
         );
         for (group, kind) in [("b.example", "A"), ("a.example", "B")] {

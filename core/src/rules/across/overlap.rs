@@ -81,26 +81,26 @@ fn finding(contender: &Contender<'_>, other: &Contender<'_>, overlap: Overlap) -
     let (title, consequence, severity) = match overlap {
         Overlap::All => (
             format!("NodePool {name} has the same weight and takes the same pods"),
-            format!("Karpenter tries the later name first, so this one {only_while}"),
+            format!("Karpenter tries the later name first, so this pool {only_while}"),
             Severity::Warning,
         ),
         Overlap::Part => (
             format!("NodePool {name} has the same weight and takes some of the same pods"),
             format!(
-                "Karpenter tries the later name first, so this one gets only the pods that {name} cannot take"
+                "Karpenter tries the later name first, so this pool gets only the pods that {name} cannot take"
             ),
             Severity::Note,
         ),
         Overlap::Heavier => (
             format!("NodePool {name} is heavier and takes the same pods"),
-            format!("it has all machines of this one and no limits, so this one {only_while}"),
+            format!("the heavier pool has the same machines and no limits, so this pool {only_while}"),
             Severity::Note,
         ),
     };
     let path = FieldPath::of(&["spec", "weight"]);
     let mut diagnostic = NODEPOOL_OVERLAP.finding(path, ErrorType::note(&contender.weight.into()), title);
     diagnostic.severity(severity).consequence(consequence).suggest(
-        "give the pool that should come first a higher weight, or distinguish them by a taint or a label that pods select",
+        "give the preferred pool a higher weight, or distinguish the pools by a taint or a label",
     );
     AcrossFinding {
         pool: contender.index,
@@ -260,7 +260,7 @@ mod tests {
         };
         assert_eq!(others, &[0]);
         assert!(
-            message.starts_with("spec.weight: 0: NodePool \"b\" has the same weight and takes the same pods"),
+            message.starts_with("spec.weight: NodePool \"b\" has the same weight and takes the same pods: 0"),
             "{message}"
         );
         let equal = [

@@ -71,8 +71,8 @@ fn check_reasons(
                 ErrorType::showing("[]"),
                 "an empty list names no reason",
             )
-            .consequence("this budget limits nothing")
-            .suggest("leave it out for all reasons");
+            .consequence("the budget limits nothing")
+            .suggest("leave reasons out to limit all of them");
     }
     let most = findings
         .context
@@ -82,7 +82,7 @@ fn check_reasons(
         let error_type = ErrorType::TooMany {
             actual: reasons.len(),
         };
-        let reason = format!("must have at most {most} items");
+        let reason = format!("a budget must have at most {most} reasons");
         findings
             .report(&BUDGET_REASON, budget.path("reasons"), error_type, reason)
             .suggest("list each reason once");
@@ -106,8 +106,8 @@ fn check_each(budget: &Budget, reasons: &[Json<'_>], findings: &mut Findings<'_>
         };
         if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
             findings
-                .report(&BUDGET_REASON, path(), text, "it is already in the list")
-                .suggest("remove it");
+                .report(&BUDGET_REASON, path(), text, "a budget must not repeat a reason")
+                .suggest("remove one of them");
         }
         seen = seen.with(Reasons::only(reason));
     }
@@ -122,7 +122,7 @@ fn report_unknown(
 ) {
     let is_expiration = EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word));
     let reason = match known {
-        Availability::Since(release) => format!("{text} needs Karpenter {release} or newer"),
+        Availability::Since(release) => format!("{text} requires Karpenter {release} or newer"),
         _ if is_expiration => "no budget limits expiration".into(),
         _ => "Karpenter has no such reason".into(),
     };
@@ -146,11 +146,11 @@ fn check_window(budget: &Budget, findings: &mut Findings<'_>) -> bool {
     if is_sound && budget.is_always_active() {
         let duration = budget.duration.as_ref().present();
         let text = duration.map_or("", |duration| &duration.text);
-        let title = "the window begins again before it ends";
+        let title = "the next window begins before this one ends";
         findings
             .report(&BUDGET_WINDOWS_JOIN, budget.path("duration"), text, title)
             .consequence("the budget is always active")
-            .suggest("shorten it, or remove schedule and duration if it should always be active")
+            .suggest("shorten the window, or remove schedule and duration to keep the budget always active")
             .related(budget.path("schedule"));
     }
     is_sound
@@ -175,17 +175,17 @@ pub fn check_joined(budgets: &[&Budget], findings: &mut Findings<'_>) {
             &BUDGET_WINDOWS_JOIN,
             budget.path("duration"),
             ErrorType::note(&text.into()),
-            "the window begins again before it ends",
+            "the next window begins before this one ends",
         )
         .severity(Severity::Note)
         .consequence(format!(
-            "the windows join: {} the budget is active",
+            "{} the budget is active without a break",
             week.described()
         ))
         .related(budget.path("schedule"));
     if let [WrittenWindow::Scheduled { schedule, duration }] = week.windows().as_slice() {
         finding.suggest(format!(
-            "if that is meant, write schedule: \"{schedule}\", duration: {duration}"
+            "write schedule: \"{schedule}\", duration: {duration} if that is intended"
         ));
     }
 }
@@ -196,16 +196,16 @@ fn check_pair(budget: &Budget, findings: &mut Findings<'_>) {
         (Field::Absent, _) => (
             "schedule",
             "duration",
-            "say when the window begins, such as schedule: \"0 9 * * mon-fri\"",
+            "add the start of the window, such as schedule: \"0 9 * * mon-fri\"",
         ),
         (_, Field::Absent) => (
             "duration",
             "schedule",
-            "say how long the window is, such as duration: 8h",
+            "add the length of the window, such as duration: 8h",
         ),
         _ => return,
     };
-    let title = format!("{beside} is set, and one has no meaning without the other");
+    let title = format!("a budget with a {beside} requires a {missing}");
     findings
         .report(&BUDGET_DURATION, budget.path(missing), ErrorType::Required, title)
         .suggest(suggestion);
@@ -221,7 +221,7 @@ fn check_duration(budget: &Budget, findings: &mut Findings<'_>) -> Option<Durati
                 .report(&BUDGET_DURATION, path(), &**text, "the window has no length")
                 .origin(Origin::Silent)
                 .consequence("the budget is never active")
-                .suggest("write how long it is, such as 30m");
+                .suggest("write a length such as 30m");
             None
         }
         Ok(duration) => Some(duration.as_duration()),

@@ -41,7 +41,7 @@ pub fn check_reasons(
             title,
         )
         .consequence("all nodes of the pool may be disrupted at the same time")
-        .suggest(format!("add one, such as {budget}"));
+        .suggest(format!("add a budget such as {budget}"));
 }
 
 /// Reports a budget that lets all nodes be consolidated at the same time, in a pool that does so without delay: if all
@@ -65,16 +65,16 @@ pub fn check_all(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, fin
                 &BUDGET_OF_ALL,
                 first.path("nodes"),
                 ErrorType::note(&"100%".into()),
-                "consolidateAfter is 0s, and this limits no consolidation",
+                "a budget of 100% limits no consolidation, and consolidateAfter is 0s",
             )
-            .consequence("all underused nodes may be disrupted at the same time, as soon as a pod leaves")
+            .consequence("all underutilized nodes may be disrupted at the same time as soon as a pod leaves")
             .related(Disruption::path("consolidateAfter"))
-            .suggest("write reasons: [Empty] here, and fewer nodes for other reasons");
+            .suggest("write reasons: [Empty] here, and add a lower budget for other reasons");
     }
 }
 
 /// Reports the hours at which no budget for a reason holds, of those that happen in the pool. All budgets of the pool must
-/// be readable. Hours for `Empty` alone are not reported, because all empty nodes may be removed at once without harm.
+/// be readable. Hours for `Empty` alone are not reported, because all empty nodes may be removed simultaneously without harm.
 pub fn check_hours(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, findings: &mut Findings<'_>) {
     let replacing = happening.without(Reasons::only(Reason::Empty));
     if reasons_limited_at_times(budgets).and(replacing) == Reasons::NONE {
@@ -181,14 +181,14 @@ impl PoolGap<'_> {
             Filling::Always(budget) => format!("add {budget}"),
             Filling::Hours { budgets, is_freeze } => {
                 let also = if is_freeze {
-                    " to allow none then, or another number to allow that many"
+                    " to block these hours (another number allows that many nodes)"
                 } else {
                     ""
                 };
                 format!("add {}{also}", budgets.join(" and "))
             }
             Filling::Many => format!(
-                "add budgets{named} for the other hours: `poolgate budgets plan --allow HOURS` writes those of 0"
+                "add budgets{named} for the other hours, for example with `poolgate budgets plan --allow HOURS`"
             ),
             Filling::Irregular => format!("add budgets{named} for all other hours"),
         }

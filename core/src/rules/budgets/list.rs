@@ -21,10 +21,10 @@ pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<
                 &BUDGETS_EMPTY,
                 path(),
                 ErrorType::showing("[]"),
-                "without a budget nothing limits disruption",
+                "an empty list of budgets limits nothing",
             )
             .consequence("all nodes may be disrupted at the same time")
-            .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit");
+            .suggest("leave budgets out for the default of 10%, or write nodes: 100% for no limit");
     }
     let actual = budgets.len();
     let most = findings.context.karpenter.most(BUDGETS, version);
@@ -36,7 +36,7 @@ pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<
             &BUDGETS_COUNT,
             path(),
             ErrorType::TooMany { actual },
-            format!("must have at most {most} items"),
+            format!("a NodePool must have at most {most} budgets"),
         )
         .suggest("combine windows of the same kind into one schedule, such as 0 9 * * mon-fri");
     false
@@ -72,9 +72,9 @@ pub fn check_blocked(
     let mut consequence = NO_FIX.to_owned();
     let also = always
         .find(|other| other.index != worst.index)
-        .map(|other| format!(", also in budgets[{}]", other.index))
+        .map(|other| format!(" here and in budgets[{}]", other.index))
         .unwrap_or_default();
-    let mut suggestion = format!("write 1 to replace them one by one{also}, or add the schedule of a freeze");
+    let mut suggestion = format!("write 1{also} to replace nodes one by one, or add the schedule of a freeze");
     if names_none(&worst)
         && let Some(never_repaired) = never_repaired(pool, findings)
     {
@@ -98,7 +98,7 @@ pub fn check_blocked(
         .suggest(suggestion);
 }
 
-/// How bad it is that drift is blocked, and all other disruption, too, if that is so.
+/// The severity of blocked drift, and of a pool whose other disruption is blocked as well.
 fn severity(is_frozen: bool, pool: &NodePool<'_>, findings: &Findings<'_>) -> Severity {
     if is_frozen && !expires(pool, findings) {
         Severity::Warning
@@ -113,9 +113,9 @@ fn expires(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
 }
 
 /// What follows if drift is blocked.
-const NO_FIX: &str = "no new image or fix reaches them";
+const NO_FIX: &str = "no new image or fix reaches the nodes";
 
-/// What never changes without drift.
+/// The effect of blocked drift on the nodes.
 fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> String {
     let until = if expires(pool, findings) {
         " before they expire"
@@ -125,8 +125,8 @@ fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> String {
     format!("drifted nodes are never replaced{until}")
 }
 
-/// What an always active budget of 0 without `reasons` does to the repair of broken nodes; `None` if Karpenter does not
-/// repair any, or not within budgets.
+/// The effect of an always active budget of 0 without `reasons` on the repair of broken nodes. `None` if Karpenter
+/// repairs none, or ignores budgets when it does.
 fn never_repaired(pool: &NodePool<'_>, findings: &Findings<'_>) -> Option<&'static str> {
     if !findings.context.release.has(KarpenterVersion::UNHEALTHY) {
         return None;
@@ -134,17 +134,15 @@ fn never_repaired(pool: &NodePool<'_>, findings: &Findings<'_>) -> Option<&'stat
     let cluster = &findings.context.policy.cluster;
     match cluster.gate(FeatureGate::NodeRepair, pool.template.node_class_group()) {
         GateState::Off | GateState::Fixed => None,
-        GateState::On => Some("; nor is a broken node of this pool ever repaired"),
-        GateState::Unknown => Some(
-            "; where Karpenter repairs broken nodes (feature gate NodeRepair), it never repairs one of this pool",
-        ),
+        GateState::On => Some(", and broken nodes are never repaired"),
+        GateState::Unknown => Some(", and broken nodes are never repaired, even with the feature gate NodeRepair"),
     }
 }
 
 /// How to freeze a pool and still have its broken nodes repaired.
 fn repaired() -> String {
     let reasons = Reasons::ALL_BUT_REPAIR.written();
-    format!("; reasons: {reasons} freezes the pool, too, but lets broken nodes be repaired")
+    format!(". To freeze the pool and still repair broken nodes, add reasons: {reasons}")
 }
 
 /// Reports budgets whose windows leave no minute of the week.
@@ -159,7 +157,7 @@ fn check_blocked_together(
     }
     let shown = ErrorType::Note { value: None };
     let title = "the budgets of 0 nodes together cover the whole week";
-    let mut consequence = format!("{}, so {NO_FIX}", never_replaced(pool, findings));
+    let mut consequence = never_replaced(pool, findings);
     let mut suggestion = String::from("leave some hours open");
     let freezes = budgets.iter().filter(|budget| budget.is_zero());
     let names_none = freezes.clone().any(|budget| budget.reasons.is_absent());

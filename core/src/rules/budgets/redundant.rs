@@ -1,4 +1,4 @@
-//! Budgets that change nothing, because others that allow no more hold whenever they do.
+//! Budgets without effect, because others that allow no more are active whenever they are.
 
 use crate::budget::{Budget, Reason, Reasons, Windows};
 use crate::karpenter::KarpenterVersion;
@@ -17,7 +17,7 @@ pub fn check(budgets: &[&Budget], findings: &mut Findings<'_>) {
     } else {
         Reasons::ALL.without(Reasons::only(Reason::Unhealthy))
     };
-    // One after the other, so that those that are left never depend on one that goes: of two equal ones the later goes.
+    // One by one, so that no remaining budget depends on a removed one. The later of two equal budgets is removed.
     let mut left = budgets.to_vec();
     let mut pointless = Vec::new();
     for budget in budgets.iter().rev() {
@@ -117,13 +117,13 @@ fn report(budget: &Budget, lower: &[&Budget], findings: &mut Findings<'_>) {
             match (lower.has_no_window(), lower.is_zero()) {
                 (true, true) => (
                     format!("{name} always allows {allowed}"),
-                    format!("give {name} the schedule of the hours in which no node may be disrupted"),
+                    format!("add a schedule to {name} with the hours in which no node may be disrupted"),
                 ),
                 (true, false) => (format!("{name} always allows {allowed}"), REMOVE.to_owned()),
                 (false, is_zero) => (
-                    format!("{name}, which allows {allowed}, is active whenever this one is"),
+                    format!("{name} allows {allowed} whenever this budget is active"),
                     if is_zero {
-                        format!("remove it, or let the window of {name} leave out these hours")
+                        format!("remove this budget, or exclude its hours from the window of {name}")
                     } else {
                         REMOVE.to_owned()
                     },
@@ -134,7 +134,7 @@ fn report(budget: &Budget, lower: &[&Budget], findings: &mut Findings<'_>) {
             let names: Vec<String> = several.iter().map(|lower| index(lower)).collect();
             (
                 format!(
-                    "whenever this one is active, {} allow no more, each for some of its reasons or hours",
+                    "{} together never allow more",
                     names.join(" and ")
                 ),
                 REMOVE.to_owned(),
@@ -146,7 +146,7 @@ fn report(budget: &Budget, lower: &[&Budget], findings: &mut Findings<'_>) {
             &BUDGET_REDUNDANT,
             budget.path("nodes"),
             text,
-            "this budget changes nothing",
+            "this budget has no effect",
         )
         .consequence(format!("the lowest budget counts, and {why}"))
         .suggest(suggestion);
@@ -161,4 +161,4 @@ fn nodes(budget: &Budget) -> &str {
     nodes.map_or("10%", |nodes| &nodes.text)
 }
 
-const REMOVE: &str = "remove it, or write a lower number";
+const REMOVE: &str = "remove this budget, or write a lower number";

@@ -35,7 +35,7 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
                 }
                 QuantityError::ExponentOutOfBounds { .. } => {
                     finding.consequence(
-                        "Karpenter hangs on a huge exponent, and no pool gets nodes until it is restarted without it",
+                        "Karpenter hangs, and no pool gets nodes until Karpenter is restarted without this limit",
                     );
                 }
                 _ => {}
@@ -45,14 +45,14 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
     };
     if quantity.is_negative() {
         findings
-            .report(&LIMIT_AMOUNT, path(resource), value, "it is below zero")
-            .consequence("this pool could never launch a node")
-            .suggest("write a limit of 0 or more, or leave it out for none");
+            .report(&LIMIT_AMOUNT, path(resource), value, "a limit must not be negative")
+            .consequence("the pool never launches a node")
+            .suggest("write 0 or more, or remove the limit");
     } else if quantity.is_zero() && pool.replicas.is_absent() && PLAIN_RESOURCES.contains(&resource) {
         findings
-            .report(&LIMIT_ZERO, path(resource), value, "every node has some")
-            .consequence("this pool never launches one")
-            .suggest("leave it out for no limit, or keep it to switch the pool off");
+            .report(&LIMIT_ZERO, path(resource), value, "a limit of 0 switches the pool off")
+            .consequence("the pool never launches a node")
+            .suggest("remove the limit, or keep it if that is intended");
     } else if !quantity.is_zero()
         && let Some((title, consequence, suggestion)) = other_unit(resource, value, quantity)
     {
@@ -63,7 +63,7 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
     }
 }
 
-/// Who else notices a string that is not a quantity.
+/// The program that also rejects a string that is not a quantity.
 pub fn noticed_by(error: &QuantityError) -> Origin {
     match error {
         QuantityError::ExponentOutOfBounds { exponent } if !is_endless(exponent) => Origin::Poolgate,
@@ -117,20 +117,20 @@ fn other_unit(
     match resource {
         "memory" | "ephemeral-storage" => Some((
             format!(
-                "this is {}, less than any node has",
+                "a limit of {} is less than any node has",
                 counted(usize::try_from(quantity.rounded_up()).unwrap_or_default(), "byte")
             ),
-            "the pool never launches one",
-            likely(format!("{number}Gi"), "write it with a unit, such as 1000Gi"),
+            "the pool never launches a node",
+            likely(format!("{number}Gi"), "add a unit, such as 1000Gi"),
         )),
         "cpu" if quantity.rounded_down() < 1 => Some((
-            "no machine has less than a core".into(),
-            "the pool never launches one",
+            "every machine has at least one core".into(),
+            "the pool never launches a node",
             "write a number of cores, such as 1000".into(),
         )),
         "cpu" => Some((
-            "no cluster has so many cores".into(),
-            "this limits nothing",
+            "no cluster has that many cores".into(),
+            "the limit has no effect",
             likely(number.to_owned(), "write a number of cores, such as 1000"),
         )),
         _ => None,

@@ -69,9 +69,9 @@ fn check_name(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &
             &LIMIT_UNKNOWN,
             path(resource),
             value,
-            "nodes have no resource of this name",
+            "nodes have no such resource",
         )
-        .consequence("this limits nothing")
+        .consequence("the limit has no effect")
         .suggest_if_known(likely.map(Suggestion::did_you_mean));
 }
 

@@ -3,7 +3,7 @@
 use super::amount::LIMIT_AMOUNT;
 use super::{Limit, Limits, NODES, path};
 use crate::api::OverLimit;
-use crate::diagnostic::ErrorType;
+use crate::diagnostic::{ErrorType, counted};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use crate::rules::findings::Findings;
@@ -30,7 +30,7 @@ pub fn check(
                 &LIMIT_AMOUNT,
                 path(NODES),
                 limit.value,
-                "it must be a whole number of nodes",
+                "a limit of nodes must be a whole number",
             )
             .suggest("write a whole number");
     }
@@ -45,17 +45,17 @@ fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<
     let (title, consequence) = if pool.version == ApiVersion::V1Beta1 {
         (
             "no release of Karpenter with v1beta1 counts nodes".to_owned(),
-            "this limits nothing",
+            "the limit has no effect",
         )
     } else if !release.has(KarpenterVersion::STATIC_CAPACITY) {
         (
             format!("Karpenter {release} does not count nodes"),
-            "this limits nothing",
+            "the limit has no effect",
         )
     } else if !release.has(KarpenterVersion::NODE_LIMIT) && pool.replicas.is_absent() {
         (
-            format!("Karpenter {release} checks it only after the nodes are created"),
-            "it can be exceeded",
+            format!("Karpenter {release} checks the limit only after it creates nodes"),
+            "the pool can exceed the limit",
         )
     } else {
         return;
@@ -94,12 +94,11 @@ fn check_lowered(
     if above == 0 {
         return;
     }
-    let are = if above == 1 { "is" } else { "are" };
-    let title = format!("the pool's status reports {nodes} nodes; {above} {are} above the limit");
+    let title = format!("the pool's status reports {nodes} nodes, {above} above the limit");
     findings
         .report(&LIMIT_BELOW_USE, path(NODES), value, title)
         .consequence(fate(pool, above, limit.over_limit))
-        .suggest(format!("write {nodes} or more if all should stay"));
+        .suggest(format!("write {nodes} or more to keep all nodes"));
 }
 
 /// Compares the limits of other resources that this update lowers or sets with what the stored pool uses.
@@ -122,20 +121,23 @@ pub fn check_use(limits: &Limits<'_>, old: &NodePool<'_>, findings: &mut Finding
                     limit.value,
                     format!("the pool's status reports {} in use", shown.trim_matches('"')),
                 )
-                .consequence("none is removed for that, and no node is launched until enough are gone")
-                .suggest(format!("write {shown} or more if all should stay"));
+                .consequence("no node is removed, but none is launched until the pool uses less than the limit")
+                .suggest(format!("write {shown} or more to keep all nodes"));
         }
     }
 }
 
-/// What will happen to the nodes above the limit.
+/// The fate of the nodes above the limit.
 fn fate(pool: &NodePool<'_>, above: usize, over_limit: OverLimit) -> String {
     // Karpenter itself scales static pools down to their replicas, and the reconciler ignores them.
     let is_static = !pool.replicas.is_absent();
     match over_limit {
         OverLimit::Terminate if !is_static => {
-            format!("the reconciler will terminate {above}, where it runs (over-limit: terminate)")
+            format!(
+                "a running reconciler terminates {} (over-limit: terminate)",
+                counted(above, "node")
+            )
         }
-        _ => "none is removed for that, and none is launched until enough are gone".to_owned(),
+        _ => "no node is removed, but none is launched until the pool is below the limit".to_owned(),
     }
 }

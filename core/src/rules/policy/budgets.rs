@@ -26,10 +26,10 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, bounds: &BudgetBounds, find
         let title = format!("the policy allows at most {most} budgets");
         findings
             .report(&BUDGET_COUNT, Disruption::path("budgets"), error_type, title)
-            .suggest("remove those that are never the lowest");
+            .suggest("remove budgets that are never the lowest");
     }
     if bounds.require_always && !budgets.iter().any(holds_always) {
-        let title = "the policy requires one that is always active, for every reason";
+        let title = "the policy requires a budget that is always active for every reason";
         findings
             .report(
                 &BUDGET_ALWAYS,
@@ -37,7 +37,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, bounds: &BudgetBounds, find
                 ErrorType::Required,
                 title,
             )
-            .consequence("while none is active, Karpenter may disrupt all nodes at the same time")
+            .consequence("Karpenter may disrupt all nodes at the same time while no budget is active")
             .suggest("add a budget with only nodes, such as nodes: 10%");
     }
     check_freezes(pool, budgets, &bounds.freeze_windows, findings);
@@ -97,7 +97,7 @@ fn check_freezes(
             continue;
         }
         let (schedule, duration) = (&window.schedule.text, &window.duration.text);
-        let title = format!("the policy allows no disruption for {duration} from `{schedule}` (UTC) on");
+        let title = format!("the policy forbids disruption for {duration} from `{schedule}` (UTC)");
         let reasons = match pool.version {
             ApiVersion::V1 => format!("reasons: {}, ", Reasons::ALL_BUT_REPAIR.written()),
             ApiVersion::V1Beta1 => String::new(),
@@ -112,7 +112,7 @@ fn check_freezes(
                 ErrorType::Required,
                 title,
             )
-            .consequence("no budget blocks it")
+            .consequence("no budget blocks disruption then")
             .suggest(suggestion);
     }
 }

@@ -46,7 +46,7 @@ fn check_labels(pool: &NodePool<'_>, required: &[String], findings: &mut Finding
         let reason = "the policy requires this label on every node";
         findings
             .report(&TEMPLATE_LABELS, path, ErrorType::Required, reason)
-            .suggest(format!("add the label {key} with its value"))
+            .suggest(format!("add the label {key}"))
             .related(Template::requirements_path());
     }
 }
@@ -91,9 +91,9 @@ fn check_capacity_type(pool: &NodePool<'_>, allowed: &[String], findings: &mut F
         ErrorType::Required
     };
     let title = if says {
-        format!("this pool may use {}", listed_and(&forbidden))
+        format!("the pool may use {}", listed_and(&forbidden))
     } else {
-        format!("without a requirement on {CAPACITY_TYPE_LABEL} every type is used")
+        "the pool may use every capacity type".to_owned()
     };
     findings
         .report(&CAPACITY_TYPE, path, error_type, title)
@@ -167,13 +167,14 @@ fn check_node_class(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings:
     }
     let described: Vec<String> = allowed.iter().map(described).collect();
     let class = format!("{kind}.{group}/{name}");
-    let reason = format!("the policy allows only {}", described.join(", "));
-    findings.report(
-        &NODE_CLASS,
-        FieldPath::of(&["spec", "template", "spec", "nodeClassRef"]),
-        class.as_str(),
-        reason,
-    );
+    findings
+        .report(
+            &NODE_CLASS,
+            FieldPath::of(&["spec", "template", "spec", "nodeClassRef"]),
+            class.as_str(),
+            "the policy does not allow this node class",
+        )
+        .consequence(format!("the policy allows only {}", described.join(", ")));
 }
 
 /// A pattern as messages show it, in kubectl's form for objects: `KIND.GROUP/NAME`.
@@ -263,12 +264,12 @@ fn check_duration(
     let reason = match (found.present(), otherwise) {
         (Some(_), _) => format!("the policy allows {word} {}", bound.text),
         (None, Some((who, length))) => format!(
-            "{who} defaults it to {}h, and the policy allows {word} {}",
+            "the default is {}h ({who}), but the policy allows {word} {}",
             length.as_secs() / 3_600,
             bound.text
         ),
         (None, None) => format!(
-            "without it the time is unlimited, and the policy allows {word} {}",
+            "the default is unlimited, but the policy allows {word} {}",
             bound.text
         ),
     };

@@ -53,9 +53,9 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
                 ErrorType::showing(at.to_string()),
                 "no listed zone is in a listed region",
             )
-            .consequence(format!("together with {other}, {NEVER_LAUNCHES}"))
+            .consequence(format!("{NEVER_LAUNCHES} because of {other}"))
             .related(other.at.path())
-            .suggest("list zones of that region, or leave the region out");
+            .suggest("list zones of that region, or remove the region");
     }
 }
 
@@ -86,10 +86,10 @@ fn check_placement<'d, 'a: 'd>(
             ErrorType::showing(at.to_string()),
             "no listed zone has the required placement scope",
         )
-        .consequence(format!("together with {other}, {NEVER_LAUNCHES}"))
+        .consequence(format!("{NEVER_LAUNCHES} because of {other}"))
         .related(other.at.path())
         .suggest(
-            "zone 0 is regional, and every other zone is zonal: remove one, or list zones of that scope",
+            "list zones of that scope, or remove one of them. Zone 0 is regional, and all others are zonal",
         );
 }
 
@@ -238,9 +238,9 @@ fn check_variety(
                 least,
                 title,
             )
-            .consequence(format!("together with {listed}, {NEVER_LAUNCHES}"))
+            .consequence(format!("{NEVER_LAUNCHES} because of {listed}"))
             .related(list.demand.at.path())
-            .suggest("lower it, or list more of them");
+            .suggest("lower minValues, or list more of them");
     }
 }
 
@@ -285,13 +285,14 @@ fn report_types<'n, 'd, 'a: 'd>(
         }
     }
     if more > 0 {
-        reasons.push(format!("{more} more do not fit either"));
+        let does = if more == 1 { "does" } else { "do" };
+        reasons.push(format!("{more} more {does} not fit"));
     }
     let what = if list.part == Part::Name { "type" } else { "family" };
     let told: Vec<String> = culprits.iter().map(ToString::to_string).collect();
     let consequence = format!(
-        "{}, which contradicts {}, so {NEVER_LAUNCHES}",
-        reasons.join(", "),
+        "{NEVER_LAUNCHES}, because {}, which contradicts {}",
+        reasons.join(" and "),
         told.join(" and ")
     );
     findings
@@ -302,7 +303,7 @@ fn report_types<'n, 'd, 'a: 'd>(
             format!("no listed instance {what} satisfies the other requirements"),
         )
         .consequence(consequence)
-        .suggest("remove one, or list values that go together")
+        .suggest("remove one of them, or list values that fit together")
         .related = culprits.iter().map(|culprit| culprit.at.path()).collect();
 }
 

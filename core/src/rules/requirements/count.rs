@@ -34,7 +34,7 @@ pub(super) fn check_list(scope: &Scope<'_>, findings: &mut Findings<'_>) -> Resu
             &REQUIREMENTS_COUNT,
             Template::requirements_path(),
             ErrorType::TooMany { actual },
-            format!("must have at most {most} items"),
+            format!("a NodePool must have at most {most} requirements"),
         )
         .suggest("combine entries that have the same key, with operator In");
     Err(TooMany)
@@ -53,7 +53,7 @@ pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let provider = Scope::new(template, context).provider;
     let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release, provider);
     if listed <= most && actual > most {
-        let title = format!("a NodeClaim of this pool has {actual} requirements, and the maximum is {most}");
+        let title = format!("a NodeClaim of this pool has {actual} requirements, but the maximum is {most}");
         findings
             .report(
                 &NODECLAIM_REQUIREMENTS,
@@ -61,7 +61,7 @@ pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
                 ErrorType::TooMany { actual },
                 title,
             )
-            .consequence("the template labels and what Karpenter adds count, too, and no node ever launches")
+            .consequence("template labels and Karpenter's own requirements count as well, so the pool never launches a node")
             .related(Template::labels_path())
             .suggest("remove labels or requirements");
     }
@@ -81,7 +81,7 @@ pub fn check_nodeclaim(claim: &Json<'_>, version: ApiVersion, findings: &mut Fin
                 format!("a NodeClaim has at most {most} requirements"),
             )
             .origin(Origin::Schema)
-            .suggest("remove some");
+            .suggest("remove requirements");
     }
 }
 
@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(
             errors(&pool(101, 0)),
             [
-                "spec.template.spec.requirements: Too many: 101: must have at most 100 items; \
-              combine entries that have the same key, with operator In [requirements-count]"
+                "spec.template.spec.requirements: a NodePool must have at most 100 requirements: 101 [requirements-count]. \
+              Combine entries that have the same key, with operator In."
             ]
         );
     }
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(errors(&pool(50, 46)), [""; 0]);
         let denied = errors(&pool(50, 47));
         assert_eq!(denied.len(), 1);
-        assert!(denied[0].starts_with("spec.template.spec.requirements: Too many: 101: "));
-        assert!(denied[0].ends_with("[nodeclaim-requirements]"));
+        assert!(denied[0].starts_with("spec.template.spec.requirements: a NodeClaim of this pool has 101 "));
+        assert!(denied[0].contains("[nodeclaim-requirements]"));
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         object["spec"]["template"]["metadata"]["labels"]["example.com/one-more"] = json!("blue");
         let denied = errors(&object);
         assert_eq!(denied.len(), 1, "{denied:?}");
-        assert!(denied[0].ends_with("[nodeclaim-requirements]"), "{denied:?}");
+        assert!(denied[0].contains("[nodeclaim-requirements]"), "{denied:?}");
     }
 
     #[test]

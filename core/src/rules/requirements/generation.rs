@@ -52,7 +52,7 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
         return;
     };
     let value = categories.to_string();
-    let title = format!("without a bound on the generation, this allows {old}");
+    let title = format!("the requirements allow {old}, because no generation is required");
     findings
         .report(
             &REQUIREMENT_GENERATION,
@@ -60,7 +60,7 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
             ErrorType::Note { value: Some(value) },
             title,
         )
-        .consequence("Karpenter chooses machines by price, whatever their age")
+        .consequence("Karpenter chooses machines by price and not by age")
         .suggest(format!("add {}/instance-generation Gt [\"2\"]", provider.group));
 }
 

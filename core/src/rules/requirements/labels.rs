@@ -33,7 +33,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
             let likely = kind.likely().map(str::to_owned).or_else(elsewhere);
             let likely = likely.map(Suggestion::did_you_mean);
             let help =
-                likely.unwrap_or_else(|| "remove it; a label of your own needs a domain of your own".into());
+                likely.unwrap_or_else(|| "remove it, or use a domain of your own".into());
             let rules = [&REQUIREMENT_KEY_RESTRICTED, &REQUIREMENT_LABEL_UNKNOWN];
             rejection.report(rules, path(), key, help, findings);
             if is_certain {
@@ -49,7 +49,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                     "the provider has no such label in its domain",
                 )
                 .origin(Origin::Runtime)
-                .consequence("the pool is not ready and launches nothing")
+                .consequence("the NodePool never becomes Ready and launches nothing")
                 .suggest(Suggestion::did_you_mean(likely));
             return None;
         }
@@ -62,11 +62,11 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                     "poolgate knows no such label in the provider's domain",
                 )
                 .origin(Origin::Runtime)
-                .consequence("unless the provider has it, the pool is not ready and launches nothing")
-                .suggest("if there is one, name it under labels.wellKnown in the policy");
+                .consequence("the NodePool never becomes Ready unless the provider has the label")
+                .suggest("add it to labels.wellKnown in the policy if it exists");
         }
         (_, LabelKind::Foreign(owner)) => {
-            let title = format!("it is a label of {}, and not of this pool's provider", owner.name);
+            let title = format!("this label belongs to {}, not to the pool's provider", owner.name);
             let likely = likely_label(key, scope.provider);
             let help = match AutoMode::of(owner, scope.group, scope.context.policy) {
                 // The class is reported instead.
@@ -82,7 +82,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
             };
             findings
                 .report(&REQUIREMENT_LABEL_UNKNOWN, path(), key, title)
-                .consequence("it selects nothing")
+                .consequence("the requirement selects nothing")
                 .suggest(help.unwrap_or_else(|| "remove it".into()));
         }
         (_, LabelKind::Custom) => {
@@ -94,7 +94,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                         key,
                         "no instance type has this label",
                     )
-                    .consequence("it selects nothing")
+                    .consequence("the requirement selects nothing")
                     .suggest(Suggestion::did_you_mean(likely));
             }
         }

@@ -32,7 +32,7 @@ pub fn read(
     let field = nodepool(scope.template.version).at("spec.template.spec.requirements[].minValues");
     let range = field.range(scope.context.release)?;
     if !range.contains(&least) {
-        let title = format!("must be from {} to {}", range.start(), range.end());
+        let title = format!("minValues must be from {} to {}", range.start(), range.end());
         findings
             .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
             .origin(Origin::Schema);
@@ -44,13 +44,13 @@ pub fn read(
         findings
             .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
             .origin(Origin::Schema)
-            .suggest("list more values, or lower it");
+            .suggest("list more values, or lower minValues");
         return None;
     }
     Some(least)
 }
 
-/// Compares the number with how many values the requirement leaves by itself.
+/// Compares the number with the number of values that the requirement leaves on its own.
 pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let Some(least) = demand.min_values else {
         return;
@@ -64,8 +64,8 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
                 least,
                 "no instance type has this label",
             )
-            .consequence("there are never enough values, and the pool never launches a node")
-            .suggest("remove it");
+            .consequence("the pool never has enough values and never launches a node")
+            .suggest("remove minValues");
         return;
     }
     let left = Left::by(demand, scope);
@@ -77,20 +77,20 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
         return;
     };
     let title = match (demand.operator, left.is_judged) {
-        (Operator::In, true) => format!("it lists only {}", counted(different, "existing value")),
-        (Operator::In, false) => format!("it lists only {}", counted(different, "different value")),
-        _ => format!("this allows only {}", counted(different, "value")),
+        (Operator::In, true) => format!("the requirement lists only {}", counted(different, "existing value")),
+        (Operator::In, false) => format!("the requirement lists only {}", counted(different, "different value")),
+        _ => format!("the requirement allows only {}", counted(different, "value")),
     };
     let finding = findings.report(&REQUIREMENT_MIN_VALUES, path(), least, title);
     // Karpenter's own check counts a repeated value again, its scheduler does not.
     if left.is_checked && demand.asks_for_more_than(left.listed) {
         finding
             .origin(Origin::Runtime)
-            .consequence("the pool is not ready and launches nothing");
+            .consequence("the NodePool never becomes Ready and launches nothing");
     } else {
         finding.consequence(NEVER_LAUNCHES);
     }
-    finding.suggest("lower it, or allow more values");
+    finding.suggest("lower minValues, or allow more values");
 }
 
 /// Compares the largest number on one label with how many values all demands on it leave, if they do not contradict each
@@ -118,7 +118,7 @@ pub fn check_together(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
     let others = || group.demands.iter().filter(|other| other.at != demand.at);
     let rest = match others().collect::<Vec<_>>().as_slice() {
         [only] => only.to_string(),
-        rest => format!("the other {}", rest.len()),
+        rest => format!("the other {} requirements", rest.len()),
     };
     let title = format!(
         "the requirements on this label leave only {}",
@@ -131,12 +131,12 @@ pub fn check_together(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
             least,
             title,
         )
-        .consequence(format!("together with {rest}, {NEVER_LAUNCHES}"))
-        .suggest("allow more values, or lower it")
+        .consequence(format!("{NEVER_LAUNCHES} because of {rest}"))
+        .suggest("allow more values, or lower minValues")
         .related = others().map(|other| other.at.path()).collect();
 }
 
-/// What a requirement leaves by itself.
+/// The values that a requirement leaves on its own.
 struct Left {
     /// How many values it leaves, if that is known.
     different: Option<usize>,

@@ -1,4 +1,4 @@
-//! What the demands on one label mean together, under all its names.
+//! The demands on one label together, under all its names.
 
 use std::collections::HashMap;
 
@@ -65,12 +65,12 @@ fn report_contradiction(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut
     let (title, consequence) = if partner.is_some() {
         let other_place = other.place();
         (
-            format!("contradicts {other_place}"),
-            format!("no value is left together with {other}, so {effect}"),
+            format!("the requirement contradicts {other_place}"),
+            format!("{other} leaves no common value, so {effect}"),
         )
     } else {
         let title = format!(
-            "leaves no value together with {} others on this label",
+            "the requirement and {} others on this label leave no value",
             before.len()
         );
         (title, effect.to_owned())
@@ -85,7 +85,7 @@ fn report_contradiction(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut
         .severity(severity)
         .consequence(consequence)
         .related(other.at.path())
-        .suggest("remove one, or allow a common value");
+        .suggest("remove one of them, or allow a common value");
 }
 
 /// The demand to report a contradiction at, and the other one: at a requirement if there is one, because a label is only the
@@ -101,27 +101,27 @@ pub fn requirement_first<'d, 'a>(
     }
 }
 
-/// What comes of a contradiction.
+/// The effect of a contradiction.
 fn effect_of_contradiction(group: &Group<'_, '_>) -> (Severity, &'static str) {
     if !group.first.kind.is_custom() {
         (Severity::Error, NEVER_LAUNCHES)
     } else if group.demands.iter().any(|demand| demand.is_label()) {
         (
             Severity::Error,
-            "every node gets the label from the template, counts as drifted immediately, and is replaced again and again",
+            "every node gets the label from the template, drifts immediately and is replaced again and again",
         )
     } else if group.selection().is_open() {
         // Nothing is left, but to Karpenter the bounds still are open: it picks a number between them.
         (
             Severity::Error,
-            "every node gets a number that is excluded, counts as drifted immediately, and is replaced again and again",
+            "every node gets an excluded number, drifts immediately and is replaced again and again",
         )
     } else {
         (Severity::Warning, "nodes are launched without this label")
     }
 }
 
-/// Warns of what a requirement says in vain: values that are repeated or ignored, or an operator that lacks them.
+/// Warns of parts without effect: values that are repeated or ignored, or an operator that lacks values.
 pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) {
     let distinct = demand.distinct();
     // If that leaves too few values, the check of `minValues` reports it.
@@ -137,9 +137,9 @@ pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) 
                     &REQUIREMENT_REDUNDANT,
                     demand.at.value(position),
                     *value,
-                    "is already in the list",
+                    "the value is already in the list",
                 )
-                .suggest("remove it, or replace it with the value that you want");
+                .suggest("remove it, or write the intended value");
         }
     }
     let operator = demand.operator;
@@ -154,7 +154,7 @@ pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) 
             let title = format!("operator {} takes no values", operator.as_str());
             findings
                 .report(&REQUIREMENT_REDUNDANT, path(), ErrorType::showing("[…]"), title)
-                .consequence("Karpenter drops them")
+                .consequence("Karpenter drops the values")
                 .suggest(format!("write operator {likely}, or remove the values"));
         }
         Operator::NotIn if demand.values.is_empty() => {
@@ -165,8 +165,8 @@ pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) 
                     ErrorType::Required,
                     "operator NotIn has no values",
                 )
-                .consequence("it excludes nothing and acts as Exists")
-                .suggest("name what to exclude, or write operator Exists");
+                .consequence("the requirement excludes nothing and acts as Exists")
+                .suggest("list the values to exclude, or write operator Exists");
         }
         _ => {}
     }
@@ -190,7 +190,7 @@ fn check_redundant(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
                     &REQUIREMENT_REDUNDANT,
                     demand.at.path(),
                     ErrorType::showing(demand.to_string()),
-                    format!("says the same as {}", first.place()),
+                    format!("the requirement repeats {}", first.place()),
                 )
                 .related(earlier)
                 .suggest("remove one of them");
@@ -203,7 +203,7 @@ fn check_narrowed(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
     let Some(label) = group.demands.iter().find(|demand| demand.is_label()) else {
         return;
     };
-    // If more values are asked for than are left, that is the mistake.
+    // If `minValues` requires more values than are left, another rule reports that.
     let is_list = |demand: &&Demand<'_>| {
         demand.operator == Operator::In && demand.min_values.is_none() && demand.distinct() > 1
     };
@@ -219,9 +219,9 @@ fn check_narrowed(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
             "a label of the template leaves only one of these values",
         )
         .severity(Severity::Note)
-        .consequence(format!("because of {label}, the others are never used"))
+        .consequence(format!("the other values are never used because of {label}"))
         .related(label.at.path())
-        .suggest("list that value alone, or remove the label from the template");
+        .suggest("list only that value, or remove the label from the template");
 }
 
 /// Warns of a custom label whose value Karpenter has to choose.
@@ -229,13 +229,13 @@ fn check_random_label(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
     if group.first.kind.is_custom() && group.selection().is_open() {
         // In the wrong domain, no list of values selects anything either.
         let meant = misplaced::meant(group.first.key, scope);
-        let fix = "give it a value in template.metadata.labels, or list values with operator In";
+        let fix = "set the label in template.metadata.labels, or list values with operator In";
         findings
             .report(
                 &REQUIREMENT_RANDOM_LABEL,
                 group.first.at.path(),
                 ErrorType::showing(group.first.to_string()),
-                "if pods select no value, it gets a random number",
+                "the label gets a random number unless pods select a value",
             )
             .suggest(meant.map_or_else(|| fix.into(), Suggestion::did_you_mean));
     }
@@ -260,9 +260,10 @@ fn check_auto_mode(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Find
         _ => false,
     };
     if is_unsupported {
-        let title = format!("{} launches no machines that are so small", provider.name);
+        let title = format!("{} launches no machine this small", provider.name);
         let consequence = format!(
-            "it launches none with fewer than {fewest} CPUs, and none of the sizes {}, so the pool launches nothing",
+            "the pool launches nothing, because {} launches no machine with fewer than {fewest} CPUs or of the sizes {}",
+            provider.name,
             settings.sizes_not_launched.join(", ")
         );
         findings
@@ -273,7 +274,7 @@ fn check_auto_mode(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Find
                 title,
             )
             .consequence(consequence)
-            .suggest("allow larger ones");
+            .suggest("allow larger machines");
     }
 }
 

@@ -56,14 +56,21 @@ impl<'a> Scope<'a> {
 #[derive(Debug)]
 pub struct Unsatisfiable;
 
-/// Names the other values with a mistake, in brackets after these words: one finding reports all.
-pub fn and_others<'v>(words: &str, others: impl Iterator<Item = &'v str>) -> String {
+/// The other values with the same mistake, in brackets: one finding reports all.
+pub fn and_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
+    match named(others) {
+        others if others.is_empty() => others,
+        others => format!(" (same for {others})"),
+    }
+}
+
+/// The first of these values, and the number of the rest.
+pub fn named<'v>(values: impl Iterator<Item = &'v str>) -> String {
     const NAMED: usize = 2;
-    let others: Vec<&str> = others.collect();
-    let named: Vec<String> = others.iter().take(NAMED).map(|value| quoted(value)).collect();
-    match others.len().saturating_sub(NAMED) {
-        _ if others.is_empty() => String::new(),
-        0 => format!(" ({words} {})", named.join(" and ")),
-        more => format!(" ({words} {} and {more} more)", named.join(", ")),
+    let values: Vec<&str> = values.collect();
+    let named: Vec<String> = values.iter().take(NAMED).map(|value| quoted(value)).collect();
+    match values.len().saturating_sub(NAMED) {
+        0 => named.join(" and "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }

@@ -48,7 +48,7 @@ pub struct Slip {
     pub likely: Option<String>,
     /// All values that there are, if they are few.
     pub supported: &'static [&'static str],
-    /// Whether it holds for every provider and release, so that a list of such values is an error.
+    /// True for every provider and release, so that a list of such values is an error.
     pub is_certain: bool,
 }
 
@@ -220,28 +220,28 @@ fn of_zone(
     }
     let region = form.region_of(value);
     if key == REGION_LABEL {
-        let reason = "this is a zone and not a region";
+        let reason = "this is a zone, not a region";
         return region.map(|region| (reason, Some(region.to_owned())));
     }
     if region.is_some() {
-        let reason = "this is the name of a zone, and the label has its id, such as use1-az1";
+        let reason = "this is the name of a zone, but the label takes an ID such as use1-az1";
         return (key == AWS_ZONE_ID).then(|| (reason, Some(format!("the label {ZONE_LABEL}"))));
     }
     match form {
         ZoneForm::Aws if key == ZONE_LABEL && form.is_zone_id(value) => Some((
-            "this is the id of a zone and not its name",
+            "this is the ID of a zone, not its name",
             Some(format!("the label {AWS_ZONE_ID}")),
         )),
         ZoneForm::Aws if key == ZONE_LABEL && form.is_region(value) => Some((
-            "this is a region, and a zone ends in a letter",
+            "this is a region, but a zone ends in a letter",
             Some(format!("{value}a, or the label {REGION_LABEL}")),
         )),
         ZoneForm::Google if form.is_region(value) => Some((
-            "this is a region, and a zone ends in a letter",
+            "this is a region, but a zone ends in a letter",
             Some(format!("{value}-a, or the label {REGION_LABEL}")),
         )),
         ZoneForm::Azure if form.is_region(value) => Some((
-            "this is a region, and a zone ends in a number",
+            "this is a region, but a zone ends in a number",
             Some(format!("{value}-1, or the label {REGION_LABEL}")),
         )),
         // 0 is the zone of machines without a zone.
@@ -279,11 +279,11 @@ fn on_aws(key: &str, value: &str, group: &str) -> Option<(&'static str, Option<S
     let is_lower = is_own || [INSTANCE_TYPE_LABEL, ZONE_LABEL, REGION_LABEL].contains(&key);
     match name {
         _ if is_lower && value.bytes().any(|byte| byte.is_ascii_uppercase()) => Some((
-            "on AWS the values of this label are in lower case",
+            "values of this label are in lower case on AWS",
             Some(value.to_ascii_lowercase()),
         )),
         _ if key == INSTANCE_TYPE_LABEL && is_size(value) => Some((
-            "this is the size of an instance, and a type is written as t3.nano",
+            "this is an instance size, but a type has the form t3.nano",
             Some(format!("the label {group}/instance-size")),
         )),
         _ if key == INSTANCE_TYPE_LABEL && !value.contains('.') => Some((
@@ -291,7 +291,7 @@ fn on_aws(key: &str, value: &str, group: &str) -> Option<(&'static str, Option<S
             Some(format!("the label {group}/instance-family")),
         )),
         "instance-family" if domain == group && value.contains('.') => Some((
-            "this is an instance type, and its family is the part before the dot",
+            "this is an instance type, and only the part before the dot is its family",
             Some(format!("the label {INSTANCE_TYPE_LABEL}")),
         )),
         _ => None,

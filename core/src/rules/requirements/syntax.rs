@@ -2,7 +2,7 @@
 //! Karpenter rejects what is wrong with them.
 
 use super::demand::{At, Demand};
-use super::scope::{Scope, and_others};
+use super::scope::{Scope, named};
 use super::{labels, min_values, slips};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Suggestion};
 use crate::json::Json;
@@ -56,7 +56,7 @@ pub fn read<'a>(
     Some(Demand::new(at, written, kind, (operator, values), least, scope))
 }
 
-/// Reports a text that breaks a grammar. `error` may have a second clause, on what is right.
+/// Reports a string that breaks a grammar.
 pub fn report_syntax<'f>(
     findings: &'f mut Findings<'_>,
     rule: &'static Rule,
@@ -64,10 +64,7 @@ pub fn report_syntax<'f>(
     text: &str,
     error: &str,
 ) -> &'f mut Diagnostic {
-    match error.split_once("; ") {
-        Some((title, consequence)) => findings.report(rule, path, text, title).consequence(consequence),
-        None => findings.report(rule, path, text, error),
-    }
+    findings.report(rule, path, text, error)
 }
 
 fn key<'a>(
@@ -81,7 +78,7 @@ fn key<'a>(
         Field::Present(key) => key,
         Field::Mistyped => return None,
         Field::Absent => {
-            let title = "must name the label that the requirement is about";
+            let title = "a requirement must name a label";
             findings.report(&REQUIREMENT_KEY, path(), ErrorType::Required, title);
             return None;
         }
@@ -98,7 +95,7 @@ fn key<'a>(
         }
         Ok(()) if key.len() > findings.context.longest_key => {
             let (length, longest) = (key.len(), findings.context.longest_key);
-            let title = format!("is {length} bytes long, and the maximum is {longest}");
+            let title = format!("a key must have at most {longest} bytes, not {length}");
             findings.report(&REQUIREMENT_KEY, path(), key, title)
         }
         Ok(()) => return Some(key),
@@ -124,7 +121,7 @@ fn operator(
             } else {
                 "write operator: In"
             };
-            let title = "must say how the label relates to the values";
+            let title = "a requirement must have an operator";
             findings
                 .report(&REQUIREMENT_OPERATOR, path(), ErrorType::Required, title)
                 .suggest(suggestion);
@@ -138,8 +135,8 @@ fn operator(
         return operator;
     }
     let title = match operator {
-        Some(_) => "it needs Karpenter 1.9 or newer, and v1",
-        None => "there is no such operator",
+        Some(_) => "the operator requires Karpenter 1.9 or newer, and v1",
+        None => "Karpenter has no such operator",
     };
     let words = scope.operators.listed();
     let finding = findings.unsupported(&REQUIREMENT_OPERATOR, path(), text, words, title);
@@ -201,14 +198,14 @@ fn miscount(operator: Operator, actual: usize) -> Option<(ErrorType, String)> {
     match (operator, actual) {
         (Operator::In, 0) => Some((
             ErrorType::Required,
-            format!("operator {name} needs at least one value"),
+            format!("operator {name} requires at least one value"),
         )),
         (_, 1) => None,
         (operator, _) if !operator.is_numeric() => None,
-        (_, 0) => Some((ErrorType::Required, format!("operator {name} needs a number"))),
+        (_, 0) => Some((ErrorType::Required, format!("operator {name} requires a number"))),
         (_, actual) => Some((
             ErrorType::TooMany { actual },
-            format!("operator {name} compares with one number"),
+            format!("operator {name} takes exactly one number"),
         )),
     }
 }
@@ -226,7 +223,7 @@ fn check_number(text: &str, at: At<'_>, findings: &mut Findings<'_>) -> Result<(
             (finding.origin(Origin::Runtime), Some(number))
         }
         (None, _) => {
-            let title = "must be a whole number from 0 to 9223372036854775807";
+            let title = "the value must be a whole number from 0 to 9223372036854775807";
             let finding = findings.report(&REQUIREMENT_VALUES, at.value(0), text, title);
             (finding, integer(text.trim()))
         }
@@ -258,7 +255,7 @@ fn check_texts(
         at.field("values")
     };
     let help = if is_placeholder(value) {
-        Some("fill in the template first: this is a placeholder".to_owned())
+        Some("replace the placeholder with a value".to_owned())
     } else {
         corrected_value(value)
             .and_then(|fixed| slips::corrected(key, fixed, scope.capacity_types()))
@@ -267,9 +264,8 @@ fn check_texts(
     let finding = report_syntax(findings, &REQUIREMENT_VALUES, path, value, &error);
     finding.origin(Origin::Runtime).suggest_if_known(help);
     if !others.is_empty() {
-        let clause = finding.consequence.take().unwrap_or_default();
-        let others = and_others("also illegal:", others.into_iter());
-        finding.consequence(format!("{clause}{others}").trim_start());
+        let others = named(others.into_iter());
+        finding.consequence(format!("other values are illegal as well: {others}"));
     }
     Err(Rejected)
 }

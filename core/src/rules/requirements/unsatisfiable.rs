@@ -21,11 +21,11 @@ pub fn check(
         findings
             .report(&REQUIREMENT_UNSATISFIABLE, path(), operator.as_str(), title)
             .consequence(NEVER_LAUNCHES)
-            .suggest("remove it, or name the values that you do not want with operator NotIn");
+            .suggest("remove it, or list the unwanted values with operator NotIn");
         return Err(Unsatisfiable);
     }
     if operator.demands_label() && is_never_carried(demand, scope) {
-        let title = "the provider knows this label, and no instance type has it";
+        let title = "no instance type of the provider has this label";
         findings
             .report(&REQUIREMENT_UNSATISFIABLE, path(), operator.as_str(), title)
             .consequence(NEVER_LAUNCHES)
@@ -78,12 +78,12 @@ fn check_bound(
     let is_well_known = demand.kind.is_well_known();
     let title = match (demand.operator, integer(bound)) {
         (Operator::Lt, Some(0)) => "no label has a value below 0",
-        (Operator::Gt, Some(i64::MAX)) => "no label has a value above it",
+        (Operator::Gt, Some(i64::MAX)) => "no label has a larger value",
         // One larger number is legal, but Karpenter's own arithmetic does not reach it.
-        (Operator::Gt, Some(bound)) if bound == i64::MAX - 1 => "no label has a value above it",
-        (Operator::Gte, Some(i64::MAX)) => "no label has so large a value",
+        (Operator::Gt, Some(bound)) if bound == i64::MAX - 1 => "no label has a larger value",
+        (Operator::Gte, Some(i64::MAX)) => "no label has a value this large",
         (Operator::Lte, Some(i64::MAX)) if !is_well_known => {
-            "it is so large that Karpenter's arithmetic overflows"
+            "a bound this large overflows in Karpenter"
         }
         _ => return Ok(()),
     };

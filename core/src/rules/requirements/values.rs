@@ -20,13 +20,13 @@ pub static REQUIREMENT_VALUE_SLIP: Rule = rule!("requirement-value-slip", Warnin
 pub static REQUIREMENT_VALUE_UNKNOWN: Rule = rule!("requirement-value-unknown", Note, Silent);
 pub static REQUIREMENT_UNIT: Rule = rule!("requirement-unit", Warning, Silent);
 
-/// What is known of a value.
+/// The verdict on a value.
 pub enum Judgement {
     /// Nodes may have it.
     Exists,
     /// No node has it.
     NeverExists(Box<Slip>),
-    /// It is none of the values that the provider accepts.
+    /// The provider does not accept it.
     NotAccepted {
         accepted: &'static [&'static str],
         /// The first release that rejects other values, if it is not known whether it runs.
@@ -56,7 +56,7 @@ impl Judgement {
     }
 }
 
-/// What is known of each value of a demand.
+/// The verdict on each value of a demand.
 pub fn judge(demand: &Demand<'_>, scope: &Scope<'_>) -> Vec<Judgement> {
     let closed = closed_set(demand, scope);
     let known = || scope.naming?.known(demand.part?, scope.provider?);
@@ -87,9 +87,9 @@ pub fn judge(demand: &Demand<'_>, scope: &Scope<'_>) -> Vec<Judgement> {
 
 fn no_capacity_type(value: &str, words: &'static [&'static str]) -> Slip {
     let why = if value == "reserved" {
-        "the capacity type reserved needs Karpenter 1.3 or newer"
+        "the capacity type reserved requires Karpenter 1.3 or newer"
     } else {
-        "there is no such capacity type"
+        "Karpenter has no such capacity type"
     };
     Slip {
         why,
@@ -145,10 +145,10 @@ pub fn check(
             &REQUIREMENT_NO_VALUE,
             demand.at.field("values"),
             ErrorType::showing("[…]"),
-            "this excludes every capacity type",
+            "the requirement excludes every capacity type",
         )
         .consequence(NEVER_LAUNCHES)
-        .suggest("leave out the one that you want");
+        .suggest("remove the capacity type that you want from the list");
     Err(Unsatisfiable)
 }
 
@@ -197,7 +197,7 @@ fn check_wrong(
         return Ok(());
     };
     let others = wrong.filter_map(|(at, _)| demand.values.get(at).copied());
-    let others = and_others("same for", others);
+    let others = and_others(others);
     let remain = Remain::of(demand, judgements);
     let rule = match remain {
         Remain::None => &REQUIREMENT_NO_VALUE,
@@ -221,11 +221,11 @@ fn check_wrong(
     let effect = match remain {
         Remain::None | Remain::Perhaps if is_checked => {
             finding.origin(Origin::Runtime);
-            "the pool is not ready and launches nothing"
+            "the NodePool never becomes Ready and launches nothing"
         }
         Remain::None => NEVER_LAUNCHES,
-        Remain::Some | Remain::Perhaps if demand.operator == Operator::NotIn => "it excludes nothing",
-        Remain::Some | Remain::Perhaps => "it matches nothing",
+        Remain::Some | Remain::Perhaps if demand.operator == Operator::NotIn => "the value excludes nothing",
+        Remain::Some | Remain::Perhaps => "the value matches nothing",
     };
     finding.consequence(format!("{effect}{others}"));
     // If too few are left, that is the mistake, and it is reported at `minValues`.
@@ -251,7 +251,7 @@ fn reason(judgement: &Judgement, scope: &Scope<'_>) -> Option<(Cow<'static, str>
             accepted,
             since: Some(release),
         } => {
-            let title = format!("{provider} rejects this value from release {release} on");
+            let title = format!("{provider} rejects this value in release {release} and newer");
             (title.into(), accepted)
         }
         Judgement::NotAccepted {
@@ -301,8 +301,8 @@ fn check_unlisted(
     let Some(types) = provider.instance_types else {
         return;
     };
-    let title = format!("{} had no such instance {what} on {}", types.of, types.date);
-    let others = and_others("same for", unlisted.map(|(_, value)| value));
+    let title = format!("{} has no such instance {what} in the list of {}", types.of, types.date);
+    let others = and_others(unlisted.map(|(_, value)| value));
     let known = naming.known(part, provider);
     let likely = known.and_then(|known| likely_of(value, part, known));
     let note = ErrorType::Note {
@@ -310,7 +310,7 @@ fn check_unlisted(
     };
     findings
         .report(&REQUIREMENT_VALUE_UNKNOWN, demand.at.value(position), note, title)
-        .consequence(format!("it is misspelt, or newer than that{others}"))
+        .consequence(format!("the value is misspelt, or newer than the list{others}"))
         .suggest_if_known(likely.map(Suggestion::did_you_mean));
 }
 
@@ -362,11 +362,11 @@ pub fn check_unit(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Finding
     if excludes_nothing && label.everywhere.is_none() {
         return;
     }
-    let title = format!("this label counts MiB, and the smallest instance types have {smallest}");
+    let title = format!("the label counts MiB, and the smallest instance types have {smallest}");
     // Below 1 means none at all, whatever the unit.
     let in_gib = integer(value).filter(|number| *number > 1 || excludes_nothing);
     let mib = in_gib.and_then(|number| number.checked_mul(MIB_PER_GIB));
-    let help = mib.map(|mib| Suggestion::did_you_mean(format!("{mib}, which is {value} GiB")));
+    let help = mib.map(|mib| Suggestion::did_you_mean(format!("{mib} ({value} GiB)")));
     let path = demand.at.value(0);
     if excludes_nothing {
         let note = ErrorType::Note {
@@ -375,12 +375,12 @@ pub fn check_unit(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Finding
         findings
             .report(&REQUIREMENT_UNIT, path, note, title)
             .severity(Severity::Note)
-            .consequence("this excludes nothing")
+            .consequence("the requirement excludes nothing")
             .suggest_if_known(help);
     } else {
         findings
             .report(&REQUIREMENT_UNIT, path, *value, title)
-            .consequence("nothing satisfies it")
+            .consequence("no instance type satisfies the requirement")
             .suggest_if_known(help);
     }
 }

@@ -8,7 +8,7 @@ use crate::value::duration::GoDurationError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     /// It has fewer or more than five fields.
-    #[error("found {found} field{}, 5 are needed: minute hour day-of-month month day-of-week", plural(*.found))]
+    #[error("a schedule has 5 fields (minute hour day month weekday), not {found}")]
     FieldCount {
         /// How many there are.
         found: usize,
@@ -16,13 +16,13 @@ pub enum ScheduleError {
         cause: CountCause,
     },
     /// A text with `@` that is not one of the macros.
-    #[error("`{name}` is not a macro that Karpenter knows")]
+    #[error("Karpenter has no macro `{name}`")]
     UnknownMacro {
         /// The text with its `@`, shortened.
         name: String,
     },
     /// `@every` without a duration that Go can read.
-    #[error("the delay `{delay}` of @every cannot be read: {source}")]
+    #[error("the interval of @every is not a valid duration")]
     BadEvery {
         /// The text after `@every`, shortened.
         delay: String,
@@ -30,7 +30,7 @@ pub enum ScheduleError {
         source: GoDurationError,
     },
     /// Not a number, and not a legal name.
-    #[error("{field}: {}", not_a_number(*.field, .item, .piece))]
+    #[error("{field} {}", not_a_number(*.field, .item, .piece))]
     NotANumber {
         /// The field at fault.
         field: CronField,
@@ -109,13 +109,9 @@ pub enum CountCause {
     TooFew,
 }
 
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
-}
-
 fn not_a_number(field: CronField, item: &str, piece: &str) -> String {
     if piece.is_empty() {
-        return format!("a number is missing in `{item}`");
+        return format!("`{item}` lacks a number");
     }
     let place = if piece == item {
         String::new()
@@ -125,6 +121,6 @@ fn not_a_number(field: CronField, item: &str, piece: &str) -> String {
     if field.names().is_empty() {
         format!("`{piece}`{place} is not a number")
     } else {
-        format!("`{piece}`{place} is neither a number nor a name of three letters")
+        format!("`{piece}`{place} is neither a number nor a three-letter name")
     }
 }

@@ -1,4 +1,4 @@
-//! What to write instead of a schedule that Karpenter cannot read.
+//! The help for a schedule that Karpenter cannot read.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::value::is_cut;
 const FULL_NAMES: &str = "january february march april may june july august september october november december \
      sunday monday tuesday wednesday thursday friday saturday";
 
-const NO_ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert the hours";
+const NO_ZONE: &str = "remove the time zone, and write the hours in UTC";
 
 /// The most letters in which a misspelt macro may differ from the intended one.
 const TYPING_SLIP: usize = 2;
@@ -25,7 +25,7 @@ impl ScheduleError {
             ScheduleError::FieldCount { cause, .. } => field_count(*cause),
             ScheduleError::UnknownMacro { name } => misspelt(name).map(|meant| format!("write {meant}")),
             ScheduleError::BadEvery { .. } => {
-                Some("write five fields: the CRD does not accept @every".into())
+                Some("write five fields instead of @every".into())
             }
             ScheduleError::NotANumber { field, item, piece } => not_a_number(*field, item, piece),
             ScheduleError::AboveMaximum(item) => above(item),
@@ -91,11 +91,11 @@ fn with_short_names(text: &str) -> String {
 
 fn field_count(cause: CountCause) -> Option<String> {
     match cause {
-        CountCause::TimeZone => Some(format!("the time zone counts as a field: {NO_ZONE}")),
+        CountCause::TimeZone => Some(NO_ZONE.into()),
         CountCause::Comment => Some("remove the comment".into()),
         CountCause::MacroWithoutAt(name) => Some(format!("write {name}")),
         CountCause::TooMany => {
-            Some("remove the extra fields: there is no field for seconds and none for years".into())
+            Some("remove the extra fields, such as seconds or years".into())
         }
         CountCause::TooFew => None,
     }
@@ -128,14 +128,14 @@ fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
         if named(short, field.names()).is_some() {
             return Some(format!("write {}", with_short_names(item)));
         }
-        return Some(format!("names are in the field for {} only", home_of(short)));
+        return Some(format!("write a name only in the field for {}", home_of(short)));
     }
     let digits_aside = item.trim_matches(|c: char| c.is_ascii_digit() || c == '-');
     matches!(
         digits_aside.to_ascii_uppercase().as_str(),
         "L" | "W" | "LW" | "#" | "MON#" | "FRI#" | "H"
     )
-    .then(|| "write the numbers out: Karpenter knows no L, W, # or H".into())
+    .then(|| "write numbers instead of L, W, # or H".into())
 }
 
 /// The three letters for a month or day that is written in another way, such as `tues` or `mon`.
@@ -157,7 +157,7 @@ fn home_of(short: &str) -> CronField {
 
 fn above(item: &RangeItem) -> Option<String> {
     if item.field == CronField::Hour && item.low == 24 && !item.stepped {
-        return Some("hours go from 0 to 23, midnight is 0".into());
+        return Some("write 0 for midnight".into());
     }
     let days = within_week(item)?;
     Some(match item.low {
@@ -259,31 +259,31 @@ mod tests {
             ("0 0 * * sat-sun", "the range sat-sun runs backwards (6 to 0)"),
             (
                 "0 0 0 * * *",
-                "found 6 fields, 5 are needed: minute hour day-of-month month day-of-week",
+                "a schedule has 5 fields (minute hour day month weekday), not 6",
             ),
             (
                 "x",
-                "found 1 field, 5 are needed: minute hour day-of-month month day-of-week",
+                "a schedule has 5 fields (minute hour day month weekday), not 1",
             ),
             (
                 "0 0 * * tues",
-                "day of week: `tues` is neither a number nor a name of three letters",
+                "day of week `tues` is neither a number nor a three-letter name",
             ),
             (
                 "0 0 * * mon-tues",
-                "day of week: `tues` in `mon-tues` is neither a number nor a name of three letters",
+                "day of week `tues` in `mon-tues` is neither a number nor a three-letter name",
             ),
-            ("x * * * *", "minute: `x` is not a number"),
-            ("-1 * * * *", "minute: a number is missing in `-1`"),
+            ("x * * * *", "minute `x` is not a number"),
+            ("-1 * * * *", "minute `-1` lacks a number"),
             ("0 0 0 * *", "day of month 0 is below 1"),
             ("0 0 5-7-9 * *", "the range 5-7-9 has more than one hyphen"),
             ("5/2/2 * * * *", "5/2/2 has more than one slash"),
             ("*/0 * * * *", "the step of */0 is 0"),
             ("*/-5 * * * *", "the step of */-5 is negative"),
-            ("@dailyfoo", "`@dailyfoo` is not a macro that Karpenter knows"),
+            ("@dailyfoo", "Karpenter has no macro `@dailyfoo`"),
             (
                 "@every 1d",
-                "the delay `1d` of @every cannot be read: `d` is not a unit; the units are ns, us, ms, s, m and h",
+                "the interval of @every is not a valid duration",
             ),
         ] {
             assert_eq!(said(text).0, clause, "{text}");
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_to_write_instead_is_said_where_it_is_certain() {
-        const ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert the hours";
+        const ZONE: &str = "remove the time zone, and write the hours in UTC";
         for (text, suggestion) in [
             ("0 0 * * 7", "write 0 for Sunday"),
             ("0 0 * * 1-7", "write 0-6"),
@@ -307,44 +307,32 @@ mod tests {
             ("0 0 * nov-feb *", "write nov,dec,jan,feb"),
             ("0 0 * 11-2 *", "write 11-12,1-2"),
             ("0 0 25-5 * *", "write 25-31,1-5"),
-            ("0 24 * * *", "hours go from 0 to 23, midnight is 0"),
+            ("0 24 * * *", "write 0 for midnight"),
             ("0 0 * * tues", "write tue"),
             ("0 0 * * Monday-Friday", "write mon-fri"),
             ("0 0 * * monday/2", "write mon/2"),
             ("0 0 * sept *", "write sep"),
             ("0 0 * january *", "write jan"),
-            ("0 0 * mon *", "names are in the field for day of week only"),
-            ("jan * * * *", "names are in the field for month only"),
+            ("0 0 * mon *", "write a name only in the field for day of week"),
+            ("jan * * * *", "write a name only in the field for month"),
             ("TZ=UTC 0 9 * *", ZONE),
             ("CRON_TZ=America/New_York 0 9 * *", ZONE),
-            (
-                "TZ=Asia/Tokyo 0 9 * * *",
-                &format!("the time zone counts as a field: {ZONE}"),
-            ),
+            ("TZ=Asia/Tokyo 0 9 * * *", ZONE),
             ("0 9 * * 1-5 # weekdays", "remove the comment"),
             (
                 "0 0 9 * * *",
-                "remove the extra fields: there is no field for seconds and none for years",
+                "remove the extra fields, such as seconds or years",
             ),
             ("'0 9 * * *'", "remove the inner quotes"),
-            (
-                "0 0 L * *",
-                "write the numbers out: Karpenter knows no L, W, # or H",
-            ),
-            (
-                "0 0 15W * *",
-                "write the numbers out: Karpenter knows no L, W, # or H",
-            ),
-            (
-                "0 0 * * 5#2",
-                "write the numbers out: Karpenter knows no L, W, # or H",
-            ),
+            ("0 0 L * *", "write numbers instead of L, W, # or H"),
+            ("0 0 15W * *", "write numbers instead of L, W, # or H"),
+            ("0 0 * * 5#2", "write numbers instead of L, W, # or H"),
             ("@Daily", "write @daily"),
             ("@dayly", "write @daily"),
             ("@ANNUALLY", "write @annually"),
             ("@daily # at night", "write @daily"),
             ("daily", "write @daily"),
-            ("@every 1d", "write five fields: the CRD does not accept @every"),
+            ("@every 1d", "write five fields instead of @every"),
         ] {
             assert_eq!(said(text).1.as_deref(), Some(suggestion), "{text}");
         }

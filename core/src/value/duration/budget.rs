@@ -24,7 +24,7 @@ impl BudgetDuration {
         match GoDuration::parse(text) {
             Ok(duration) => Ok(Self(Duration::from_nanos(duration.as_nanos().unsigned_abs()))),
             Err(_) => Err(Mistake::new(
-                "it is longer than 2562047h47m, the most that Karpenter can decode",
+                "Karpenter cannot decode a duration longer than 2562047h47m",
             )),
         }
     }
@@ -78,7 +78,7 @@ fn diagnose(text: &str) -> Mistake {
         return Mistake::new("a duration must not have a sign");
     }
     if is_number(text) {
-        return Mistake::new("a unit is missing: h for hours or m for minutes");
+        return Mistake::new("a duration requires a unit (h or m)");
     }
     let (why, written) = match GoDuration::parse(text) {
         Err(GoDurationError::UnknownUnit { unit }) if unit == "d" || unit == "w" => (
@@ -175,7 +175,7 @@ mod tests {
             ("1hour30min", "written as", Some("write 1h30m")),
             ("30sec", "written as", None),
             ("-1h", "not have a sign", None),
-            ("60", "unit is missing", None),
+            ("60", "requires a unit", None),
             ("2562047h48m", "longer than", None),
             ("99999999h", "longer than", None),
             ("8H", "written as", Some("write 8h")),

@@ -37,16 +37,16 @@ pub enum GoDurationError {
         rest: String,
     },
     /// A number without a unit at the end.
-    #[error("a unit is missing at the end: ns, us, ms, s, m or h")]
+    #[error("a duration must end in a unit (ns, us, ms, s, m or h)")]
     MissingUnit,
     /// A unit that Go does not know.
-    #[error("`{unit}` is not a unit; the units are ns, us, ms, s, m and h")]
+    #[error("`{unit}` is none of the units ns, us, ms, s, m and h")]
     UnknownUnit {
         /// The unknown unit, shortened.
         unit: String,
     },
     /// More nanoseconds than an `int64` can hold.
-    #[error("it is longer than 2562047h47m16.854775807s, the most that Karpenter can read")]
+    #[error("Karpenter cannot read a duration longer than 2562047h47m16.854775807s")]
     Overflow,
 }
 
@@ -205,15 +205,15 @@ mod tests {
         assert_eq!(error("."), "a number is missing before `.`");
         assert_eq!(
             error("1h30"),
-            "a unit is missing at the end: ns, us, ms, s, m or h"
+            "a duration must end in a unit (ns, us, ms, s, m or h)"
         );
         assert_eq!(
             error("1d"),
-            "`d` is not a unit; the units are ns, us, ms, s, m and h"
+            "`d` is none of the units ns, us, ms, s, m and h"
         );
         assert_eq!(
             error("1H"),
-            "`H` is not a unit; the units are ns, us, ms, s, m and h"
+            "`H` is none of the units ns, us, ms, s, m and h"
         );
         for text in [
             "2562048h",

@@ -8,7 +8,7 @@ use super::in_known_units;
 use crate::diagnostic::Suggestion;
 use crate::value::{excerpt, is_cut};
 
-/// The word for no duration at all.
+/// The keyword for no duration at all.
 const NEVER: &str = "Never";
 
 /// How long to wait.
@@ -16,7 +16,7 @@ const NEVER: &str = "Never";
 pub enum NillableDuration {
     /// Wait for this long.
     After(Duration),
-    /// Wait for ever: the word `Never`.
+    /// Wait forever: the keyword `Never`.
     Never,
 }
 
@@ -27,10 +27,10 @@ pub enum NillableDurationError {
     #[error("a duration is missing")]
     Empty,
     /// `never` with wrong case.
-    #[error("the word is Never, with only the N in upper case")]
+    #[error("the keyword must be spelt Never")]
     NeverMisspelt,
     /// Two alternatives, copied from documentation.
-    #[error("it lists alternatives, of which only one can be set")]
+    #[error("only one duration can be set")]
     Alternatives,
     /// A space before, after or within it. Contains the text without its spaces.
     #[error("a duration must not contain spaces")]
@@ -42,16 +42,16 @@ pub enum NillableDurationError {
     #[error("fractions are not allowed, only whole seconds, minutes and hours")]
     Fraction,
     /// It has only digits, and no unit.
-    #[error("a unit is missing: s, m or h")]
+    #[error("a duration requires a unit (s, m or h)")]
     MissingUnit,
     /// A unit other than `s`, `m` and `h`.
-    #[error("its units are s, m and h")]
+    #[error("a duration takes only the units s, m and h")]
     Unit(String),
     /// The CRD accepts it, but Karpenter cannot decode it, and then can decode no NodePool of the cluster.
-    #[error("it is longer than 2562047h47m16s, the most that Karpenter can decode")]
+    #[error("Karpenter cannot decode a duration longer than 2562047h47m16s")]
     Overflow,
     /// Any other text.
-    #[error("a duration is written like 30s, 10m or 1h30m, or it is Never")]
+    #[error("a duration is Never, or has a form such as 30s, 10m or 1h30m")]
     Other,
 }
 
@@ -90,7 +90,7 @@ impl NillableDurationError {
     pub fn suggestion(&self) -> Option<Suggestion> {
         match self {
             Self::NeverMisspelt => Some(Suggestion::write(NEVER)),
-            Self::Overflow => Some("write Never if it should never happen".into()),
+            Self::Overflow => Some("write Never if that is intended".into()),
             Self::Alternatives => Some("choose one".into()),
             Self::Blank(joined) => proposal(joined).or_else(|| proposal(&in_known_units(joined)?)),
             Self::Unit(text) => proposal(&in_known_units(text)?),
@@ -189,7 +189,7 @@ mod tests {
             (
                 "99999999h",
                 E::Overflow,
-                Some("write Never if it should never happen"),
+                Some("write Never if that is intended"),
             ),
             ("soon", E::Other, None),
         ] {

@@ -17,7 +17,7 @@ pub enum QuantityError {
         joined: String,
     },
     /// A longer text than any reasonable quantity needs; the CRD accepts it.
-    #[error("it is {length} bytes long; poolgate reads at most {MAX_LENGTH}")]
+    #[error("poolgate reads a quantity of at most {MAX_LENGTH} bytes, not {length}")]
     TooLong {
         /// The length of the text, in bytes.
         length: usize,
@@ -30,7 +30,7 @@ pub enum QuantityError {
     },
     /// An exponent with a decimal point. The CRD accepts it, but Karpenter cannot decode it, and then can decode no
     /// NodePool of the cluster.
-    #[error("the exponent `{exponent}` has a fraction")]
+    #[error("the exponent `{exponent}` must not have a fraction")]
     FractionalExponent {
         /// The exponent with its fraction, shortened.
         exponent: String,
@@ -42,7 +42,7 @@ pub enum QuantityError {
         exponent: String,
     },
     /// There is no number at the beginning.
-    #[error("it is not a number with an optional suffix, such as 500m, 1000 or 64Gi")]
+    #[error("a quantity is a number with an optional suffix, such as 500m, 1000 or 64Gi")]
     NotANumber,
 }
 
@@ -72,7 +72,7 @@ impl QuantityError {
 /// The correct suffix for a misspelt one: `K`, `gi`, `GB`, `GiB` and the like.
 fn other_suffix(suffix: &str) -> Option<String> {
     if suffix.eq_ignore_ascii_case("b") {
-        return Some("remove it: memory is counted in bytes".into());
+        return Some("remove the suffix, because memory is counted in bytes".into());
     }
     let mut letters = suffix.chars();
     let first = letters.next()?;
@@ -114,7 +114,7 @@ mod tests {
             ("64GiB", "write Gi"),
             ("64Gib", "write Gi"),
             ("64ki", "write Ki"),
-            ("64B", "remove it: memory is counted in bytes"),
+            ("64B", "remove the suffix, because memory is counted in bytes"),
             ("64 Gi", "write 64Gi"),
             (" 1\n", "write \"1\""),
             ("1e3.", "write 3 as the exponent"),
@@ -138,11 +138,11 @@ mod tests {
         assert_eq!(said("10%").0, "`%` is not a suffix of a quantity");
         assert_eq!(
             said("ten").0,
-            "it is not a number with an optional suffix, such as 500m, 1000 or 64Gi"
+            "a quantity is a number with an optional suffix, such as 500m, 1000 or 64Gi"
         );
         assert_eq!(
             said(&"1".repeat(2_000)).0,
-            "it is 2000 bytes long; poolgate reads at most 1024"
+            "poolgate reads a quantity of at most 1024 bytes, not 2000"
         );
     }
 }

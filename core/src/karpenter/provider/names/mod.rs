@@ -79,7 +79,7 @@ static AZURE: Naming = Naming::new(azure::LABELS, &[azure::cut]);
 static GOOGLE_CLOUD: Naming = Naming::new(gcp::LABELS, &[gcp::cut, gcp::cut_before_0_2])
     .without_hyphens_since(
         ProviderVersion::new(0, 2, 0),
-        "from release 0.2.0 on, a family has no hyphen",
+        "a family has no hyphen in release 0.2.0 and newer",
     );
 static ALIBABA_CLOUD: Naming = Naming::new(alibaba::LABELS, &[alibaba::cut]);
 
