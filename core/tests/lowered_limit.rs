@@ -125,7 +125,7 @@ fn node(number: usize, disrupted: bool) -> Node {
     }
 }
 
-/// How many the warning says the reconciler will terminate.
+/// The number of nodes that the reconciler terminates according to the warning.
 fn reported(before: &Value, pool: &Value, policy: &Policy) -> usize {
     let request = Request {
         subject: Subject::NodePool(V1),
@@ -138,8 +138,8 @@ fn reported(before: &Value, pool: &Value, policy: &Policy) -> usize {
     let mut about = report
         .into_iter()
         .filter(|finding| finding.rule.as_str() == "limit-below-use");
-    let problem = about.next().map(|finding| finding.problem()).unwrap_or_default();
-    let (_, rest) = problem.split_once("will terminate ").unwrap_or_default();
+    let message = about.next().map(|finding| finding.message()).unwrap_or_default();
+    let (_, rest) = message.split_once("reconciler terminates ").unwrap_or_default();
     let word = rest.split(' ').next().unwrap_or_default();
     word.trim_end_matches(',').parse().unwrap_or_default()
 }

@@ -88,8 +88,9 @@ fn the_page_of_diff_shows_what_the_program_says_of_a_sample_repository() {
         assert!(outcome.status.success(), "{block}: {outcome:?}");
         let comment = fs::read_to_string(repository.tree().join("comment.md")).unwrap_or_default();
         let said = outcome.stdout + &comment;
-        let replaced =
-            said.matches("this replaces all nodes of the pool: spec.template.metadata.labels.team changed");
+        let replaced = said.matches(
+            "this change replaces all nodes of the pool: spec.template.metadata.labels.team changed",
+        );
         assert_eq!(replaced.count(), 1, "one NodePool of {block}: {said}");
         let unchanged = said.matches("1 unchanged").count();
         assert_eq!(
@@ -207,7 +208,7 @@ fn a_pool_that_vanishes_or_may_not_change_so_puts_all_its_nodes_at_stake() {
         said.contains("the API server rejects this, and a forced replacement deletes all nodes"),
         "{said}"
     );
-    assert!(!said.contains("this replaces"), "{said}");
+    assert!(!said.contains("this change replaces"), "{said}");
 }
 
 #[test]

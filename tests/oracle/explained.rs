@@ -144,9 +144,9 @@ pub(crate) const EXPLAINED: &[Explained] = &[
               whatever else is said of a `resources` that holds nothing but one.",
         covers: |_, mismatch| {
             is_pruned(mismatch, |line| {
-                let is_around = line.ends_with("[template-resources]")
+                let is_around = line.contains("[template-resources]")
                     && mismatch.what.contains("spec.template.spec.resources.");
-                line.ends_with("[field-unknown]") || is_around
+                line.contains("[field-unknown]") || is_around
             })
         },
         example: || v1(pool(json!({"ttlSecondsAfterEmpty": 30}), &json!([]))),
@@ -157,7 +157,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
               it holds. The definition that `poolgate crd patch` writes has it.",
         covers: |_, mismatch| {
             is_pruned(mismatch, |line| {
-                line.ends_with("[field-unknown]") || line.starts_with("spec.disruption.nodeLimitMode: ")
+                line.contains("[field-unknown]") || line.starts_with("spec.disruption.nodeLimitMode: ")
             })
         },
         example: || with_node_limit_mode(&json!("hard")),

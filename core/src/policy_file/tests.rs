@@ -85,7 +85,7 @@ overLimit: Delete
             r#"10:14: "110%": a percentage must be from 0% to 100%; write 100%"#,
             r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
             "13:25: expected a quantity of 0 or more (such as 500 or 4Ti), found -1",
-            r#"13:37: "lots": it is not a number with an optional suffix, such as 500m, 1000 or 64Gi"#,
+            r#"13:37: "lots": a quantity is a number with an optional suffix, such as 500m, 1000 or 64Gi"#,
             r#"15:17: expected a whole number, found "20%"; write 20"#,
             "17:9: duration is missing; add it: How long it is",
             r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0); write sat,sun"#,

@@ -75,7 +75,7 @@ pub struct Replacement<'a> {
     pub most: Option<usize>,
     /// How many nodes the pool has, if that is known.
     pub nodes: Option<u32>,
-    /// What happens: `this replaces up to 40 nodes`.
+    /// What happens: `this change replaces up to 40 nodes`.
     pub title: String,
     /// How fast; `None` if a budget cannot be read.
     pub pace: Option<Pace>,
@@ -144,20 +144,22 @@ fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePoo
     {
         return match (drifting, unknown) {
             (0, 0) => None,
-            (0, unknown) => Some(format!("this may replace {}", counted(unknown, "node"))),
-            (drifting, _) if drifting == all => Some(format!("this replaces {}", every(all))),
-            (drifting, _) => Some(format!("this replaces {drifting} of {all} nodes")),
+            (0, unknown) => Some(format!("this change may replace {}", counted(unknown, "node"))),
+            (drifting, _) if drifting == all => Some(format!("this change replaces {}", every(all))),
+            (drifting, _) => Some(format!("this change replaces {drifting} of {all} nodes")),
         };
     }
     let nodes = old.reported_nodes();
     Some(match (change.hash, nodes) {
         (_, Some(0)) => return None,
-        (HashChange::To(_), Some(1)) => format!("this replaces {}", every(1)),
-        (HashChange::To(_), Some(nodes)) => format!("this replaces up to {nodes} nodes"),
-        (HashChange::To(_), None) => "this replaces all nodes of the pool".to_owned(),
-        (HashChange::Unknown(_), Some(nodes)) => format!("this may replace up to {}", counted(nodes, "node")),
-        (HashChange::Unknown(_), None) => "this may replace all nodes of the pool".to_owned(),
-        (HashChange::None, _) => "this replaces the nodes whose labels no longer match".to_owned(),
+        (HashChange::To(_), Some(1)) => format!("this change replaces {}", every(1)),
+        (HashChange::To(_), Some(nodes)) => format!("this change replaces up to {nodes} nodes"),
+        (HashChange::To(_), None) => "this change replaces all nodes of the pool".to_owned(),
+        (HashChange::Unknown(_), Some(nodes)) => {
+            format!("this change may replace up to {}", counted(nodes, "node"))
+        }
+        (HashChange::Unknown(_), None) => "this change may replace all nodes of the pool".to_owned(),
+        (HashChange::None, _) => "this change replaces the nodes whose labels no longer match".to_owned(),
     })
 }
 

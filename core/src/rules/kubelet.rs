@@ -68,7 +68,8 @@ pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         title,
     );
     if is_fatal {
-        finding.consequence("Karpenter for AWS 1.1 to 1.5 exits at startup if any NodePool has this annotation");
+        finding
+            .consequence("Karpenter for AWS 1.1 to 1.5 exits at startup if any NodePool has this annotation");
     } else {
         finding
             .severity(Severity::Note)
@@ -178,13 +179,7 @@ impl<'a> Kubelet<'a> {
     fn check_keys(&self, field: &'static str, known: &'static [&'static str], findings: &mut Findings<'_>) {
         for (key, _) in self.texts(field).filter(|(key, _)| !known.contains(key)) {
             let path = path(field).key(key.to_owned());
-            findings.unsupported(
-                &KUBELET,
-                path,
-                key,
-                known,
-                "the kubelet has no such key here",
-            );
+            findings.unsupported(&KUBELET, path, key, known, "the kubelet has no such key here");
         }
     }
 

@@ -120,13 +120,16 @@ fn check_grace(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<D
                 let title = "pods are killed immediately, regardless of PodDisruptionBudgets";
                 findings
                     .report(&TERMINATION_GRACE_PERIOD_ZERO, path(), text, title)
-                    .suggest("write the time that pods need, or leave terminationGracePeriod out for no limit");
+                    .suggest(
+                        "write the time that pods need, or leave terminationGracePeriod out for no limit",
+                    );
             }
             return Some(length);
         }
-        Ok(NillableDuration::Never) | Err(NillableDurationError::NeverMisspelt) => {
-            ("terminationGracePeriod cannot be Never".to_owned(), Some(FOREVER.into()))
-        }
+        Ok(NillableDuration::Never) | Err(NillableDurationError::NeverMisspelt) => (
+            "terminationGracePeriod cannot be Never".to_owned(),
+            Some(FOREVER.into()),
+        ),
         Err(error @ NillableDurationError::Overflow) => {
             let path = path();
             findings

@@ -39,9 +39,9 @@ pub fn check_name(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mu
             .origin(Origin::Schema)
             .suggest_if_known(corrected_object_name(text).map(Suggestion::did_you_mean));
     } else if let Err(error) = labelled_name(text) {
-        findings
-            .report(&NODEPOOL_NAME, path(), text, error)
-            .consequence("Karpenter writes the name into a label of every NodeClaim, which the API server then rejects");
+        findings.report(&NODEPOOL_NAME, path(), text, error).consequence(
+            "Karpenter writes the name into a label of every NodeClaim, which the API server then rejects",
+        );
     }
 }
 

@@ -50,7 +50,9 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion) -> Option<&'static s
     use ApiVersion::{V1, V1Beta1};
     Some(match (version, parent, name) {
         (V1, "disruption", "expireAfter") => "move it to spec.template.spec.expireAfter",
-        (V1, "disruption", "terminationGracePeriod") => "move it to spec.template.spec.terminationGracePeriod",
+        (V1, "disruption", "terminationGracePeriod") => {
+            "move it to spec.template.spec.terminationGracePeriod"
+        }
         (V1, "nodeClassRef", "apiVersion") => "write group instead, without the version",
         (V1, "nodeClassRef", "apiGroup") => "write group instead",
         (V1, "spec", "kubelet" | "kubeletConfiguration") => "move it to the node class",
@@ -67,12 +69,8 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion) -> Option<&'static s
             "write the schedule in UTC. `poolgate budgets plan` converts local hours"
         }
         (_, "spec", "resources") => "remove it, because Karpenter adds up the requests of pods",
-        (_, "taints" | "startupTaints", "operator") => {
-            "move it to the toleration of a pod"
-        }
-        (_, "taints" | "startupTaints", "tolerationSeconds") => {
-            "move it to the toleration of a pod"
-        }
+        (_, "taints" | "startupTaints", "operator") => "move it to the toleration of a pod",
+        (_, "taints" | "startupTaints", "tolerationSeconds") => "move it to the toleration of a pod",
         _ => return None,
     })
 }

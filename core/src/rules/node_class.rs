@@ -83,7 +83,12 @@ fn check_texts(reference: &Object<'_>, template: &Template<'_>, findings: &mut F
     };
     for field in ["group", "kind", "name"] {
         if let Some(value) = text(reference, field).filter(|value| value.is_empty()) {
-            found(field, value, "a reference to a node class must not have empty fields", None);
+            found(
+                field,
+                value,
+                "a reference to a node class must not have empty fields",
+                None,
+            );
         }
     }
     if let Some(group) = text(reference, "group").filter(|group| group.contains('/')) {
@@ -120,8 +125,7 @@ fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Fi
         Ok(()) if is_object_name(name) => return,
         Ok(()) => (NO_OBJECT_NAME.into(), None, corrected_object_name(name)),
         Err(error) if has_label => {
-            let consequence =
-                "Karpenter writes the name into a label of every NodeClaim, which the API server then rejects";
+            let consequence = "Karpenter writes the name into a label of every NodeClaim, which the API server then rejects";
             (error.to_string(), Some(consequence), None)
         }
         Err(_) => return,

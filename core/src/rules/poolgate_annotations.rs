@@ -137,7 +137,13 @@ fn check_word(
     };
     if !words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
         findings
-            .unsupported(&POOLGATE_ANNOTATION, path(key), word, words, "the annotation has no such value")
+            .unsupported(
+                &POOLGATE_ANNOTATION,
+                path(key),
+                word,
+                words,
+                "the annotation has no such value",
+            )
             .consequence(IGNORED)
             .suggest(suggestion);
     }
@@ -154,7 +160,12 @@ fn check_number(
     let text = pool.annotation(key).and_then(Json::as_str);
     if let (None, Some(text)) = (number, text) {
         findings
-            .report(&POOLGATE_ANNOTATION, path(key), text, "the annotation must be a whole number")
+            .report(
+                &POOLGATE_ANNOTATION,
+                path(key),
+                text,
+                "the annotation must be a whole number",
+            )
             .consequence(IGNORED)
             .suggest(format!("write digits, such as \"{example}\""));
     }

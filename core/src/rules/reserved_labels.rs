@@ -36,9 +36,7 @@ impl Reserved {
         match self {
             Self::NodePool | Self::Hostname => None,
             Self::Karpenter => Some("only karpenter.sh/capacity-type may be used"),
-            Self::Kubernetes => {
-                Some("only labels that Karpenter knows may be used there and in v1beta1")
-            }
+            Self::Kubernetes => Some("only labels that Karpenter knows may be used there and in v1beta1"),
         }
     }
 

@@ -139,7 +139,9 @@ fn check_reserved(taint: &Taint<'_>, template: &Template<'_>, findings: &mut Fin
                 key,
                 "Karpenter sets and removes this taint itself",
             )
-            .consequence("a template with this taint keeps pods off the nodes, or Karpenter removes the taint")
+            .consequence(
+                "a template with this taint keeps pods off the nodes, or Karpenter removes the taint",
+            )
             .suggest("use a key of your own");
     } else if key == UNREGISTERED
         && template.node_class_group() == Some(AWS)

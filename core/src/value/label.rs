@@ -32,16 +32,13 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), Cow<'static, str>> {
     }
     if domain.len() > LONGEST_DOMAIN {
         let length = domain.len();
-        return Err(format!(
-            "the domain of a key must have at most {LONGEST_DOMAIN} bytes, not {length}"
-        )
-        .into());
+        return Err(
+            format!("the domain of a key must have at most {LONGEST_DOMAIN} bytes, not {length}").into(),
+        );
     }
     if !is_subdomain(domain) {
         let culprit = culprit(domain, is_domain_byte);
-        return Err(
-            format!("the domain of a key contains `{culprit}`, which no DNS name does").into(),
-        );
+        return Err(format!("the domain of a key contains `{culprit}`, which no DNS name does").into());
     }
     if name.is_empty() {
         return Err("the name after the slash is missing".into());
@@ -240,19 +237,18 @@ mod tests {
         assert_eq!(key_error("a/"), "the name after the slash is missing");
         assert!(key_error("a/b/c").ends_with("not 2"));
         assert!(key_error("Foo.com/bar").ends_with("contains `F`, which no DNS name does"));
-        assert!(
-            key_error("foo..com/bar").ends_with("contains `foo..com`, which no DNS name does")
-        );
+        assert!(key_error("foo..com/bar").ends_with("contains `foo..com`, which no DNS name does"));
         assert!(key_error("a b").ends_with("`.`, not a space"));
         assert!(key_error("a\u{1b}").ends_with("`.`, not `\\u{1b}`"));
-        assert_eq!(key_error("-a"), "a name must begin and end with a letter or digit");
+        assert_eq!(
+            key_error("-a"),
+            "a name must begin and end with a letter or digit"
+        );
         assert_eq!(
             key_error(&format!("k/{}", "n".repeat(64))),
             "a name must have at most 63 bytes, not 64"
         );
-        assert!(
-            key_error(&format!("{}/n", "d".repeat(254))).ends_with("at most 253 bytes, not 254")
-        );
+        assert!(key_error(&format!("{}/n", "d".repeat(254))).ends_with("at most 253 bytes, not 254"));
     }
 
     #[test]
@@ -263,8 +259,14 @@ mod tests {
         for (value, why) in [
             (&*"v".repeat(64), "a value must have at most 63 bytes, not 64"),
             ("a-", "a value must begin and end with a letter or digit"),
-            ("us east", "a value may contain only letters, digits, `-`, `_` and `.`, not a space"),
-            ("a/b", "a value may contain only letters, digits, `-`, `_` and `.`, not `/`"),
+            (
+                "us east",
+                "a value may contain only letters, digits, `-`, `_` and `.`, not a space",
+            ),
+            (
+                "a/b",
+                "a value may contain only letters, digits, `-`, `_` and `.`, not `/`",
+            ),
         ] {
             assert_eq!(label_value(value).unwrap_err(), why, "{value}");
         }

@@ -42,7 +42,9 @@ fn parse_percent(digits: &str) -> Result<BudgetNodes, Mistake> {
     };
     if digits.len() > 2 && digits != "100" {
         let suggestion = Suggestion::write(format!("{percent}%"));
-        return Err(Mistake::new("a percentage must have at most two digits, or be 100%").suggest(Some(suggestion)));
+        return Err(
+            Mistake::new("a percentage must have at most two digits, or be 100%").suggest(Some(suggestion)),
+        );
     }
     Ok(BudgetNodes::Percent(percent))
 }

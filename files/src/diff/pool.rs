@@ -63,7 +63,7 @@ pub enum Fate {
 /// Which nodes drift.
 #[derive(Debug, Default)]
 pub struct Drift {
-    /// Such as `this replaces up to 40 nodes`.
+    /// Such as `this change replaces up to 40 nodes`.
     pub title: String,
     /// How many at most, if that is known.
     pub most: Option<usize>,
@@ -315,7 +315,7 @@ fn unknown(before: &Placed, after: &Placed, fields: &[FieldPath], nodes: Option<
         .filter(|field| field.segments().starts_with(template.segments()));
     let fields: Vec<FieldPath> = fields.cloned().collect();
     (!fields.is_empty()).then(|| Drift {
-        title: "this may replace all nodes of the pool".to_owned(),
+        title: "this change may replace all nodes of the pool".to_owned(),
         most: nodes,
         fields,
         doubt: Some("drift is computed for karpenter.sh/v1 only".to_owned()),

@@ -311,7 +311,7 @@ fn scaling_is_checked_by_what_is_known_of_the_pool() {
     assert_eq!(denied["status"]["details"]["kind"], "Scale");
     assert_eq!(denied["status"]["details"]["causes"][0]["field"], "spec.replicas");
     let message = denied["status"]["message"].as_str().unwrap();
-    assert!(message.contains("limits.nodes is 5"), "{message}");
+    assert!(message.contains("limits.nodes, which is 5"), "{message}");
 
     let mut other = scale_review(&json!(6));
     other["request"]["resource"] = json!({"group": "apps", "version": "v1", "resource": "deployments"});
@@ -476,7 +476,7 @@ fn a_lowered_limit_is_compared_with_the_nodes_among_the_resources_of_the_stored_
     let response = &respond(Endpoint::Validate, &review)["response"];
     let warnings = response["warnings"].to_string();
     assert!(
-        warnings.contains("the pool's status reports 11 nodes; 1 is above"),
+        warnings.contains("the pool's status reports 11 nodes, 1 above"),
         "{warnings}"
     );
 }

@@ -73,15 +73,15 @@ fn an_update_that_replaces_nodes_is_warned_of_with_the_nodes_that_go() {
     for (change, replaced) in [
         (
             &red,
-            "this replaces 2 of 3 nodes; at most 1 at a time (budgets[0])",
+            "this change replaces 2 of 3 nodes: \"red\" [drift]. Karpenter replaces at most 1 at a time (budgets[0]).",
         ),
         (
             &pool("green", &["amd64", "arm64"]),
-            "this replaces all 3 nodes; at most 1 at a time",
+            "this change replaces all 3 nodes: \"green\" [drift]. Karpenter replaces at most 1 at a time",
         ),
         (
             &pool("blue", &["amd64"]),
-            "spec.template.spec.requirements: changed: this replaces 2 of 3 nodes",
+            "spec.template.spec.requirements: this change replaces 2 of 3 nodes",
         ),
     ] {
         let warned = warnings(change);
@@ -101,7 +101,7 @@ fn an_update_that_replaces_nodes_is_warned_of_with_the_nodes_that_go() {
         }}}),
     );
     let warned = warnings(&red);
-    assert!(warned.contains("this may replace 3 nodes"), "{warned}");
+    assert!(warned.contains("this change may replace 3 nodes"), "{warned}");
     let (_, metrics) = poolgate.probe("/metrics");
     assert!(
         metrics.contains("poolgate_drift_doubts_total{reason=\"stored\"}"),

@@ -47,7 +47,7 @@ fn verdicts_follow_the_definition_that_is_installed() {
     plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
     let rejected = dry_run(&plane, &balanced()).stderr;
     assert!(
-        rejected.contains("Balanced needs Karpenter 1.14.0 or newer"),
+        rejected.contains("Balanced requires Karpenter 1.14.0 or newer"),
         "{rejected}"
     );
 
@@ -83,7 +83,7 @@ fn a_release_that_the_user_names_holds_whatever_is_installed() {
     plane.register_webhooks_for("named-", &poolgate.base_url(), &poolgate.ca());
     let rejected = dry_run(plane, &balanced()).stderr;
     assert!(
-        rejected.contains("Balanced needs Karpenter 1.14.0 or newer"),
+        rejected.contains("Balanced requires Karpenter 1.14.0 or newer"),
         "{rejected}"
     );
 }
@@ -107,7 +107,7 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
     assert!(
         rejected
             .stderr
-            .contains("spec.replicas: Invalid value: 6: limits.nodes is 5"),
+            .contains("spec.replicas: replicas must not exceed limits.nodes, which is 5: 6"),
         "{rejected:?}"
     );
     let warned = scale("5", &[]);
@@ -168,7 +168,7 @@ fn a_lowered_limit_is_compared_with_the_nodes_that_the_pool_reports() {
         &json!({"status": {"nodes": 2}}),
     );
     let warned = dry_run(plane, &limited("1"));
-    let counted = "the pool's status reports 2 nodes; 1 is above the limit";
+    let counted = "the pool's status reports 2 nodes, 1 above the limit";
     assert!(
         warned.status.success() && warned.stderr.contains(counted),
         "{warned:?}"

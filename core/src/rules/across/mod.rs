@@ -130,10 +130,7 @@ fn check_frozen(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<Ac
             "before it expires, and nodes of some pools never expire",
             Severity::Warning,
         ),
-        _ => (
-            "that is running, and no node ever expires",
-            Severity::Warning,
-        ),
+        _ => ("that is running, and no node ever expires", Severity::Warning),
     };
     let error_type = ErrorType::Note { value: None };
     let title = format!(

@@ -99,9 +99,10 @@ fn finding(contender: &Contender<'_>, other: &Contender<'_>, overlap: Overlap) -
     };
     let path = FieldPath::of(&["spec", "weight"]);
     let mut diagnostic = NODEPOOL_OVERLAP.finding(path, ErrorType::note(&contender.weight.into()), title);
-    diagnostic.severity(severity).consequence(consequence).suggest(
-        "give the preferred pool a higher weight, or distinguish the pools by a taint or a label",
-    );
+    diagnostic
+        .severity(severity)
+        .consequence(consequence)
+        .suggest("give the preferred pool a higher weight, or distinguish the pools by a taint or a label");
     AcrossFinding {
         pool: contender.index,
         diagnostic,

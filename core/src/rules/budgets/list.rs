@@ -74,7 +74,8 @@ pub fn check_blocked(
         .find(|other| other.index != worst.index)
         .map(|other| format!(" here and in budgets[{}]", other.index))
         .unwrap_or_default();
-    let mut suggestion = format!("write 1{also} to replace nodes one by one, or add the schedule of a freeze");
+    let mut suggestion =
+        format!("write 1{also} to replace nodes one by one, or add the schedule of a freeze");
     if names_none(&worst)
         && let Some(never_repaired) = never_repaired(pool, findings)
     {
@@ -135,7 +136,9 @@ fn never_repaired(pool: &NodePool<'_>, findings: &Findings<'_>) -> Option<&'stat
     match cluster.gate(FeatureGate::NodeRepair, pool.template.node_class_group()) {
         GateState::Off | GateState::Fixed => None,
         GateState::On => Some(", and broken nodes are never repaired"),
-        GateState::Unknown => Some(", and broken nodes are never repaired, even with the feature gate NodeRepair"),
+        GateState::Unknown => {
+            Some(", and broken nodes are never repaired, even with the feature gate NodeRepair")
+        }
     }
 }
 

@@ -133,10 +133,7 @@ fn report(budget: &Budget, lower: &[&Budget], findings: &mut Findings<'_>) {
         several => {
             let names: Vec<String> = several.iter().map(|lower| index(lower)).collect();
             (
-                format!(
-                    "{} together never allow more",
-                    names.join(" and ")
-                ),
+                format!("{} together never allow more", names.join(" and ")),
                 REMOVE.to_owned(),
             )
         }

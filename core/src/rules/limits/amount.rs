@@ -45,12 +45,22 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
     };
     if quantity.is_negative() {
         findings
-            .report(&LIMIT_AMOUNT, path(resource), value, "a limit must not be negative")
+            .report(
+                &LIMIT_AMOUNT,
+                path(resource),
+                value,
+                "a limit must not be negative",
+            )
             .consequence("the pool never launches a node")
             .suggest("write 0 or more, or remove the limit");
     } else if quantity.is_zero() && pool.replicas.is_absent() && PLAIN_RESOURCES.contains(&resource) {
         findings
-            .report(&LIMIT_ZERO, path(resource), value, "a limit of 0 switches the pool off")
+            .report(
+                &LIMIT_ZERO,
+                path(resource),
+                value,
+                "a limit of 0 switches the pool off",
+            )
             .consequence("the pool never launches a node")
             .suggest("remove the limit, or keep it if that is intended");
     } else if !quantity.is_zero()

@@ -121,7 +121,9 @@ pub fn check_use(limits: &Limits<'_>, old: &NodePool<'_>, findings: &mut Finding
                     limit.value,
                     format!("the pool's status reports {} in use", shown.trim_matches('"')),
                 )
-                .consequence("no node is removed, but none is launched until the pool uses less than the limit")
+                .consequence(
+                    "no node is removed, but none is launched until the pool uses less than the limit",
+                )
                 .suggest(format!("write {shown} or more to keep all nodes"));
         }
     }

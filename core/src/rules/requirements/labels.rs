@@ -32,8 +32,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                 || likely_label(key, scope.provider).filter(|_| matches!(kind, LabelKind::Foreign(_)));
             let likely = kind.likely().map(str::to_owned).or_else(elsewhere);
             let likely = likely.map(Suggestion::did_you_mean);
-            let help =
-                likely.unwrap_or_else(|| "remove it, or use a domain of your own".into());
+            let help = likely.unwrap_or_else(|| "remove it, or use a domain of your own".into());
             let rules = [&REQUIREMENT_KEY_RESTRICTED, &REQUIREMENT_LABEL_UNKNOWN];
             rejection.report(rules, path(), key, help, findings);
             if is_certain {

@@ -77,8 +77,14 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
         return;
     };
     let title = match (demand.operator, left.is_judged) {
-        (Operator::In, true) => format!("the requirement lists only {}", counted(different, "existing value")),
-        (Operator::In, false) => format!("the requirement lists only {}", counted(different, "different value")),
+        (Operator::In, true) => format!(
+            "the requirement lists only {}",
+            counted(different, "existing value")
+        ),
+        (Operator::In, false) => format!(
+            "the requirement lists only {}",
+            counted(different, "different value")
+        ),
         _ => format!("the requirement allows only {}", counted(different, "value")),
     };
     let finding = findings.report(&REQUIREMENT_MIN_VALUES, path(), least, title);

@@ -82,9 +82,7 @@ fn check_bound(
         // One larger number is legal, but Karpenter's own arithmetic does not reach it.
         (Operator::Gt, Some(bound)) if bound == i64::MAX - 1 => "no label has a larger value",
         (Operator::Gte, Some(i64::MAX)) => "no label has a value this large",
-        (Operator::Lte, Some(i64::MAX)) if !is_well_known => {
-            "a bound this large overflows in Karpenter"
-        }
+        (Operator::Lte, Some(i64::MAX)) if !is_well_known => "a bound this large overflows in Karpenter",
         _ => return Ok(()),
     };
     let is_nothing = demand.operator == Operator::Gt

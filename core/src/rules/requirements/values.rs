@@ -301,7 +301,10 @@ fn check_unlisted(
     let Some(types) = provider.instance_types else {
         return;
     };
-    let title = format!("{} has no such instance {what} in the list of {}", types.of, types.date);
+    let title = format!(
+        "{} has no such instance {what} in the list of {}",
+        types.of, types.date
+    );
     let others = and_others(unlisted.map(|(_, value)| value));
     let known = naming.known(part, provider);
     let likely = known.and_then(|known| likely_of(value, part, known));

@@ -24,9 +24,7 @@ impl ScheduleError {
         let text = match self {
             ScheduleError::FieldCount { cause, .. } => field_count(*cause),
             ScheduleError::UnknownMacro { name } => misspelt(name).map(|meant| format!("write {meant}")),
-            ScheduleError::BadEvery { .. } => {
-                Some("write five fields instead of @every".into())
-            }
+            ScheduleError::BadEvery { .. } => Some("write five fields instead of @every".into()),
             ScheduleError::NotANumber { field, item, piece } => not_a_number(*field, item, piece),
             ScheduleError::AboveMaximum(item) => above(item),
             ScheduleError::Backwards(item) => wrapped(item).map(|pieces| format!("write {pieces}")),
@@ -94,9 +92,7 @@ fn field_count(cause: CountCause) -> Option<String> {
         CountCause::TimeZone => Some(NO_ZONE.into()),
         CountCause::Comment => Some("remove the comment".into()),
         CountCause::MacroWithoutAt(name) => Some(format!("write {name}")),
-        CountCause::TooMany => {
-            Some("remove the extra fields, such as seconds or years".into())
-        }
+        CountCause::TooMany => Some("remove the extra fields, such as seconds or years".into()),
         CountCause::TooFew => None,
     }
 }
@@ -281,10 +277,7 @@ mod tests {
             ("*/0 * * * *", "the step of */0 is 0"),
             ("*/-5 * * * *", "the step of */-5 is negative"),
             ("@dailyfoo", "Karpenter has no macro `@dailyfoo`"),
-            (
-                "@every 1d",
-                "the interval of @every is not a valid duration",
-            ),
+            ("@every 1d", "the interval of @every is not a valid duration"),
         ] {
             assert_eq!(said(text).0, clause, "{text}");
         }
@@ -319,10 +312,7 @@ mod tests {
             ("CRON_TZ=America/New_York 0 9 * *", ZONE),
             ("TZ=Asia/Tokyo 0 9 * * *", ZONE),
             ("0 9 * * 1-5 # weekdays", "remove the comment"),
-            (
-                "0 0 9 * * *",
-                "remove the extra fields, such as seconds or years",
-            ),
+            ("0 0 9 * * *", "remove the extra fields, such as seconds or years"),
             ("'0 9 * * *'", "remove the inner quotes"),
             ("0 0 L * *", "write numbers instead of L, W, # or H"),
             ("0 0 15W * *", "write numbers instead of L, W, # or H"),

@@ -207,14 +207,8 @@ mod tests {
             error("1h30"),
             "a duration must end in a unit (ns, us, ms, s, m or h)"
         );
-        assert_eq!(
-            error("1d"),
-            "`d` is none of the units ns, us, ms, s, m and h"
-        );
-        assert_eq!(
-            error("1H"),
-            "`H` is none of the units ns, us, ms, s, m and h"
-        );
+        assert_eq!(error("1d"), "`d` is none of the units ns, us, ms, s, m and h");
+        assert_eq!(error("1H"), "`H` is none of the units ns, us, ms, s, m and h");
         for text in [
             "2562048h",
             "9223372036854775808ns",

@@ -186,11 +186,7 @@ mod tests {
             ("1d12h", E::Unit("1d12h".into()), Some("write 36h")),
             ("30d", E::Unit("30d".into()), Some("write 720h")),
             ("100ms", E::Unit("100ms".into()), None),
-            (
-                "99999999h",
-                E::Overflow,
-                Some("write Never if that is intended"),
-            ),
+            ("99999999h", E::Overflow, Some("write Never if that is intended")),
             ("soon", E::Other, None),
         ] {
             assert_eq!(NillableDuration::parse(text), Err(error.clone()), "{text}");

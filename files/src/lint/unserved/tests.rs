@@ -162,9 +162,9 @@ fn a_pool_of_v1beta1_is_told_which_of_its_fields_to_convert() {
     for named in [
         "write karpenter.sh/v1 and convert the fields (",
         "nodeClassRef.group: write group: karpenter.k8s.aws",
-        "nodeClassRef.apiVersion: in v1 it is group",
-        "kubelet: in v1 it belongs in the node class",
-        "expireAfter: in v1 it is spec.template.spec.expireAfter",
+        "nodeClassRef.apiVersion: write group instead",
+        "kubelet: move it to the node class",
+        "expireAfter: move it to spec.template.spec.expireAfter",
         "consolidationPolicy: write WhenEmptyOrUnderutilized",
         "consolidateAfter: write 0s",
         "), or set --karpenter-version to what the cluster runs",

@@ -335,7 +335,7 @@ fn a_static_pool_is_scaled_and_gated_by_the_same_limit() {
         let scaled = gated.plane.kubectl(&args, "");
         (!scaled.status.success()).then_some(scaled)
     });
-    assert!(scaled.stderr.contains("limits.nodes is 3"), "{scaled:?}");
+    assert!(scaled.stderr.contains("limits.nodes, which is 3"), "{scaled:?}");
     for name in ["static-a", "static-b", "static-c"] {
         gated.create(&claim(name, "static-pool"));
     }
