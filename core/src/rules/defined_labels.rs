@@ -148,7 +148,7 @@ impl<'a> DefinedLabels<'a> {
                 is_certain: false,
                 title: format!("{whose} of release {newest} {what}"),
                 consequence: Some(format!(
-                    "the API server rejects the pool unless release {declared} accepts the label"
+                    "the API server rejects the pool unless {declared} accepts the label"
                 )),
                 ..Rejection::default()
             },

@@ -178,7 +178,7 @@ fn check_kind(group: &str, reference: &Object<'_>, template: &Template<'_>, find
                 group,
                 "EKS Auto Mode, the provider in the policy, has another node class",
             )
-            .consequence("the pool is silently ignored unless Karpenter for AWS runs as well")
+            .consequence("the pool is ignored unless Karpenter for AWS runs as well")
             .related(path("kind"))
             .suggest(format!("write group: {AUTO_MODE} and kind: NodeClass"));
         return;
@@ -196,7 +196,7 @@ fn check_kind(group: &str, reference: &Object<'_>, template: &Template<'_>, find
         NodeClassMismatch::Fork(likely) => (
             &NODE_CLASS_FORK,
             likely,
-            "poolgate knows no provider with a node class of this group and kind",
+            "poolgate knows no provider with this node class",
             "Karpenter silently ignores the pool unless a provider has this node class",
         ),
     };

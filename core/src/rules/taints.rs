@@ -193,9 +193,9 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
             &TAINT_STARTUP,
             taint.path("key"),
             key,
-            format!("{agent} removes this taint, but Karpenter expects it to stay"),
+            format!("{agent} removes this taint"),
         )
-        .consequence("Karpenter launches nothing for pods that do not tolerate it")
+        .consequence("Karpenter expects the taint to stay, so pods without a toleration get no node")
         .suggest("move it to startupTaints");
 }
 

@@ -181,7 +181,7 @@ impl PoolGap<'_> {
             Filling::Always(budget) => format!("add {budget}"),
             Filling::Hours { budgets, is_freeze } => {
                 let also = if is_freeze {
-                    " to block these hours (another number allows that many nodes)"
+                    " to block these hours (or allow more nodes)"
                 } else {
                     ""
                 };

@@ -69,17 +69,16 @@ pub fn check_blocked(
     };
     let nodes = worst.nodes.as_ref().present();
     let text = nodes.map_or("", |nodes| &nodes.text);
-    let mut consequence = NO_FIX.to_owned();
     let also = always
         .find(|other| other.index != worst.index)
         .map(|other| format!(" here and in budgets[{}]", other.index))
         .unwrap_or_default();
-    let mut suggestion =
-        format!("write 1{also} to replace nodes one by one, or add the schedule of a freeze");
+    let mut consequence = NO_FIX;
+    let mut suggestion = format!("write 1{also} or add a schedule");
     if names_none(&worst)
         && let Some(never_repaired) = never_repaired(pool, findings)
     {
-        consequence += never_repaired;
+        consequence = never_repaired;
         suggestion += &repaired();
     }
     let zero = readable
@@ -113,21 +112,20 @@ fn expires(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
     pool.expire_after.present() != Some("Never") && findings.context.release.has(KarpenterVersion::V1_STORED)
 }
 
-/// What follows if drift is blocked.
-const NO_FIX: &str = "no new image or fix reaches the nodes";
+/// The consequence of blocked drift.
+const NO_FIX: &str = "no new image or fix reaches a node";
 
 /// The effect of blocked drift on the nodes.
-fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> String {
-    let until = if expires(pool, findings) {
-        " before they expire"
+fn never_replaced(pool: &NodePool<'_>, findings: &Findings<'_>) -> &'static str {
+    if expires(pool, findings) {
+        "drifted nodes are never replaced before they expire"
     } else {
-        ""
-    };
-    format!("drifted nodes are never replaced{until}")
+        "drifted nodes are never replaced"
+    }
 }
 
-/// The effect of an always active budget of 0 without `reasons` on the repair of broken nodes. `None` if Karpenter
-/// repairs none, or ignores budgets when it does.
+/// The consequence of an always active budget of 0 without `reasons`, which also blocks the repair of broken nodes.
+/// `None` if Karpenter repairs none, or ignores budgets when it does.
 fn never_repaired(pool: &NodePool<'_>, findings: &Findings<'_>) -> Option<&'static str> {
     if !findings.context.release.has(KarpenterVersion::UNHEALTHY) {
         return None;
@@ -135,17 +133,15 @@ fn never_repaired(pool: &NodePool<'_>, findings: &Findings<'_>) -> Option<&'stat
     let cluster = &findings.context.policy.cluster;
     match cluster.gate(FeatureGate::NodeRepair, pool.template.node_class_group()) {
         GateState::Off | GateState::Fixed => None,
-        GateState::On => Some(", and broken nodes are never repaired"),
-        GateState::Unknown => {
-            Some(", and broken nodes are never repaired, even with the feature gate NodeRepair")
-        }
+        GateState::On => Some("no new image, fix or repair reaches a node"),
+        GateState::Unknown => Some("no image, fix or repair (NodeRepair) reaches a node"),
     }
 }
 
 /// How to freeze a pool and still have its broken nodes repaired.
 fn repaired() -> String {
     let reasons = Reasons::ALL_BUT_REPAIR.written();
-    format!(". To freeze the pool and still repair broken nodes, add reasons: {reasons}")
+    format!(". Keep repair with reasons: {reasons}")
 }
 
 /// Reports budgets whose windows leave no minute of the week.
@@ -160,7 +156,7 @@ fn check_blocked_together(
     }
     let shown = ErrorType::Note { value: None };
     let title = "the budgets of 0 nodes together cover the whole week";
-    let mut consequence = never_replaced(pool, findings);
+    let mut consequence = NO_FIX;
     let mut suggestion = String::from("leave some hours open");
     let freezes = budgets.iter().filter(|budget| budget.is_zero());
     let names_none = freezes.clone().any(|budget| budget.reasons.is_absent());
@@ -168,14 +164,19 @@ fn check_blocked_together(
         && budgets.never_allows(Reason::Unhealthy)
         && let Some(never_repaired) = never_repaired(pool, findings)
     {
-        consequence += never_repaired;
+        consequence = never_repaired;
         suggestion += &repaired();
     }
+    let until = if expires(pool, findings) {
+        " before it expires"
+    } else {
+        ""
+    };
     let is_frozen = happening.iter().all(|reason| budgets.never_allows(reason));
     let severity = severity(is_frozen, pool, findings);
     findings
         .report(&BUDGET_BLOCKS_DRIFT, path(), shown, title)
-        .consequence(consequence)
+        .consequence(format!("{consequence}{until}"))
         .severity(severity)
         .suggest(suggestion);
 }

@@ -55,7 +55,7 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
             )
             .consequence(format!("{NEVER_LAUNCHES} because of {other}"))
             .related(other.at.path())
-            .suggest("list zones of that region, or remove the region");
+            .suggest("change the zones or the region");
     }
 }
 
@@ -84,13 +84,11 @@ fn check_placement<'d, 'a: 'd>(
             &REQUIREMENT_ZONE_REGION,
             at.at.path(),
             ErrorType::showing(at.to_string()),
-            "no listed zone has the required placement scope",
+            "no listed zone has the required scope",
         )
         .consequence(format!("{NEVER_LAUNCHES} because of {other}"))
         .related(other.at.path())
-        .suggest(
-            "list zones of that scope, or remove one of them. Zone 0 is regional, and all others are zonal",
-        );
+        .suggest("change the zones or the scope (only zone 0 is regional)");
 }
 
 /// Whether no zone is in any of the regions. It is not certain if one of them is written in another way.
@@ -303,7 +301,7 @@ fn report_types<'n, 'd, 'a: 'd>(
             format!("no listed instance {what} satisfies the other requirements"),
         )
         .consequence(consequence)
-        .suggest("remove one of them, or list values that fit together")
+        .suggest("list values that fit together")
         .related = culprits.iter().map(|culprit| culprit.at.path()).collect();
 }
 

@@ -116,7 +116,7 @@ impl<'a> Demand<'a> {
     /// Where it is, in a title.
     pub fn place(&self) -> String {
         match self.at {
-            At::Requirement(_) => self.at.path().to_string(),
+            At::Requirement(index) => format!("requirements[{index}]"),
             At::Label(_) => "a label of the template".to_owned(),
         }
     }

@@ -65,23 +65,19 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                 .suggest("add it to labels.wellKnown in the policy if it exists");
         }
         (_, LabelKind::Foreign(owner)) => {
-            let title = format!("this label belongs to {}, not to the pool's provider", owner.name);
+            let title = format!("only {} has this label", owner.name);
             let likely = likely_label(key, scope.provider);
             let help = match AutoMode::of(owner, scope.group, scope.context.policy) {
                 // The class is reported instead.
                 Some(AutoMode::Declared) => return Some(kind),
-                Some(AutoMode::Possible) => likely.map(|likely| {
-                    format!(
-                        "use a NodeClass of {} (EKS Auto Mode), or {likely} here",
-                        owner.group
-                    )
-                    .into()
-                }),
+                Some(AutoMode::Possible) => {
+                    likely.map(|likely| format!("use a NodeClass of {}, or {likely}", owner.group).into())
+                }
                 None => likely.map(Suggestion::did_you_mean),
             };
             findings
                 .report(&REQUIREMENT_LABEL_UNKNOWN, path(), key, title)
-                .consequence("the requirement selects nothing")
+                .consequence("the label selects nothing")
                 .suggest(help.unwrap_or_else(|| "remove it".into()));
         }
         (_, LabelKind::Custom) => {
@@ -93,7 +89,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
                         key,
                         "no instance type has this label",
                     )
-                    .consequence("the requirement selects nothing")
+                    .consequence("the label selects nothing")
                     .suggest(Suggestion::did_you_mean(likely));
             }
         }

@@ -45,9 +45,9 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
             continue;
         }
         let consequence = if demand.values.len() == 1 {
-            "the requirement selects no machine, and every node gets this value"
+            "the label selects no machine, and every node gets its value"
         } else {
-            "the requirement selects no machine, and a node gets one of the values at random"
+            "the label selects no machine, and its value is random"
         };
         findings
             .report(

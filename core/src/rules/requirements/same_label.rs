@@ -66,7 +66,7 @@ fn report_contradiction(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut
         let other_place = other.place();
         (
             format!("the requirement contradicts {other_place}"),
-            format!("{other} leaves no common value, so {effect}"),
+            format!("{other} leaves no value, so {effect}"),
         )
     } else {
         let title = format!(
@@ -85,7 +85,7 @@ fn report_contradiction(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut
         .severity(severity)
         .consequence(consequence)
         .related(other.at.path())
-        .suggest("remove one of them, or allow a common value");
+        .suggest("remove one, or allow a common value");
 }
 
 /// The demand to report a contradiction at, and the other one: at a requirement if there is one, because a label is only the
@@ -117,7 +117,7 @@ fn effect_of_contradiction(group: &Group<'_, '_>) -> (Severity, &'static str) {
             "every node gets an excluded number, drifts immediately and is replaced again and again",
         )
     } else {
-        (Severity::Warning, "nodes are launched without this label")
+        (Severity::Warning, "new nodes lack this label")
     }
 }
 
@@ -261,9 +261,8 @@ fn check_auto_mode(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Find
     };
     if is_unsupported {
         let title = format!("{} launches no machine this small", provider.name);
-        let consequence = format!(
-            "the pool launches nothing, because {} launches no machine with fewer than {fewest} CPUs or of the sizes {}",
-            provider.name,
+        let help = format!(
+            "allow at least {fewest} CPUs, and sizes other than {}",
             settings.sizes_not_launched.join(", ")
         );
         findings
@@ -273,8 +272,8 @@ fn check_auto_mode(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Find
                 ErrorType::showing(group.first.to_string()),
                 title,
             )
-            .consequence(consequence)
-            .suggest("allow larger machines");
+            .consequence("the pool launches nothing")
+            .suggest(help);
     }
 }
 

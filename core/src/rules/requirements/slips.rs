@@ -224,12 +224,12 @@ fn of_zone(
         return region.map(|region| (reason, Some(region.to_owned())));
     }
     if region.is_some() {
-        let reason = "this is the name of a zone, but the label takes an ID such as use1-az1";
+        let reason = "this is a zone name, but the label takes an ID such as use1-az1";
         return (key == AWS_ZONE_ID).then(|| (reason, Some(format!("the label {ZONE_LABEL}"))));
     }
     match form {
         ZoneForm::Aws if key == ZONE_LABEL && form.is_zone_id(value) => Some((
-            "this is the ID of a zone, not its name",
+            "this is a zone ID, not a zone name",
             Some(format!("the label {AWS_ZONE_ID}")),
         )),
         ZoneForm::Aws if key == ZONE_LABEL && form.is_region(value) => Some((
@@ -291,7 +291,7 @@ fn on_aws(key: &str, value: &str, group: &str) -> Option<(&'static str, Option<S
             Some(format!("the label {group}/instance-family")),
         )),
         "instance-family" if domain == group && value.contains('.') => Some((
-            "this is an instance type, and only the part before the dot is its family",
+            "this is an instance type, not a family",
             Some(format!("the label {INSTANCE_TYPE_LABEL}")),
         )),
         _ => None,
