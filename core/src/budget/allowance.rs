@@ -1,4 +1,4 @@
-//! How many nodes may be disrupted at once, and which budget limits them.
+//! How many nodes may be disrupted simultaneously, and which budget limits them.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::value::nodes::BudgetNodes;
 pub enum Allowance {
     /// All: no budget for this reason is active.
     Unlimited,
-    /// Up to a number at once.
+    /// Up to a number simultaneously.
     Limited {
         /// The most nodes that may be disrupted at a time.
         nodes: u32,
@@ -28,7 +28,7 @@ pub enum Allowance {
 }
 
 impl Allowance {
-    /// How many nodes may be disrupted at once; `None` if nothing limits.
+    /// How many nodes may be disrupted simultaneously; `None` if there is no limit.
     pub const fn nodes(self) -> Option<u32> {
         match self {
             Self::Unlimited => None,

@@ -39,7 +39,7 @@ pub struct OpenWeek {
     open: WeekMinutes,
 }
 
-/// What to add to budgets so that they limit some reasons at all times, in YAML.
+/// The budgets to add, in YAML, so that some reasons are limited at all times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filling {
     /// A budget that is always active, beside none or beside freezes.
@@ -95,7 +95,7 @@ impl Budgets {
 }
 
 impl Budgets {
-    /// When no budget limits each of these reasons, those with the same times together. Only what is certain.
+    /// The times at which provably no budget limits each of these reasons. Reasons with the same times are together.
     pub fn gaps(&self, of: Reasons) -> Vec<Gap> {
         let mut coverages: Vec<Coverage> = of.iter().map(Coverage::new).collect();
         for budget in self {
@@ -137,12 +137,12 @@ impl Budgets {
 }
 
 impl Budgets {
-    /// What would limit reasons when nothing else does, written for this version.
+    /// The budgets that limit reasons when no other does, in this version.
     pub fn filling(&self, gap: &Gap, version: ApiVersion) -> Filling {
         let reasons = gap.reasons;
         let mut others = self.iter().filter(|budget| budget.reasons().has_any(reasons));
         if others.all(Budget::is_zero) {
-            // Beside any other budget, one for all reasons might change what that allows.
+            // A budget for all reasons might lower another one.
             let is_alone = |budget: &Budget| budget.is_zero() && budget.reasons() == Reasons::ALL;
             let reasons = if self.iter().all(is_alone) {
                 Reasons::ALL
@@ -241,7 +241,7 @@ pub fn budget_text(
     format!("{{nodes: {nodes}{reasons}{window}}}")
 }
 
-/// What is known of the budgets for one reason.
+/// The coverage of one reason by budgets.
 struct Coverage {
     reason: Reason,
     /// Whether one is always active.
@@ -270,7 +270,7 @@ impl Coverage {
         budget.has(self.reason) && !self.always && !self.covered.is_whole_week()
     }
 
-    /// When certainly none of the budgets is active, if that is ever.
+    /// The times at which provably no budget is active, if any.
     fn gap(self) -> Option<GapTimes> {
         if self.always || self.covered.is_whole_week() {
             return None;

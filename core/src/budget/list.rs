@@ -1,4 +1,4 @@
-//! The budgets of a NodePool, parsed once: rules say what is wrong with one, everything else computes with them.
+//! The budgets of a NodePool, parsed once: rules report mistakes in them, everything else computes with them.
 
 use jiff::Timestamp;
 
@@ -17,7 +17,7 @@ const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
 
 const FIELDS: [&str; 4] = ["nodes", "reasons", "schedule", "duration"];
 
-/// The budgets of a NodePool, in its order. What is computed from them is right if each of them can be read.
+/// The budgets of a NodePool, in its order. Results are right only if every budget can be read.
 #[derive(Debug)]
 pub struct Budgets {
     list: Vec<Budget>,
@@ -39,7 +39,7 @@ pub struct Budget {
     pub duration: Field<Parsed<BudgetDuration, Mistake>>,
     /// When it applies, by its schedule and duration.
     pub timing: Timing,
-    /// Whether it has a field that its version does not know. What it was meant to say is then open.
+    /// Whether it has a field that its version does not know. Its intended meaning is then unknown.
     pub(crate) has_unknown_field: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Budget {
 pub struct Parsed<T, E> {
     /// As it is in the object.
     pub text: Box<str>,
-    /// What it means. The error is in a box because most strings have none: a NodePool may have tens of thousands of budgets.
+    /// Its meaning. The error is in a box because most strings have none: a NodePool may have tens of thousands of budgets.
     pub value: Result<T, Box<E>>,
 }
 

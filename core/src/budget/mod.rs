@@ -1,11 +1,11 @@
-//! What the budgets of a NodePool allow, when, and until when, as Karpenter computes it.
+//! The disruption that the budgets of a NodePool allow over time, as Karpenter computes it.
 //!
 //! [`Budgets`] are the budgets of a pool, parsed once; [`Budgets::allowance`] says how many nodes may be disrupted for a
 //! reason at an instant and which budget decides, [`Budgets::next_change`] when that number changes,
 //! [`Budgets::week`] what it is in each hour of a week. [`MaintenanceHours::variants`] is the opposite: from hours to budgets.
 //! Time and the number of nodes are arguments.
 //!
-//! Does not subtract nodes that are being disrupted already, as Karpenter does, and does not say what is wise.
+//! Does not subtract nodes that are being disrupted already, as Karpenter does, and gives no advice.
 
 mod allowance;
 mod gaps;

@@ -1,4 +1,4 @@
-//! How what is allowed changes over time: when it changes next, and what it is in each hour of a week.
+//! The allowance over time: its next change, and its value in each hour of a week.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,20 +19,20 @@ pub const HOURS: usize = 7 * 24;
 /// When the number of nodes that may be disrupted for a reason changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The number stays what it is for ever.
+    /// The number never changes.
     Never,
     /// The number changes at a known instant.
     At {
         /// The instant of the change.
         at: Timestamp,
-        /// What is allowed from then on.
+        /// The allowance from then on.
         to: Allowance,
     },
     /// Not before this instant: the search ends there, after five years or some 30,000 fires.
     NotBefore(Timestamp),
 }
 
-/// What is allowed in a period in which windows may open and close.
+/// The allowance in a period with windows that may open and close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AllowanceRange {
     /// The least.
@@ -94,13 +94,13 @@ impl Budgets {
 }
 
 impl Budgets {
-    /// What is allowed for each of these reasons in each hour of the week from an instant on: one row per reason, its hours
+    /// The allowance for each of these reasons in each hour of the week from an instant on: one row per reason, its hours
     /// in their order. Only correct if [`super::is_supported`].
     pub fn week(&self, reasons: &[Reason], nodes: u32, from: Timestamp) -> Vec<Vec<AllowanceRange>> {
         self.periods(reasons, nodes, from, SignedDuration::from_hours(1), HOURS)
     }
 
-    /// What is allowed for each of these reasons in each of this many periods of this length.
+    /// The allowance for each of these reasons in each of this many periods of this length.
     pub fn periods(
         &self,
         reasons: &[Reason],
@@ -184,7 +184,7 @@ impl<'b> Timeline<'b> {
         }
     }
 
-    /// What is allowed for a reason now.
+    /// The allowance for a reason now.
     fn allowance(&self, reason: Reason, nodes: u32) -> Allowance {
         let is_open = |place| {
             self.phases

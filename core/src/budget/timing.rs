@@ -48,7 +48,7 @@ impl Timing {
 
 /// Windows `[fire, fire + duration)`, as Karpenter computes them; windows that overlap or touch are one.
 ///
-/// A review needs no fire times, and most need no week: each is computed when it is first asked for, and then kept.
+/// A review needs no fire times, and most need no week. Each is computed on first use and then kept.
 #[derive(Debug)]
 pub struct Windows {
     schedule: Schedule,

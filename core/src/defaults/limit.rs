@@ -45,7 +45,7 @@ pub fn is_changed(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
 }
 
 /// The `spec.limits.nodes` of a pool whose annotation an update removes. The stored number may be lower than the limit,
-/// because the reconciler lowered it while nodes were terminating, and nobody would raise it again. An update that
+/// because the reconciler lowered it while nodes were terminating, and nothing would raise it again. An update that
 /// writes the field itself is left alone.
 pub fn taken_back(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
     let old = old?;

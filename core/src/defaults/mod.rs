@@ -1,13 +1,12 @@
-//! What admission writes into a NodePool if its author left a field out.
+//! The values that admission writes into a NodePool whose author left fields out.
 //!
 //! Only `spec.disruption` is ever written, the annotation that keeps the node limit mode, and a `spec.limits.nodes`
 //! that is left to poolgate: anything under `spec.template` would change Karpenter's drift hash and so replace
 //! every node of the pool. Existing values are never changed, except a node limit mode if an update has made its
 //! two places differ, and a `spec.limits.nodes` that poolgate lowered, if an update takes the limit back.
 //!
-//! An update that leaves `spec` as it is stored gets nothing there, except what its change of an annotation means: the
-//! API server forgives a stored mistake only as long as nothing changes in what its rule is about, and that may be all
-//! of the spec.
+//! An update that does not change `spec` gets no values there, except for a changed annotation. The API server forgives a
+//! stored mistake only while the scope of its rule is unchanged, and that scope may be the whole spec.
 
 mod limit;
 mod mode;

@@ -24,7 +24,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The mode that the pool has once it is completed; `None` if it still says none that is valid.
+/// The mode of the completed pool; `None` if it still has no valid one.
 pub fn completed(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
@@ -38,7 +38,7 @@ pub fn completed(
 }
 
 /// Whether the pool gets the default mode: a new pool without a mode, and a pool whose mode an update removes. A stored
-/// pool that says none stays as it is.
+/// pool without a mode stays as it is.
 fn is_missing(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
     if has_field(pool) {
         false

@@ -122,7 +122,9 @@ impl Pace {
             }
             None => None,
         };
-        let empty = self.empty_go_first.then(|| "empty nodes go earlier".to_owned());
+        let empty = self
+            .empty_go_first
+            .then(|| "but empty nodes go earlier".to_owned());
         let clauses: Vec<String> = [at_a_time, start, empty].into_iter().flatten().collect();
         (!clauses.is_empty()).then(|| clauses.join(", "))
     }

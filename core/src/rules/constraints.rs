@@ -55,7 +55,7 @@ struct Text {
     rule: &'static Rule,
     /// Why the value is illegal: a clause without a full stop.
     title: &'static str,
-    /// What to write instead of a value, unless the object or a list of legal words suggests something better.
+    /// The help for a value, unless the object or a list of keywords suggests a better one.
     suggestion: fn(&Json<'_>) -> Option<&'static str>,
 }
 
@@ -174,7 +174,7 @@ fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggestion>
     is_group.then(|| format!("write group: {group}").into())
 }
 
-/// What to write instead of an illegal weight.
+/// The help for an illegal weight.
 fn instead_of_weight(weight: &Json<'_>) -> Option<&'static str> {
     Some(match weight.as_f64()? {
         0.0 => "leave weight out for the default of 0",

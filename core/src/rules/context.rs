@@ -1,4 +1,4 @@
-//! What a verdict depends on besides the object itself.
+//! Everything besides the object that affects a verdict.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::karpenter::shape::{REQUIREMENT_KEY, Shape};
 use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, TargetKarpenter};
 use crate::policy::Policy;
 
-/// What a verdict depends on besides the object itself.
+/// Everything besides the object that affects a verdict.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     /// The NodeClaims of the stored pool, if they were listed.

@@ -18,7 +18,7 @@ pub enum Place {
     RequirementKeys,
 }
 
-/// What the definition says of labels in one place of a NodePool.
+/// The definition's rules on labels in one place of a NodePool.
 #[derive(Debug, Clone, Copy)]
 pub struct DefinedLabels<'a> {
     rules: LabelRules<'a>,
@@ -84,7 +84,7 @@ impl<'a> DefinedLabels<'a> {
         rejects && self.newer().is_none() && !self.is_added(key)
     }
 
-    /// What is known of a label of this kind.
+    /// The verdict on a label of this kind.
     pub fn verdict(&self, key: &str, kind: &LabelKind) -> Verdict {
         match self.rules.rule_on(key) {
             Ruling::None if !matches!(kind, LabelKind::Unknown { .. }) => Verdict::Unknown,
@@ -155,7 +155,7 @@ impl<'a> DefinedLabels<'a> {
         }
     }
 
-    /// Whether the policy adds a label to those of the provider. What is installed decides nevertheless.
+    /// Whether the policy adds a label to those of the provider. An installed definition overrides it.
     fn is_added(&self, key: &str) -> bool {
         !matches!(self.rules, LabelRules::Installed(_)) && self.labels.adds(key)
     }

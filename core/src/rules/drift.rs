@@ -134,7 +134,7 @@ impl Replaced {
     }
 }
 
-/// What the change does; `None` if it replaces no node that exists.
+/// The effect of the change; `None` if it replaces no existing node.
 fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePool<'_>) -> Option<String> {
     if let Some(&Replaced {
         all,
@@ -189,7 +189,7 @@ fn places_left(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, pol
     Some(left.max(u32::from(makes_room)))
 }
 
-/// Demands the annotation that acknowledges this change, if the policy wants one for this pool.
+/// Requires the annotation that acknowledges this change, if the policy does so for this pool.
 fn check_acknowledged(pool: &NodePool<'_>, change: &TemplateChange<'_>, findings: &mut Findings<'_>) {
     let name = pool.name.present().unwrap_or_default();
     if !findings.context.policy.drift.must_be_acknowledged(name) {
@@ -212,6 +212,6 @@ fn check_acknowledged(pool: &NodePool<'_>, change: &TemplateChange<'_>, findings
             "the policy requires an acknowledgement of a change that replaces nodes",
         )
         .suggest(format!("write \"{digest}\" to acknowledge the change"));
-    // What the update changes is the template, so it is not forgiven because the annotation stays as it is.
+    // The update changes the template, so an unchanged annotation does not make it forgiven.
     finding.related(FieldPath::of(&["spec", "template"]));
 }

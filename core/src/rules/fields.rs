@@ -130,7 +130,7 @@ fn report_unknown(
         .suggest_if_known(suggestion);
 }
 
-/// What is needed to suggest the right spelling of an unknown field.
+/// The state for suggesting the right spelling of an unknown field.
 #[derive(Debug)]
 struct Spelling {
     version: ApiVersion,
@@ -148,7 +148,7 @@ impl Spelling {
         }
     }
 
-    /// What to write instead. A guess is the slowest part of a check, so only as many are made as are reported.
+    /// The help. A guess is the slowest part of a check, so only as many are made as are reported.
     fn suggest(
         &mut self,
         object: &Json<'_>,
@@ -174,7 +174,7 @@ impl Spelling {
     }
 
     /// What becomes of the group of a node class under its old names: with the version, as in v1beta1, or as elsewhere in
-    /// Kubernetes. Beside a `group` it says nothing new.
+    /// Kubernetes. Next to a `group` it is redundant.
     fn of_node_class(&self, object: &Json<'_>, path: &FieldPath, name: &str) -> Option<Edit> {
         let holder = path.parent()?;
         let is_reference =

@@ -13,8 +13,8 @@ use crate::karpenter::Template;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rules::rule::Rule;
 
-/// What follows from a value that Karpenter cannot decode: it reads all objects of a kind together.
-pub const UNREADABLE: &str = "Karpenter could then not read any NodePool";
+/// The consequence of a value that Karpenter cannot decode: it reads all objects of a kind together.
+pub const UNREADABLE: &str = "Karpenter could no longer read any NodePool";
 
 /// Added to a mistake that is only a warning because the policy is not enforced.
 const NOT_ENFORCED: &str = "not enforced yet, so not denied";
@@ -31,7 +31,7 @@ const REPLACES_NODES: &str = " (this replaces all nodes)";
 /// The findings of one review.
 #[derive(Debug)]
 pub(crate) struct Findings<'a> {
-    /// What the verdict depends on besides the object.
+    /// Everything besides the object that affects the verdict.
     pub context: Context<'a>,
     severities: Severities<'a>,
     /// The last finding, to which its check may still add.
@@ -63,8 +63,8 @@ impl<'a> Findings<'a> {
         self.last.insert(rule.finding(path, error_type, title))
     }
 
-    /// Reports a mistake in a text. The API server notices it if the definition of the release rejects the text;
-    /// `otherwise` says who does if not.
+    /// Reports a mistake in a string. The API server notices it if the definition of the release rejects the text;
+    /// `otherwise` is the origin if it does not.
     pub fn report_text(
         &mut self,
         rule: &'static Rule,
@@ -78,7 +78,7 @@ impl<'a> Findings<'a> {
         self.report(rule, path, text, title).origin(origin)
     }
 
-    /// Reports a word that is not in an enumeration, with the word that was probably intended.
+    /// Reports a value that is not in an enumeration, with the value that was probably intended.
     pub fn unsupported(
         &mut self,
         rule: &'static Rule,

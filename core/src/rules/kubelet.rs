@@ -31,12 +31,12 @@ pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, Schema)
 
 pub static KUBELET_CONVERSION: Rule = rule!("kubelet-conversion", Error, Silent);
 
-/// The annotation that keeps what v1beta1 has under `kubelet`, for Karpenter 1.0.
+/// The annotation that keeps the `kubelet` settings of v1beta1 for Karpenter 1.0.
 const CONVERTED: &str = "compatibility.karpenter.sh/v1beta1-kubelet-conversion";
 /// The group of the node classes of AWS.
 const AWS: &str = "karpenter.k8s.aws";
 
-/// Reports what the conversion to v1 puts into an annotation, and this annotation where nothing reads it.
+/// Reports settings that the conversion to v1 moves to an annotation, and this annotation if nothing reads it.
 pub fn check_conversion(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let is_converted = pool.version == ApiVersion::V1Beta1
         && findings.context.release.has(KarpenterVersion::V1_STORED)

@@ -1,6 +1,6 @@
 //! The catalogue: every rule that poolgate knows, and the one pass that applies them.
 //!
-//! A file holds the rules of one part of the spec and their check; what each is about is on its page, in `core/rules`.
+//! A file holds the rules of one part of the spec and their check. Each rule is described on its page, in `core/rules`.
 //! Checks skip fields of the wrong type, which only `field-type` reports.
 
 #[macro_use]

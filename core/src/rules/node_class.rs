@@ -56,7 +56,7 @@ fn group_field(version: ApiVersion) -> &'static str {
     }
 }
 
-/// Checks each text by itself. Returns whether group and kind can be checked together.
+/// Checks each string on its own. Returns whether group and kind can be checked together.
 fn check_texts(reference: &Object<'_>, template: &Template<'_>, findings: &mut Findings<'_>) -> bool {
     // In v1beta1 an empty text is the same as a missing one, and the group is an apiVersion.
     if template.version == ApiVersion::V1Beta1 {
@@ -229,7 +229,7 @@ fn is_declared_auto_mode(group: &str, policy: &Policy) -> bool {
             .is_some_and(|declared| declared.group == AUTO_MODE)
 }
 
-/// What to do about a label of EKS Auto Mode in a pool with the node class of AWS: there the class is wrong.
+/// The help for a label of EKS Auto Mode in a pool with the node class of AWS: the class is the mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AutoMode {
     /// The policy says so, and the class is reported.

@@ -13,7 +13,7 @@ pub static SCHEDULE_NEVER_FIRES: Rule = rule!("schedule-never-fires", Error, Sil
 pub static SCHEDULE_EVERY: Rule = rule!("schedule-every", Warning, Silent);
 pub static SCHEDULE_EITHER_DAY: Rule = rule!("schedule-either-day", Warning, Silent);
 
-/// Checks the schedule by itself. Returns whether Karpenter can read it and it fires at times of day, so that the
+/// Checks the schedule on its own. Returns whether Karpenter can read it and it fires at times of day, so that the
 /// budget's window can be checked.
 pub fn check(budget: &Budget, duration: Option<Duration>, findings: &mut Findings<'_>) -> bool {
     let Some(Parsed { text, value }) = budget.schedule.as_ref().present() else {

@@ -1,4 +1,4 @@
-//! Taints and startup taints: each by itself, all together, and those that Karpenter or agents use.
+//! Taints and startup taints: each on its own, all together, and those that Karpenter or agents use.
 
 use super::findings::Findings;
 use crate::diagnostic::{Origin, Severity};

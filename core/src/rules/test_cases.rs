@@ -148,7 +148,7 @@ fn rewritten(text: &str, found: &BTreeMap<String, Vec<Vec<String>>>) -> String {
     out
 }
 
-/// The most characters of a title: what follows from the problem stands apart.
+/// The most characters of a title. The consequence is separate.
 const LONGEST_TITLE: usize = 80;
 
 #[test]
@@ -181,7 +181,7 @@ fn rules_find_in_each_case_what_it_says_and_in_these_words() {
                     assert!(length <= LONGEST_TITLE, "{rule}: {}", finding.title);
                     if finding.rule.as_str() == rule {
                         is_named = true;
-                        // What a policy tells of the cluster may make a finding more certain.
+                        // A policy with facts about the cluster may make a finding more certain.
                         let is_known = example.policy.is_some() || page.has(finding);
                         assert!(is_known, "{rule}: no kind on its page is {finding:?}");
                     }

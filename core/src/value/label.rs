@@ -74,7 +74,7 @@ pub(crate) fn is_object_name(text: &str) -> bool {
     text.len() <= LONGEST_DOMAIN && is_subdomain(text)
 }
 
-/// What is wrong with a text that is not an object's name: a clause without a full stop.
+/// The mistake in a string that is not an object's name: a clause without a full stop.
 pub(crate) const NO_OBJECT_NAME: &str =
     "an object's name has only a-z, 0-9, `-` and `.`, and no `-` or `.` at an end";
 

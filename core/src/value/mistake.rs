@@ -1,4 +1,4 @@
-//! What is wrong with a text, and how an error quotes a piece of it.
+//! A mistake in a string, and how an error quotes a piece of it.
 
 use crate::diagnostic::Suggestion;
 

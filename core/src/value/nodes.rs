@@ -49,7 +49,7 @@ fn parse_percent(digits: &str) -> Result<BudgetNodes, Mistake> {
     Ok(BudgetNodes::Percent(percent))
 }
 
-/// What is wrong with a text that does not match the pattern for a reason other than its size.
+/// The mistake in a string that does not match the pattern for a reason other than its size.
 fn diagnose(text: &str) -> Mistake {
     let number = text.strip_suffix('%').unwrap_or(text);
     if text.is_empty() {

@@ -40,15 +40,15 @@ pub struct Provider {
     pub group: &'static str,
     /// Whether it rejects every label of its domain that it does not know.
     pub is_closed: bool,
-    /// Whether another provider has the same group and kind of node class, so that a label that is not listed may be
-    /// that one's.
+    /// Whether another provider has the same group and kind of node class, so an unlisted label may belong to the other
+    /// provider.
     pub has_namesake: bool,
     /// Its labels in any domain, and those of Kubernetes about which it says more, sorted by key.
     pub labels: &'static [Label],
     /// Other names of labels, such as those that its volumes have for the zone, with the names that its Karpenter uses
     /// instead (`NormalizedLabels`).
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Other domains in which it has labels that are nobody else's.
+    /// Other domains that have only labels of this provider.
     pub domains: &'static [&'static str],
     /// How it writes zones; `None` if that is not known.
     pub zones: Option<ZoneForm>,

@@ -41,7 +41,7 @@ pub struct Together<'a> {
 pub struct AcrossFinding {
     /// The index of the NodePool among those given.
     pub pool: usize,
-    /// What is wrong, and at which field of that NodePool.
+    /// The mistake, and the field of that NodePool.
     pub diagnostic: Diagnostic,
     /// The indexes of the others.
     pub others: Vec<usize>,

@@ -22,15 +22,15 @@ struct Contender<'a> {
     taints: Vec<[&'a str; 3]>,
     /// Whether nothing but a lack of machines keeps it from launching nodes.
     is_unlimited: bool,
-    /// What it allows of each label that instance types have.
+    /// Its selection for each label of instance types.
     machines: BTreeMap<&'a str, Selection<'a>>,
 }
 
-/// What two pools must have in common to be interchangeable for the pods that tolerate their taints.
+/// The properties that two pools must share to be interchangeable for the pods that tolerate their taints.
 #[derive(PartialEq, Eq, Hash)]
 struct Kind<'a> {
     class: (&'a str, &'a str, &'a str),
-    /// What the pool allows of each other label.
+    /// The pool's selection for each other label.
     labels: BTreeMap<&'a str, Selection<'a>>,
 }
 

@@ -1,4 +1,4 @@
-//! A budget by itself: its `nodes`, its `reasons`, and when it holds.
+//! A budget on its own: its `nodes`, its `reasons` and its window.
 
 use std::time::Duration;
 
@@ -106,8 +106,8 @@ fn check_each(budget: &Budget, reasons: &[Json<'_>], findings: &mut Findings<'_>
         };
         if seen.has(reason) && findings.context.release.has(KarpenterVersion::UNIQUE_REASONS) {
             findings
-                .report(&BUDGET_REASON, path(), text, "a budget must not repeat a reason")
-                .suggest("remove one of them");
+                .report(&BUDGET_REASON, path(), text, "the reason is already in the list")
+                .suggest("remove it");
         }
         seen = seen.with(Reasons::only(reason));
     }
@@ -134,7 +134,7 @@ fn report_unknown(
     }
 }
 
-/// Checks when the budget holds. Returns whether it does at some times or always, so that it can be compared with others.
+/// Checks when the budget is active. Returns whether it ever is, so that it can be compared with others.
 fn check_window(budget: &Budget, findings: &mut Findings<'_>) -> bool {
     check_pair(budget, findings);
     let duration = check_duration(budget, findings);

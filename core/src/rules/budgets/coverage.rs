@@ -1,4 +1,4 @@
-//! Reasons and hours for which no budget holds, or only one of all nodes, so that nothing limits disruption.
+//! Reasons and hours without a budget, or with only one of 100%, so that nothing limits disruption.
 
 use super::list;
 use crate::budget::{Budget, Budgets, Filling, Gap, GapTimes, Reason, Reasons, budget_text};
@@ -73,7 +73,7 @@ pub fn check_all(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, fin
     }
 }
 
-/// Reports the hours at which no budget for a reason holds, of those that happen in the pool. All budgets of the pool must
+/// Reports the hours at which no budget limits a reason that happens in the pool. All budgets of the pool must
 /// be readable. Hours for `Empty` alone are not reported, because all empty nodes may be removed simultaneously without harm.
 pub fn check_hours(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, findings: &mut Findings<'_>) {
     let replacing = happening.without(Reasons::only(Reason::Empty));
@@ -151,7 +151,7 @@ impl PoolGap<'_> {
         }
     }
 
-    /// What is not limited.
+    /// The reasons without a limit.
     fn unlimited(&self) -> String {
         let open = self.gap.reasons.and(self.happening);
         if open == self.happening {
@@ -161,7 +161,7 @@ impl PoolGap<'_> {
         }
     }
 
-    /// When it is not limited.
+    /// The times without a limit.
     fn when(&self) -> String {
         match &self.gap.times {
             GapTimes::Weekly(week) => week.described(),
@@ -170,7 +170,7 @@ impl PoolGap<'_> {
         }
     }
 
-    /// What to add.
+    /// The budgets to add.
     fn filling(&self) -> String {
         let named = if self.version == ApiVersion::V1 {
             format!(" with reasons: {}", self.gap.reasons.written())
@@ -197,7 +197,7 @@ impl PoolGap<'_> {
 
 #[cfg(test)]
 mod tests {
-    //! What is suggested about budgets, done to the letter, has the effect that was promised and no other.
+    //! A suggested budget, added to the letter, has the promised effect and no other.
 
     use jiff::{SignedDuration, Timestamp};
     use proptest::prelude::*;

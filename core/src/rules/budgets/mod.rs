@@ -1,4 +1,4 @@
-//! `spec.disruption.budgets`: each budget by itself, then all of them together.
+//! `spec.disruption.budgets`: each budget on its own, then all of them together.
 
 pub mod alone;
 pub mod coverage;
@@ -46,7 +46,7 @@ fn check_coverage(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, fi
 }
 
 /// The reasons for which healthy nodes are disrupted: drift, and consolidation if it is on. Budgets limit the repair of
-/// broken nodes, too, from 1.15 on, but without one Karpenter stops it by itself when more than a fifth of a pool is broken.
+/// broken nodes as well since 1.15. Without one, Karpenter stops repair when more than a fifth of a pool is broken.
 fn happening(pool: &NodePool<'_>, disruption: &Disruption<'_>) -> Reasons {
     let mut reasons = Reasons::only(Reason::Drifted);
     if pool.replicas.is_absent() && disruption.consolidate_after.present() != Some("Never") {

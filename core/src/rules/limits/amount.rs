@@ -105,7 +105,7 @@ fn is_unlikely(resource: &str, quantity: &Quantity) -> bool {
     }
 }
 
-/// Why an amount probably has the wrong unit, what follows, and a more likely amount.
+/// The title, consequence and help for an amount that probably has the wrong unit.
 fn other_unit(
     resource: &str,
     value: &Json<'_>,

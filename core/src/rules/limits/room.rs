@@ -17,7 +17,7 @@ const MOST_COMPARED: usize = 100_000;
 /// A resource, and where the amount that a machine has of it is known from.
 struct Size {
     resource: &'static str,
-    /// The labels with which instance types give their amount of it.
+    /// The labels of instance types for their amount of it.
     keys: &'static [&'static str],
     /// The same amount of a listed machine.
     amount: fn(Machine) -> i64,
@@ -63,7 +63,7 @@ impl Size {
     }
 }
 
-/// What the smallest machine has that a requirement allows.
+/// The size of the smallest machine that a requirement allows.
 struct Smallest {
     amount: i64,
     /// The index of the requirement.

@@ -220,7 +220,7 @@ fn check_lifetime(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut F
     }
 }
 
-/// What the definition says that `expireAfter` is if it is left out.
+/// The definition's default of `expireAfter`.
 fn default_expiry(version: ApiVersion, context: &Context<'_>) -> Option<(&'static str, Duration)> {
     let constraints = context.shape.at_path(&NodePool::expire_after_path(version));
     let written = constraints.default(context.release)?.trim_matches('"');

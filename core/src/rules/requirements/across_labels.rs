@@ -16,7 +16,7 @@ use crate::rules::rule::Rule;
 /// The most comparisons of a zone with a region.
 const MOST_ZONES_COMPARED: usize = 10_000;
 
-/// The most comparisons of two values, so that a review takes a bounded time; what needs more is not judged.
+/// The most comparisons of two values, so that a review takes a bounded time. Larger lists are not judged.
 const MOST_COMPARED: usize = 1_000_000;
 
 /// How many of the listed values a message explains.
@@ -133,7 +133,7 @@ pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
     let named = list.named();
     let values = list.demand.values.iter().copied();
     let values = values.filter(|value| same.iter().all(|one| one.demand.allows(value)));
-    // Which release of the provider runs is not known: what may fit in any of them is left.
+    // The release of the provider is not known, so a value that fits in any of them is left.
     let is_left = |value| {
         let mut cuts = naming.cuts().iter();
         cuts.any(|cut| excluding(named(value), *cut, &others).is_none())
@@ -189,7 +189,7 @@ fn check_variety(
         !all.any(|other| other.part == one.part && other.demand.at != one.demand.at)
     };
     for one in [&list].into_iter().chain(others) {
-        // What the entries on one label leave is compared already.
+        // The entries on one label are compared already.
         let asks = one.demand.min_values.is_some() && is_alone(one);
         let is_short_by_itself =
             one.demand.operator == Operator::In && one.demand.asks_for_more_than(one.demand.distinct());

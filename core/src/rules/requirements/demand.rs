@@ -1,4 +1,4 @@
-//! What a pool demands of one label of its nodes.
+//! The demand of a pool on one label of its nodes.
 
 use std::fmt;
 
@@ -95,7 +95,7 @@ impl<'a> Demand<'a> {
         selection_of(self.key, self.operator, &self.values, self.provider)
     }
 
-    /// Whether it allows a value. To ask for few values, [`Demand::selection`] costs too much.
+    /// Whether it allows a value. Cheaper for a few values than [`Demand::selection`].
     pub fn allows(&self, value: &str) -> bool {
         match self.operator {
             Operator::In => self.values.contains(&value),

@@ -117,7 +117,7 @@ pub fn check_together(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
     let Some(left) = count(group.selection()).filter(is_short) else {
         return;
     };
-    // That a requirement leaves too few by itself was reported at it.
+    // A requirement that leaves too few on its own was reported there.
     if count(demand.selection()).is_some_and(|alone| is_short(&alone)) {
         return;
     }

@@ -61,8 +61,8 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
     }
 }
 
-/// The label of Karpenter or the pool's provider that has the name of this custom one, if that is in a domain in which one
-/// would look for it, or in none.
+/// The label of Karpenter or the pool's provider with the name of this custom one, if the custom one is in a plausible domain
+/// or in none.
 pub fn meant(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
     let provider = scope.provider?;
     let name = likely_name(key)?;
@@ -72,7 +72,7 @@ pub fn meant(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
     labels.find(|label| label.split_once('/').is_some_and(|(_, known)| known == name))
 }
 
-/// The name of a label in such a domain. Runs for every custom label, and nearly all have a domain of the user's own.
+/// The name of a label in such a domain. Runs for every custom label, nearly all of which have the user's own domain.
 fn likely_name(key: &str) -> Option<&str> {
     let Some((domain, name)) = split_key(key) else {
         return Some(key);

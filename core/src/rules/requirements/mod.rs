@@ -1,8 +1,8 @@
-//! Requirements: what a NodePool demands of its nodes' labels.
+//! Requirements: the demands of a NodePool on the labels of its nodes.
 //!
-//! First each requirement is read and checked by itself. The valid ones are then compared with each other, and with the labels
-//! of the template, because that is how Karpenter reads them. One that cannot be read, or that no node can satisfy, is
-//! reported and left out of that.
+//! First each requirement is read and checked on its own. The valid ones are then compared with each other and with the labels
+//! of the template, as Karpenter does. A requirement that cannot be read, or that no node can satisfy, is reported and not
+//! compared.
 
 mod across_labels;
 pub mod count;
@@ -74,7 +74,7 @@ fn labels_of<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Demand<'a>> {
     })
 }
 
-/// Checks what a requirement says by itself.
+/// Checks a requirement on its own.
 fn check_alone(
     demand: &Demand<'_>,
     scope: &Scope<'_>,

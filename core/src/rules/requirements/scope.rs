@@ -1,4 +1,4 @@
-//! What requirements are checked against, and what their checks share.
+//! The context of the checks of requirements, and their shared helpers.
 
 use crate::diagnostic::quoted;
 use crate::karpenter::shape::CAPACITY_TYPES;
@@ -8,10 +8,10 @@ use crate::rules::defined_labels::{DefinedLabels, Place};
 
 const OPERATOR: &str = "spec.template.spec.requirements[].operator";
 
-/// What follows from most mistakes that Karpenter does not reject.
+/// The consequence of most mistakes that Karpenter does not reject.
 pub const NEVER_LAUNCHES: &str = "the pool never launches a node";
 
-/// What requirements are checked against.
+/// The context of the checks of requirements.
 #[derive(Debug)]
 pub struct Scope<'a> {
     /// The template that has them, and labels, which also become requirements.
@@ -24,9 +24,9 @@ pub struct Scope<'a> {
     pub naming: Option<&'static Naming>,
     /// The operators that a requirement may have.
     pub operators: Words<'a>,
-    /// What the definition says of keys.
+    /// The definition's rules on keys.
     pub defined: DefinedLabels<'a>,
-    /// What the verdict depends on besides the object.
+    /// Everything besides the object that affects the verdict.
     pub context: Context<'a>,
 }
 

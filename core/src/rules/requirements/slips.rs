@@ -24,7 +24,7 @@ const ARCHITECTURES: &[(&str, &str)] = &[
     ("graviton", "arm64"),
 ];
 
-/// Other names of operating systems, and what the label calls them.
+/// Other names of operating systems, with their names in the label.
 const SYSTEMS: &[(&str, &str)] = &[
     ("linux", "linux"),
     ("ubuntu", "linux"),
@@ -183,7 +183,7 @@ pub fn corrected<'t>(key: &str, text: &'t str, capacity_types: &[&'t str]) -> Op
     }
 }
 
-/// What the label calls an architecture or a system that has other names elsewhere.
+/// The label's name of an architecture or a system that has other names elsewhere.
 fn other_name(key: &str, value: &str) -> Option<&'static str> {
     let names = match key {
         ARCH_LABEL => ARCHITECTURES,
@@ -196,7 +196,7 @@ fn other_name(key: &str, value: &str) -> Option<&'static str> {
     found.next().map(|(_, name)| *name)
 }
 
-/// What a word for yes or no means.
+/// The meaning of a word for yes or no.
 fn truth(word: &str) -> Option<bool> {
     let is_one_of = |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other));
     if is_one_of(&["true", "yes", "y", "on", "t", "1", "enabled", "supported"]) {

@@ -1,5 +1,5 @@
-//! The parts of a requirement: its key, its operator, and its values as far as the operator says what they are.
-//! Karpenter rejects what is wrong with them.
+//! The parts of a requirement: its key, its operator, and the values that the operator takes. Karpenter rejects mistakes in
+//! them.
 
 use super::demand::{At, Demand};
 use super::scope::{Scope, named};
@@ -39,7 +39,7 @@ pub static REQUIREMENT_KEY: Rule = rule!("requirement-key", Error, Schema);
 pub static REQUIREMENT_OPERATOR: Rule = rule!("requirement-operator", Error, Schema);
 pub static REQUIREMENT_VALUES: Rule = rule!("requirement-values", Error, Schema);
 
-/// Reads a requirement; reports what is wrong with its parts. `None` unless all of them are right.
+/// Reads a requirement and reports mistakes in its parts. `None` unless all of them are right.
 pub fn read<'a>(
     requirement: &Requirement<'a>,
     scope: &Scope<'a>,
@@ -192,7 +192,7 @@ fn values<'a>(
     checked.is_ok().then_some(values)
 }
 
-/// What is wrong with the number of values.
+/// The mistake in the number of values.
 fn miscount(operator: Operator, actual: usize) -> Option<(ErrorType, String)> {
     let name = operator.as_str();
     match (operator, actual) {
@@ -228,7 +228,7 @@ fn check_number(text: &str, at: At<'_>, findings: &mut Findings<'_>) -> Result<(
             (finding, integer(text.trim()))
         }
     };
-    // Below 0 there is nothing.
+    // No value below 0 is legal.
     let meant = meant.filter(|number| *number > 0);
     finding.suggest_if_known(meant.map(|number| Suggestion::write(number.to_string())));
     Err(Rejected)
@@ -248,7 +248,7 @@ fn check_texts(
         return Ok(());
     };
     let others: Vec<&str> = illegal.map(|(_, value, _)| value).collect();
-    // Karpenter rejects each value by itself, so a finding on several values is about the whole list.
+    // Karpenter rejects each value on its own, so a finding on several values is about the whole list.
     let path = if others.is_empty() {
         at.value(position)
     } else {

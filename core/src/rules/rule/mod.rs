@@ -46,13 +46,12 @@ impl Rule {
         }
     }
 
-    /// Its documentation, parsed on each call: for what prints it.
+    /// Its documentation, parsed on each call, for printing.
     pub fn page(&self) -> Page {
         Page::parse(self.text)
     }
 
-    /// A finding of this rule. An illegal value is a problem by itself; `title` is a clause without a full
-    /// stop.
+    /// A finding of this rule. `title` is a clause without a full stop.
     pub(crate) fn finding(
         &self,
         path: FieldPath,

@@ -1,12 +1,12 @@
-//! The page of a rule: Markdown for people, as it is in the repository, and its parts for what prints them.
+//! The page of a rule: Markdown for people, as it is in the repository, and its parts for programs that print them.
 
 use crate::diagnostic::{Diagnostic, Origin, Severity};
 
 /// The documentation of a rule.
 ///
 /// A page has a title, paragraphs, and for each [`Kind`] of finding a section `## Bad` and a section `## Good` with one block
-/// of YAML each. The heading of the bad one says what the kind is called, if there are several, and what poolgate says of
-/// it: `## Bad: it never fires (error, silent, shown)`. A paragraph that begins with `Source: ` or `Seen in: ` stands
+/// of YAML each. The heading of the bad one has the name of the kind, if there are several, and its severity, origin and
+/// evidence: `## Bad: it never fires (error, silent, shown)`. A paragraph that begins with `Source: ` or `Seen in: ` stands
 /// alone.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Page {
@@ -18,14 +18,14 @@ pub struct Page {
     pub source: Option<String>,
     /// The issues in which users reported it, as `owner/repository#number`.
     pub seen_in: Vec<String>,
-    /// What the rule finds, the most usual first. None for what is wrong with the text of a file.
+    /// The kinds of finding, the most usual first. Rules about the text of a file have none.
     pub kinds: Vec<Kind>,
 }
 
 /// A kind of finding that a rule has. Kinds of one rule may differ in severity and in origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
-    /// What it is called; empty if the rule has no other.
+    /// Its name; empty if the rule has no other kind.
     pub name: &'static str,
     /// Its severity, unless the policy changes it.
     pub severity: Severity,
@@ -41,7 +41,7 @@ pub struct Kind {
     pub good: &'static str,
 }
 
-/// How it is known what a mistake does to Karpenter if nothing rejects it.
+/// The evidence for the consequence of a mistake that nothing rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
     /// Karpenter's own code shows it on the bad example, linked into a test (`tests/oracle/symptoms.rs`).

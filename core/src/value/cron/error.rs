@@ -1,4 +1,4 @@
-//! What can be wrong with a schedule.
+//! The mistakes in a schedule.
 
 use super::fields::CronField;
 use crate::value::duration::GoDurationError;

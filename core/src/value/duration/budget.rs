@@ -64,7 +64,7 @@ impl BudgetDuration {
     }
 }
 
-/// What is wrong with a text that does not match the pattern.
+/// The mistake in a string that does not match the pattern.
 fn diagnose(text: &str) -> Mistake {
     if text.is_empty() {
         return Mistake::new("a duration is missing");

@@ -1,4 +1,4 @@
-//! What can be wrong with a quantity.
+//! The mistakes in a quantity.
 
 use super::{MAX_EXPONENT, MAX_LENGTH, Quantity};
 use crate::diagnostic::Suggestion;

@@ -69,7 +69,7 @@ fn category(series: &str) -> &str {
         .unwrap_or(series)
 }
 
-/// The one character that is so far from the end.
+/// The character `offset` positions from the end.
 fn nth_last(series: &str, offset: usize) -> Option<&str> {
     let at = series.len().checked_sub(offset)?;
     series.get(at..=at)

@@ -61,7 +61,7 @@ pub struct Naming {
     cuts: &'static [Cut],
     /// Whether the architecture of its families is listed.
     has_architectures: bool,
-    /// The first release whose families have no hyphen, and what to say of those that have one.
+    /// The first release whose families have no hyphen, and the title of a finding on a hyphen.
     pub without_hyphens: Option<(ProviderVersion, &'static str)>,
     /// The values of [`LISTED`] that its instance types have.
     known: [OnceLock<Known>; LISTED.len()],
@@ -70,7 +70,8 @@ pub struct Naming {
 /// The values of a part. No client chooses them, so the hash needs no secret.
 pub type Known = HashSet<&'static str, BuildHasherDefault<DefaultHasher>>;
 
-/// The parts of which a list of instance types shows all values. A new generation is none that is misspelt.
+/// The parts whose values all appear in a list of instance types. Generations are left out: an unknown one is more likely new
+/// than mistyped.
 const LISTED: [Part; 4] = [Part::Name, Part::Category, Part::Family, Part::Size];
 
 static AWS: Naming = Naming::new(aws::LABELS, &[aws::cut]).with_architectures();
