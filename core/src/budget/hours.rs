@@ -22,7 +22,7 @@ pub struct WeeklyHours {
 
 /// A text that names no hours of a week.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` {why}; write days, hours or both, followed by a time zone: sat 02:00-06:00 Europe/Berlin")]
+#[error("`{text}` {why}. Write days, hours or both, and a time zone, such as sat 02:00-06:00 Europe/Berlin")]
 pub struct HoursError {
     text: String,
     why: &'static str,
@@ -109,7 +109,7 @@ fn times(word: &str) -> Result<(usize, usize), &'static str> {
     let (start, end) = (time(start).ok_or(wrong)?, time(end).ok_or(wrong)?);
     match (start, end) {
         (DAY, _) => Err(wrong),
-        _ if start == end => Err("has a range of hours without length"),
+        _ if start == end => Err("has an empty range of hours"),
         _ if start < end => Ok((start, end - start)),
         _ => Ok((start, end + DAY - start)),
     }
@@ -183,7 +183,7 @@ mod tests {
             ("sat 24:00-25:00", "has hours other than"),
             ("sat 24:00-02:00", "has hours other than"),
             ("sat 02:60-03:00", "has hours other than"),
-            ("sat 02:00-02:00", "has a range of hours without length"),
+            ("sat 02:00-02:00", "has an empty range of hours"),
             ("sat 02:00-06:00 Europe Berlin", "has more than days"),
         ] {
             let error = WeeklyHours::parse(text).expect_err(text).to_string();

@@ -1,4 +1,4 @@
-//! Computes budgets from a wish: nodes may be disrupted only in these hours, or never in those.
+//! Computes budgets from maintenance hours: nodes may be disrupted only in some hours, or never in others.
 //!
 //! Karpenter knows only UTC, and budgets only restrict. So the result is budgets of 0 over all other hours, and if
 //! a time zone has summer time, separate ones for each half of the year.
@@ -32,7 +32,7 @@ pub struct MaintenanceHours {
     pub frozen: Vec<LocalHours>,
 }
 
-/// Budgets that fulfil a wish as long as no UTC offset changes.
+/// Budgets for the maintenance hours until a UTC offset changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeasonalBudgets {
     /// When no node may be disrupted, in UTC.

@@ -1,4 +1,4 @@
-//! What an edit of a stored NodePool does to the nodes that it has.
+//! The effect of an edit of a stored NodePool on its nodes.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::sha256::sha256;
 pub struct TemplateChange<'a> {
     /// The fields that count for the hash and differ: labels and annotations each by itself, lists as a whole.
     pub fields: Vec<FieldPath>,
-    /// What the hash says of them.
+    /// The change of the hash.
     pub hash: HashChange,
     /// Whether the labels of a node may match the old requirements and not the new ones.
     pub is_narrower: bool,
@@ -29,7 +29,7 @@ pub enum HashChange {
     None,
     /// To this hash: every node that has another one drifts.
     To(u64),
-    /// Nobody knows before Karpenter has computed it.
+    /// Not known before Karpenter has computed it.
     Unknown(Doubt),
 }
 
@@ -40,10 +40,10 @@ pub enum Doubt {
     #[error("the template has a field that poolgate does not know")]
     Field,
     /// Karpenter's hash of the stored template has another version.
-    #[error("this Karpenter computes another hash than {HASH_VERSION}")]
+    #[error("Karpenter's hash has another version than {HASH_VERSION}")]
     Version,
     /// Karpenter's hash of the stored template is not the one that is computed here.
-    #[error("Karpenter has another hash of the stored template than poolgate")]
+    #[error("Karpenter's hash of the stored template differs from poolgate's")]
     Stored,
 }
 
