@@ -25,7 +25,7 @@ use serde_json::Value;
 use poolgate_files::sources::cluster::KubeArgs;
 use poolgate_files::terminal::{self, OutputFormat};
 
-use crate::cluster::ClusterReader;
+use crate::cluster::{ClusterReader, LedgerArgs};
 use crate::runtime::flags;
 use declared::DeclaredFacts;
 use look::Look;
@@ -55,14 +55,8 @@ pub struct StatusArgs {
     #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
     namespace: Option<String>,
 
-    /// The namespace of the ledgers and the Lease
-    #[arg(
-        long,
-        env = "POOLGATE_LEDGER_NAMESPACE",
-        value_name = "NAME",
-        default_value = "poolgate-ledgers"
-    )]
-    ledger_namespace: String,
+    #[command(flatten)]
+    ledgers: LedgerArgs,
 
     /// Ask the webhooks, too: create a NodePool, and a NodeClaim for each pool, in dry runs
     ///
@@ -100,7 +94,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let look = Look {
         client: &client,
         namespace: args.namespace.as_deref(),
-        ledger_namespace: &args.ledger_namespace,
+        ledger_namespace: &args.ledgers.ledger_namespace,
         probes: args.probe,
     };
     if args.print_facts {

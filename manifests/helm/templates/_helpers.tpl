@@ -536,7 +536,7 @@ webhooks:
 
 {{- /* The namespace in which gate and reconciler write. */ -}}
 {{- define "poolgate.ledgersArg" -}}
---namespace={{ .Values.ledgers.namespace }}
+--ledger-namespace={{ .Values.ledgers.namespace }}
 {{- end }}
 
 {{- /* The account whose requests a fence checks. Of a name. */ -}}
