@@ -138,7 +138,7 @@ fn reported(before: &Value, pool: &Value, policy: &Policy) -> usize {
     let mut about = report
         .into_iter()
         .filter(|finding| finding.rule.as_str() == "limit-below-use");
-    let problem = about.next().map(|finding| finding.problem()).unwrap_or_default();
+    let problem = about.next().map(|finding| finding.message()).unwrap_or_default();
     let (_, rest) = problem.split_once("will terminate ").unwrap_or_default();
     let word = rest.split(' ').next().unwrap_or_default();
     word.trim_end_matches(',').parse().unwrap_or_default()
