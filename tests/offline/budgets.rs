@@ -41,7 +41,7 @@ fn the_page_shows_what_the_program_says() {
         .filter_map(|line| line.strip_prefix("$ poolgate budgets "))
         .filter(|command| !command.starts_with("--cluster"))
         .collect();
-    assert_eq!(commands.len(), 3, "{commands:?}");
+    assert_eq!(commands.len(), 2, "{commands:?}");
     for command in commands {
         let (code, said, complaints) = budgets(&words(command), "");
         assert_eq!((code, complaints.as_str()), (Some(0), ""), "{command}");
