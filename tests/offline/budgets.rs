@@ -41,7 +41,7 @@ fn the_page_shows_what_the_program_says() {
         .filter_map(|line| line.strip_prefix("$ poolgate budgets "))
         .filter(|command| !command.starts_with("--cluster"))
         .collect();
-    assert_eq!(commands.len(), 3, "{commands:?}");
+    assert_eq!(commands.len(), 2, "{commands:?}");
     for command in commands {
         let (code, said, complaints) = budgets(&words(command), "");
         assert_eq!((code, complaints.as_str()), (Some(0), ""), "{command}");
@@ -53,7 +53,7 @@ fn the_page_shows_what_the_program_says() {
 
 #[test]
 fn what_users_misunderstand_is_explained() {
-    let (code, said, complaints) = budgets(&[MONDAY, "docs/examples/budgets/misunderstood.yaml"], "");
+    let (code, said, complaints) = budgets(&[MONDAY, "tests/data/budgets/misunderstood.yaml"], "");
     assert_eq!((code, complaints.as_str()), (Some(0), ""));
     insta::assert_snapshot!("misunderstood", said);
 }

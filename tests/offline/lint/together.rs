@@ -34,7 +34,7 @@ fn rules(outcome: &Outcome) -> Vec<String> {
 
 #[test]
 fn a_tree_of_files_has_no_finding_across_them_unless_they_are_said_to_be_all() {
-    let examples = "docs/examples/together";
+    let examples = "tests/data/together";
     let without = lint_in(root(), &["--format=concise", "--select", ACROSS, examples], "");
     assert_eq!(without.stdout, "", "{without:?}");
     let with = lint_in(
