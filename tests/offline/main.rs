@@ -21,6 +21,7 @@ mod metrics;
 mod no_cluster;
 mod packaging;
 mod pages;
+mod pictures;
 mod planned;
 mod policy;
 mod poolgate_lint;
