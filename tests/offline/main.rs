@@ -17,6 +17,7 @@ mod documents;
 mod errors;
 mod examples;
 mod lint;
+mod links;
 mod metrics;
 mod no_cluster;
 mod packaging;

@@ -25,7 +25,11 @@ fn described() -> Vec<Picture> {
 #[test]
 fn pictures_are_drawn_as_they_are_described() {
     for picture in described() {
-        let shown: Vec<_> = picture.terminal.iter().map(|command| terminal::typed(command)).collect();
+        let shown: Vec<_> = picture
+            .terminal
+            .iter()
+            .map(|command| terminal::typed(command))
+            .collect();
         // An empty line between them.
         let drawn = picture.draw(&shown.join(&Vec::new()));
         let name = format!("docs/pictures/{}.svg", picture.name);
@@ -52,6 +56,10 @@ fn pages_show_only_pictures_that_exist_and_say_what_each_shows() {
             let picture = format!("docs/pictures/{}", &name[1]);
             assert!(path(&picture).exists(), "{page} shows {picture}");
         }
-        assert_eq!(without_words.find(&text).map(|found| found.as_str()), None, "{page}");
+        assert_eq!(
+            without_words.find(&text).map(|found| found.as_str()),
+            None,
+            "{page}"
+        );
     }
 }

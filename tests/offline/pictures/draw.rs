@@ -41,7 +41,7 @@ pub(super) struct Picture {
     #[serde(default)]
     size: (f64, f64),
     #[serde(default)]
-    boxes: BTreeMap<String, Box>,
+    boxes: BTreeMap<String, Frame>,
     #[serde(default)]
     arrows: Vec<Arrow>,
     #[serde(default)]
@@ -59,7 +59,7 @@ pub(super) struct Picture {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Box {
+struct Frame {
     /// x, y, width, height.
     at: (f64, f64, f64, f64),
     #[serde(default = "plain")]
@@ -166,11 +166,15 @@ fn line(svg: &mut String, (x, y): (f64, f64), classes: &str, text: &str) {
     svg.push_str("</text>\n");
 }
 
-impl Box {
+impl Frame {
     /// The middle of a side, such as `r` or `b-20`.
     fn side(&self, side: &str) -> (f64, f64) {
         let (side, along) = side.split_at(1);
-        let along: f64 = if along.is_empty() { 0.0 } else { along.parse().expect(along) };
+        let along: f64 = if along.is_empty() {
+            0.0
+        } else {
+            along.parse().expect(along)
+        };
         let (x, y, width, height) = self.at;
         match side {
             "l" => (x, y + height / 2.0 + along),
@@ -235,11 +239,13 @@ fn head(svg: &mut String, kind: &str, from: (f64, f64), tip: (f64, f64)) {
 }
 
 impl Arrow {
-    fn draw(&self, svg: &mut String, boxes: &BTreeMap<String, Box>) {
+    fn draw(&self, svg: &mut String, boxes: &BTreeMap<String, Frame>) {
         let end = |end: &str| {
             let (name, side) = end.split_once('.').expect("BOX.SIDE");
             let upright = side.starts_with(['t', 'b']);
-            let of = boxes.get(name).unwrap_or_else(|| panic!("no box is called {name}"));
+            let of = boxes
+                .get(name)
+                .unwrap_or_else(|| panic!("no box is called {name}"));
             (of.side(side), upright)
         };
         let ((from, leaves_upright), (to, comes_upright)) = (end(&self.from), end(&self.to));
@@ -261,7 +267,9 @@ impl Arrow {
             self.kind,
             path.join("L")
         );
-        let [first, second, ..] = points[..] else { unreachable!("two points") };
+        let [first, second, ..] = points[..] else {
+            unreachable!("two points")
+        };
         head(svg, &self.kind, points[points.len() - 2], to);
         if self.both {
             head(svg, &self.kind, second, first);
@@ -300,13 +308,19 @@ impl Picture {
              role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
              <rect class=\"bg\" width=\"{wide}\" height=\"{high}\"/>\n"
         );
-        let mut largest_first: Vec<&Box> = self.boxes.values().collect();
+        let mut largest_first: Vec<&Frame> = self.boxes.values().collect();
         largest_first.sort_by(|a, b| (b.at.2 * b.at.3).total_cmp(&(a.at.2 * a.at.3)));
         for (number, one) in largest_first.iter().enumerate() {
             let (x, y, w, h) = one.at;
             assert!(x + w <= wide && y + h <= high, "{}: {}", self.name, one.text);
             for other in &largest_first[number + 1..] {
-                assert!(!one.overlaps(other), "{}: {} and {}", self.name, one.text, other.text);
+                assert!(
+                    !one.overlaps(other),
+                    "{}: {} and {}",
+                    self.name,
+                    one.text,
+                    other.text
+                );
             }
             one.draw(&mut svg, "");
         }
@@ -328,11 +342,19 @@ impl Picture {
         }
         for mark in &self.lines {
             let ((x, y), (to, end)) = (mark.from, mark.to);
-            let _ = writeln!(svg, r#"<path class="closed line heavy" d="M{x} {y}L{to} {end}"/>"#);
+            let _ = writeln!(
+                svg,
+                r#"<path class="closed line heavy" d="M{x} {y}L{to} {end}"/>"#
+            );
             line(&mut svg, (x + 6.0, y + 9.0), "l", &mark.label);
         }
         for text in &self.texts {
-            assert!(text.at.0 + width(&text.text) <= wide, "{}: {}", self.name, text.text);
+            assert!(
+                text.at.0 + width(&text.text) <= wide,
+                "{}: {}",
+                self.name,
+                text.text
+            );
             line(&mut svg, text.at, "", &text.text);
         }
         terminal(&mut svg, lines, (wide, high));
@@ -348,7 +370,7 @@ impl Table {
             let mut x = self.at.0;
             for (cell, width) in row.iter().zip(&self.widths) {
                 let (kind, text) = cell.split_once('|').unwrap_or(("mute", cell));
-                let cell = Box {
+                let cell = Frame {
                     at: (x, y, width - 4.0, height - 4.0),
                     kind: kind.to_owned(),
                     text: text.to_owned(),
