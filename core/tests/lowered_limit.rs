@@ -141,7 +141,7 @@ fn reported(before: &Value, pool: &Value, policy: &Policy) -> usize {
     let problem = about.next().map(|finding| finding.message()).unwrap_or_default();
     let (_, rest) = problem.split_once("will terminate ").unwrap_or_default();
     let word = rest.split(' ').next().unwrap_or_default();
-    word.trim_end_matches(',').parse().unwrap_or_default()
+    word.trim_end_matches([',', '.']).parse().unwrap_or_default()
 }
 
 /// The pool with the mode that admission writes.
