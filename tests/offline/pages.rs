@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::support::process::{Outcome, run};
 use crate::support::program::{poolgate, root};
+use crate::support::readme::block;
 
 /// The blocks of a page that begin with a command: the command, and its output according to the page.
 pub fn shown(page: &str) -> Vec<(&str, &str)> {
@@ -46,5 +47,18 @@ fn the_pages_of_lint_and_policy_show_what_the_program_says() {
             let outcome = typed(command);
             assert_eq!(outcome.stdout + &outcome.stderr, said, "{name}: {command}");
         }
+    }
+}
+
+#[test]
+fn readmes_lint_finds_the_mistakes_of_its_table() {
+    let outcome = typed(block("sh", "poolgate lint "));
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    for rule in ["schedule-syntax", "schedule-never-fires", "limit-amount"] {
+        assert!(
+            outcome.stdout.contains(&format!("error[{rule}]")),
+            "{rule}: {}",
+            outcome.stdout
+        );
     }
 }
