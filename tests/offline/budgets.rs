@@ -6,7 +6,7 @@ mod notes;
 use serde_json::Value;
 
 use crate::support::program;
-use crate::support::readme::{block, block_of};
+use crate::support::readme::block_of;
 
 const MONDAY: &str = "--at=2026-01-05T10:00:00Z";
 
@@ -257,17 +257,6 @@ fn a_pool_without_budgets_has_those_of_the_policy() {
         said.contains("3 nodes may be disrupted at once, by budgets[0]"),
         "{said}"
     );
-}
-
-#[test]
-fn the_readme_shows_the_week_that_the_program_draws() {
-    let first = "$ poolgate budgets --week ";
-    let shown = block("console", first);
-    let (command, week) = shown.split_once('\n').expect("a command and its answer");
-    let arguments: Vec<_> = command.split(' ').skip(3).collect();
-    let (_, said, _) = budgets(&arguments, "");
-    let picture = said.split("\nnote:").next().expect("a picture");
-    assert_eq!(week.trim_end(), picture.trim_end());
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn numbers_in_the_text_are_those_that_are_counted() {
     for document in ["docs/explanation/what-holds.md", data] {
         assert_gives(document, &format!("{releases} releases"));
     }
-    assert_gives("README.md", &format!("{} other releases", releases - 3));
+    assert_gives("docs/install.md", &format!("{} other releases", releases - 3));
     let modules = read("tests/programs/go.mod");
     for (name, module) in [
         ("Kubernetes", "k8s.io/kubernetes v"),
@@ -178,19 +178,19 @@ fn numbers_in_the_text_are_those_that_are_counted() {
     ] {
         let (_, version) = modules.split_once(module).expect(module);
         let version = version.split_whitespace().next().expect("a version");
-        assert_gives("README.md", &format!("{name} {version}"));
+        assert_gives("docs/install.md", &format!("{name} {version}"));
     }
     let builder = read("tests/programs/build");
     let oldest = builder.lines().find_map(|line| line.strip_prefix("oldest="));
     let oldest = oldest.expect("the oldest Kubernetes");
-    assert_gives("README.md", &format!("Kubernetes {oldest}"));
+    assert_gives("docs/install.md", &format!("Kubernetes {oldest}"));
     assert_gives("tests/run", &format!("POOLGATE_TEST_KUBERNETES={oldest}"));
     let (minor, _) = oldest.rsplit_once('.').expect("a release");
     assert_gives(
         "manifests/helm/Chart.yaml",
         &format!("kubeVersion: \">={minor}.0-0\""),
     );
-    for document in ["README.md", "docs/operations.md"] {
+    for document in ["README.md", "docs/install.md"] {
         assert_gives(document, &format!("Kubernetes {minor} or newer"));
     }
     for what in ["cron", "quantity", "duration", "requirement"] {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::support::process::{Outcome, run};
 use crate::support::program::{poolgate, root};
+use crate::support::readme::block;
 
 /// The blocks of a page that begin with a command: the command, and its output according to the page.
 pub fn shown(page: &str) -> Vec<(&str, &str)> {
@@ -76,4 +77,17 @@ fn the_examples_have_a_mistake_for_each_kind_of_harm() {
             ["data", "expire-after"],
         ]
     );
+}
+
+#[test]
+fn readmes_lint_finds_the_mistakes_of_its_table() {
+    let outcome = typed(block("sh", "poolgate lint "));
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    for rule in ["schedule-syntax", "schedule-never-fires", "limit-amount"] {
+        assert!(
+            outcome.stdout.contains(&format!("error[{rule}]")),
+            "{rule}: {}",
+            outcome.stdout
+        );
+    }
 }

@@ -154,7 +154,7 @@ clientConfig:
   # The CA of your certificate (certificates.caBundle).
   caBundle: {{ . }}
   {{- else }}
-  # caBundle is left out on purpose: the tool that issues the certificate fills it (certs/README.md), and GitOps
+  # caBundle is left out on purpose: the tool that issues the certificate fills it (docs/certificates.md), and GitOps
   # does not revert fields that are not set here.
   {{- end }}
   service:

@@ -11,7 +11,7 @@ use crate::support::program;
 use crate::support::readme::block_of;
 use crate::support::recording::name;
 
-const PAGE: &str = include_str!("../../../docs/operations.md");
+const PAGE: &str = include_str!("../../../docs/status.md");
 
 const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 
