@@ -10,7 +10,7 @@ use crate::documents::{path, read};
 use crate::support::process::run;
 use crate::support::program::root;
 
-/// The pages of the repository. The pages of the rules are parts of docs/rules.md.
+/// The pages of the repository. The pages of the rules are parts of docs/reference/rules.md.
 fn pages() -> Vec<String> {
     let mut git = Command::new("git");
     let listed = run(git.args(["ls-files", "*.md"]).current_dir(root()), "").success();

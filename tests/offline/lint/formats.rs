@@ -162,7 +162,7 @@ fn links(report: &Value) -> BTreeSet<String> {
 #[test]
 fn findings_link_to_the_page_of_their_rule_where_it_is_published() {
     let url = ["--rules-url", "https://example.com/rules.html"];
-    let rules = include_str!("../../../docs/rules.md");
+    let rules = include_str!("../../../docs/reference/rules.md");
     let sarif = |extra: &[&str]| -> Value { serde_json::from_str(&printed("sarif", extra)).expect("JSON") };
     let report = sarif(&url);
     assert_valid(SARIF, &report);
