@@ -118,7 +118,14 @@ fn alerts_and_dashboard_ask_for_metrics_that_are_there() {
 fn runbook_has_a_section_for_each_alert_and_no_other() {
     let headings = RUNBOOK.lines().filter_map(|line| line.strip_prefix("### "));
     let sections: BTreeSet<&str> = headings.collect();
-    let alerts: BTreeSet<&str> = alerts("alert").into_iter().collect();
-    assert!(alerts.len() > 10, "{alerts:?}");
-    assert_eq!(sections, alerts);
+    let named = alerts("alert");
+    let urls = alerts("runbook_url");
+    let expected: Vec<_> = named
+        .iter()
+        .map(|name| format!("docs/RUNBOOK.md#{}", name.to_lowercase()))
+        .collect();
+    assert_eq!(urls, expected);
+    let named: BTreeSet<&str> = named.into_iter().collect();
+    assert!(named.len() > 10, "{named:?}");
+    assert_eq!(sections, named);
 }
