@@ -62,7 +62,9 @@ fn section(name: &str, arguments: &[&str], page: &mut String) {
 /// The commands in a help text, in their order: they are indented by two, before the options.
 fn commands(help: &str) -> Vec<&str> {
     let (before, _) = help.split_once("\nOptions:").unwrap_or((help, ""));
-    let before = before.split_once("\nArguments:").map_or(before, |(before, _)| before);
+    let before = before
+        .split_once("\nArguments:")
+        .map_or(before, |(before, _)| before);
     let (_, lists) = before.split_once("\nUsage:").unwrap_or_default();
     let entries = lists.lines().filter_map(|line| line.strip_prefix("  "));
     let names = entries.filter(|entry| entry.starts_with(|first: char| first.is_ascii_lowercase()));
@@ -75,7 +77,9 @@ fn commands(help: &str) -> Vec<&str> {
 /// The fields of a file, from its schema.
 fn fields(title: &str, introduction: &str, schema: &str) -> String {
     let schema: Value = serde_json::from_str(&read(schema)).expect("a schema");
-    let mut page = format!("# {title}\n\n{GENERATED}\n\n{introduction}\n\n| field | value | what |\n| --- | --- | --- |\n");
+    let mut page = format!(
+        "# {title}\n\n{GENERATED}\n\n{introduction}\n\n| field | value | what |\n| --- | --- | --- |\n"
+    );
     rows(&schema, &schema, "", &mut page);
     page
 }
@@ -91,19 +95,30 @@ fn rows(root: &Value, schema: &Value, parent: &str, page: &mut String) {
         } else {
             format!("{parent}.{name}")
         };
-        let what = schema["description"].as_str().unwrap_or_default().replace('|', "\\|");
+        let what = schema["description"]
+            .as_str()
+            .unwrap_or_default()
+            .replace('|', "\\|");
         let _ = writeln!(page, "| `{field}` | {} | {what} |", value(schema));
         // The rules have a page of their own.
         if field != "rules" {
             rows(root, schema, &field, page);
-            rows(root, resolved(root, &schema["items"]), &format!("{field}[]"), page);
+            rows(
+                root,
+                resolved(root, &schema["items"]),
+                &format!("{field}[]"),
+                page,
+            );
         }
     }
 }
 
 /// A schema, or the one that it refers to.
 fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
-    match schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+    match schema["$ref"]
+        .as_str()
+        .and_then(|reference| reference.strip_prefix('#'))
+    {
         Some(pointer) => root.pointer(pointer).expect("a schema that is there"),
         None => schema,
     }
@@ -112,7 +127,10 @@ fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
 /// What a field may be.
 fn value(schema: &Value) -> String {
     let words = |list: &Value| -> Option<String> {
-        let words = list.as_array()?.iter().map(|word| format!("`{}`", word.as_str().unwrap_or_default()));
+        let words = list
+            .as_array()?
+            .iter()
+            .map(|word| format!("`{}`", word.as_str().unwrap_or_default()));
         Some(words.collect::<Vec<_>>().join(", "))
     };
     if let Some(words) = words(&schema["enum"]) {
