@@ -93,7 +93,7 @@ fn hours_in_which_the_number_changes_show_both_also_if_they_come_twice_or_begin_
     let partly = pool(r#"[{nodes: 80%, schedule: "0 * * * *", duration: 15m}]"#);
     let (_, said, _) = budgets(&["--at=2026-01-05", "--week"], &partly);
     assert!(said.contains(&["8-*"; 24].join(" ")), "{said}");
-    let (_, said, _) = budgets(&["--at=2026-01-05", "--json"], &partly);
+    let (_, said, _) = budgets(&["--at=2026-01-05", "--output=json"], &partly);
     let said: Value = serde_json::from_str(&said).expect("JSON");
     let week = &said["pools"][0]["week"];
     assert_eq!(
@@ -191,7 +191,7 @@ fn what_never_happens_in_a_pool_is_said_instead_of_a_number() {
             );
             assert!(said.contains(reason), "{said}");
         }
-        let (_, json, _) = budgets(&[MONDAY, "--json"], &pool);
+        let (_, json, _) = budgets(&[MONDAY, "--output=json"], &pool);
         let json: Value = serde_json::from_str(&json).expect("JSON");
         let is_never = |reason: &str| json["pools"][0]["reasons"][reason]["never"].is_string();
         let expected = ["Underutilized", "Empty", "Drifted"].map(|reason| {
@@ -320,7 +320,7 @@ fn a_picture_that_cannot_be_written_is_an_error() {
 #[test]
 fn json_says_the_same_and_holds_every_hour_of_the_week() {
     let file = "docs/examples/budgets/business-hours.yaml";
-    let (code, said, _) = budgets(&[MONDAY, "--nodes=11", "--json", file], "");
+    let (code, said, _) = budgets(&[MONDAY, "--nodes=11", "--output=json", file], "");
     assert_eq!(code, Some(0));
     let said: Value = serde_json::from_str(&said).expect("JSON");
     let pool = &said["pools"][0];

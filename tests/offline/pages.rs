@@ -55,7 +55,7 @@ fn the_pages_of_lint_and_policy_show_what_the_program_says() {
 /// A stranger's first minute: what people write, with what the pool was meant to do in a comment.
 #[test]
 fn the_examples_have_a_mistake_for_each_kind_of_harm() {
-    let outcome = typed("poolgate lint --isolated --format json docs/examples/mistakes.yaml");
+    let outcome = typed("poolgate lint --isolated -o json docs/examples/mistakes.yaml");
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     let results = report["results"].as_array().expect("results");

@@ -49,7 +49,7 @@ fn report(installed: &Installed, arguments: &[&str]) -> (Option<i32>, Value) {
 
 /// The same to whoever has a kubeconfig.
 fn report_by(kubeconfig: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
-    let said = status_by(kubeconfig, &[&["--json"], arguments].concat());
+    let said = status_by(kubeconfig, &[&["--output=json"], arguments].concat());
     let report = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     (said.status.code(), report)
 }

@@ -49,7 +49,7 @@ fn lint(kubeconfig: &Path, arguments: &str) -> Outcome {
 
 /// Place, severity and rule of each finding about the stored pools.
 fn found(plane: &ControlPlane, arguments: &str) -> Vec<String> {
-    let outcome = lint(plane.kubeconfig(), &format!("--format concise {arguments}"));
+    let outcome = lint(plane.kubeconfig(), &format!("-o concise {arguments}"));
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     let lines = outcome.stdout.lines();
     let starts = lines.filter_map(|line| Some(format!("{}]", line.split_once(']')?.0)));
@@ -140,7 +140,7 @@ fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
     );
 
     for format in ["json", "github", "gitlab", "junit", "sarif"] {
-        let reported = lint(plane.kubeconfig(), &format!("--format {format}"));
+        let reported = lint(plane.kubeconfig(), &format!("-o {format}"));
         assert_eq!(reported.status.code(), Some(1), "{format}: {reported:?}");
         assert!(
             reported.stdout.contains("nodepools/batch"),
@@ -155,7 +155,7 @@ fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
         let pool = node_pool(&format!("more-{number}"), &json!({"limits": {"cpu": "-1"}}));
         client.create(POOLS, &pool);
     }
-    let all = lint(plane.kubeconfig(), "--format concise");
+    let all = lint(plane.kubeconfig(), "-o concise");
     let places: Vec<&str> = all
         .stdout
         .lines()
@@ -177,7 +177,7 @@ fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
             "nodepools/general:9:1: warning[nodepool-overlap]",
         ]
     );
-    let sarif = lint(plane.kubeconfig(), "--format sarif --select nodepool-overlap");
+    let sarif = lint(plane.kubeconfig(), "-o sarif --select nodepool-overlap");
     let sarif: Value = serde_json::from_str(&sarif.stdout).expect("JSON");
     let other = &sarif["runs"][0]["results"][0]["relatedLocations"][0]["physicalLocation"];
     assert_eq!(other["artifactLocation"]["uri"], "nodepools/web", "{sarif}");
@@ -194,7 +194,7 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
     assert_eq!(nobody.status.code(), Some(2), "{nobody:?}");
     let needed = "you need the verb list on nodepools.karpenter.sh";
     assert!(nobody.stderr.contains(needed), "{nobody:?}");
-    let report = lint(&account(&plane, "program", None), "--format json");
+    let report = lint(&account(&plane, "program", None), "-o json");
     let report: Value = serde_json::from_str(&report.stdout).expect("a report that is complete");
     assert_eq!(report["results"][0]["rule"], "file-unreadable", "{report}");
 
