@@ -227,7 +227,10 @@ fn go_back(plane: &ControlPlane) {
         run(block.lines().next().expect("a command"));
     }
     let gate = ["get", "--namespace", NAMESPACE, "deployment", "poolgate-gate"];
-    assert!(!plane.kubectl(&gate, "").status.success(), "profile enforce has no gate");
+    assert!(
+        !plane.kubectl(&gate, "").status.success(),
+        "profile enforce has no gate"
+    );
 }
 
 /// What happens while a cluster comes up, in any order.

@@ -296,11 +296,7 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     let table = status_by(&viewer, &[]).stdout;
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
 
-    let bindings = block_of(
-        PAGE,
-        "sh",
-        "kubectl create clusterrolebinding poolgate-status",
-    );
+    let bindings = block_of(PAGE, "sh", "kubectl create clusterrolebinding poolgate-status");
     // Here no controller manager adds up the rules of `view`.
     let bindings = bindings
         .replace("--group=on-call", "--serviceaccount=default:on-call")
