@@ -8,7 +8,7 @@ use super::no_cluster::{kubeconfig, refusing};
 use crate::support::poolgate::Poolgate;
 use crate::support::running::Running;
 
-const DOCUMENT: &str = include_str!("../../docs/operations.md");
+const DOCUMENT: &str = include_str!("../../docs/reference/metrics.md");
 const RUNBOOK: &str = include_str!("../../docs/RUNBOOK.md");
 const DASHBOARD: &str = include_str!("../../manifests/helm/files/dashboard.json");
 const ALERTS: &str = include_str!("../../manifests/helm/files/alerts.yaml");
@@ -80,11 +80,11 @@ fn every_metric_is_documented_and_every_documented_metric_is_there() {
             .map(|name| format!("poolgate_{name}"))
             .collect()
     };
-    assert_eq!(missing(&documented(), &all), [""; 0], "not in docs/operations.md");
+    assert_eq!(missing(&documented(), &all), [""; 0], "not in docs/reference/metrics.md");
     assert_eq!(
         missing(&all, &documented()),
         [""; 0],
-        "in docs/operations.md and nowhere else"
+        "in docs/reference/metrics.md and nowhere else"
     );
 }
 
