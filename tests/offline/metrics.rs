@@ -80,7 +80,11 @@ fn every_metric_is_documented_and_every_documented_metric_is_there() {
             .map(|name| format!("poolgate_{name}"))
             .collect()
     };
-    assert_eq!(missing(&documented(), &all), [""; 0], "not in docs/reference/metrics.md");
+    assert_eq!(
+        missing(&documented(), &all),
+        [""; 0],
+        "not in docs/reference/metrics.md"
+    );
     assert_eq!(
         missing(&all, &documented()),
         [""; 0],

@@ -32,7 +32,10 @@ fn full() -> bool {
 fn assert_documented(words: &str) {
     let text = include_str!("../../../docs/explanation/what-holds.md").replace(',', "");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains(words), "docs/explanation/what-holds.md does not say: {words}");
+    assert!(
+        text.contains(words),
+        "docs/explanation/what-holds.md does not say: {words}"
+    );
 }
 
 #[test]
