@@ -141,7 +141,7 @@ fn reported(before: &Value, pool: &Value, policy: &Policy) -> usize {
     let message = about.next().map(|finding| finding.message()).unwrap_or_default();
     let (_, rest) = message.split_once("reconciler terminates ").unwrap_or_default();
     let word = rest.split(' ').next().unwrap_or_default();
-    word.trim_end_matches(',').parse().unwrap_or_default()
+    word.trim_end_matches([',', '.']).parse().unwrap_or_default()
 }
 
 /// The pool with the mode that admission writes.

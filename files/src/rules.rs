@@ -1,4 +1,4 @@
-//! `poolgate rules` lists the catalogue, `poolgate explain` explains a rule or a field. docs/rules.md is the same for the documentation: the test `page` compares and writes it.
+//! `poolgate rules` lists the catalogue, `poolgate explain` explains a rule or a field. docs/reference/rules.md is the same for the documentation: the test `page` compares and writes it.
 
 mod fields;
 

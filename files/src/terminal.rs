@@ -3,6 +3,9 @@
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, StdinLock, Write as _};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use poolgate_core::diagnostic::quoted;
@@ -27,6 +30,12 @@ const LINE: usize = 100;
 
 /// A command begins with this word, and ends with the text or before the next sentence.
 const COMMAND: &str = "kubectl ";
+
+/// How long nothing is said of what takes its time.
+const UNSAID: Duration = Duration::from_secs(1);
+
+/// Moves to the beginning of the line, and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// In the place of a space at which a line must not end.
 const GLUE: &str = "\u{a0}";
@@ -126,6 +135,46 @@ pub fn remark(line: &str) {
         None => Cow::Borrowed(line),
     };
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Says on a terminal what a run waits for, from a second on and until it is dropped.
+#[derive(Debug)]
+pub struct Progress {
+    end: Option<Sender<()>>,
+    shown: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Nothing is said where standard error is not a terminal.
+    pub fn of(what: &'static str) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self {
+                end: None,
+                shown: None,
+            };
+        }
+        let (end, ended) = mpsc::channel();
+        let shown = thread::spawn(move || {
+            if ended.recv_timeout(UNSAID) == Err(RecvTimeoutError::Timeout) {
+                let _ = write!(io::stderr(), "{what} …");
+                let _ = ended.recv();
+                let _ = write!(io::stderr(), "{CLEAR_LINE}");
+            }
+        });
+        Self {
+            end: Some(end),
+            shown: Some(shown),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(shown) = self.shown.take() {
+            let _ = shown.join();
+        }
+    }
 }
 
 /// An error with its causes. Many messages contain their cause: it is not repeated.

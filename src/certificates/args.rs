@@ -47,6 +47,11 @@ pub struct CertificatesArgs {
         value_parser = NonEmptyStringValueParser::new())]
     pub name: Vec<String>,
 
+    /// The namespace of the Secrets, and of the Services in the certificate
+    /// [default: the pod's namespace, else that of the context, else `default`]
+    #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
+    pub namespace: Option<String>,
+
     #[command(flatten)]
     pub cluster: ClusterArgs,
 

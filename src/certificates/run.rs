@@ -42,11 +42,11 @@ async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
         .answer_probes(&args.probes, EVERYWHERE, Arc::clone(&readiness))
         .await?;
 
-    let names =
-        Names::new(&config.default_namespace, &args.name).map_err(|error| anyhow!("--name: {error}"))?;
+    let namespace = args.namespace.clone();
+    let namespace = namespace.unwrap_or_else(|| config.default_namespace.clone());
+    let names = Names::new(&namespace, &args.name).map_err(|error| anyhow!("--name: {error}"))?;
     let (settings, interval) = (args.settings()?, args.look_interval);
     let keep = async move {
-        let namespace = config.default_namespace.clone();
         let keeper = Keeper {
             store: Store::new(lasting_client(config), &namespace),
             names,

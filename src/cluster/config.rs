@@ -5,7 +5,6 @@ use std::time::Duration;
 use std::{env, io};
 
 use clap::Args;
-use clap::builder::BoolishValueParser;
 use kube::Config;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use poolgate_files::sources::cluster::ClusterFlags;
@@ -30,26 +29,19 @@ pub struct ClusterArgs {
     /// The context of the kubeconfig [default: its current one]
     #[arg(long, env = "POOLGATE_CONTEXT", value_name = "NAME")]
     context: Option<String>,
-
-    /// The namespace for what poolgate stores, such as the ledgers of node limits
-    /// [default: the pod's namespace, else that of the context, else `default`]
-    #[arg(long, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
-    namespace: Option<String>,
-
-    /// Watch no cluster, even if one is configured
-    #[arg(long, env = "POOLGATE_NO_CLUSTER", value_parser = BoolishValueParser::new())]
-    no_cluster: bool,
 }
 
-/// The user gives a cluster that cannot be found.
-#[derive(Debug, thiserror::Error)]
-pub enum ClusterConfigError {
-    /// The file or the context is missing or cannot be used.
-    #[error("{0}; fix it, or give --no-cluster")]
-    Named(#[from] UnusableRoute),
-    /// Two flags that exclude each other.
-    #[error("--no-cluster excludes --kubeconfig and --context: leave out one or the other")]
-    Contradiction,
+/// Where the ledgers are.
+#[derive(Debug, Args)]
+pub struct LedgerArgs {
+    /// The namespace of the ledgers and of the reconcilers' Lease
+    #[arg(
+        long,
+        env = "POOLGATE_LEDGER_NAMESPACE",
+        value_name = "NAME",
+        default_value = "poolgate-ledgers"
+    )]
+    pub ledger_namespace: String,
 }
 
 /// A kubeconfig or context that the user gives, and that cannot be used.
@@ -104,8 +96,6 @@ impl UnusableKubeconfig {
 pub enum Found {
     /// A cluster.
     Cluster(Box<Config>),
-    /// The user wants none.
-    Unwanted,
     /// There is no kubeconfig, and this process does not run in a pod.
     Nowhere,
     /// One that the user did not give, and that cannot be used.
@@ -125,22 +115,12 @@ pub enum UnusableConfig {
 
 /// Looks for the cluster. Only what the user has given must exist: a server still starts where an old file is left on a
 /// laptop.
-pub async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
-    let route = ClusterFlags {
+pub async fn find(args: &ClusterArgs) -> Result<Found, UnusableRoute> {
+    find_at(ClusterFlags {
         kubeconfig: args.kubeconfig.as_deref(),
         context: args.context.as_deref(),
-    };
-    if args.no_cluster {
-        return match route.named() {
-            None => Ok(Found::Unwanted),
-            Some(_) => Err(ClusterConfigError::Contradiction),
-        };
-    }
-    let mut found = find_at(route).await?;
-    if let (Found::Cluster(config), Some(namespace)) = (&mut found, &args.namespace) {
-        config.default_namespace.clone_from(namespace);
-    }
-    Ok(found)
+    })
+    .await
 }
 
 /// Looks for the cluster by these flags.
@@ -241,8 +221,6 @@ mod tests {
         ClusterArgs {
             kubeconfig: kubeconfig.map(Into::into),
             context: context.map(Into::into),
-            namespace: None,
-            no_cluster: false,
         }
     }
 
@@ -335,17 +313,5 @@ contexts:
             let error = kubeconfig_of(route).expect_err("an error").to_string();
             assert!(error.starts_with(path.to_str().expect("text")), "{error}");
         }
-    }
-
-    #[tokio::test]
-    async fn no_cluster_is_looked_for_where_none_is_wanted() {
-        let mut none = args(None, None);
-        none.no_cluster = true;
-        assert!(matches!(find(&none).await, Ok(Found::Unwanted)));
-        none.context = Some("blue".into());
-        assert!(matches!(
-            find(&none).await,
-            Err(ClusterConfigError::Contradiction)
-        ));
     }
 }

@@ -6,7 +6,7 @@ use anyhow::bail;
 use kube::{Client, Config};
 use tokio::time::timeout;
 
-use super::config::{ClusterArgs, ClusterConfigError, Found, find};
+use super::config::{ClusterArgs, Found, find};
 use super::reconnect::reconnecting;
 
 /// How long making a client may take: a kubeconfig may run a program for its credentials.
@@ -14,14 +14,8 @@ const CREDENTIALS: Duration = Duration::from_mins(1);
 
 /// Finds the cluster. No request is sent yet.
 pub async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
-    let found = match find(args).await {
-        // This command cannot go without the cluster, as the message would suggest.
-        Err(ClusterConfigError::Named(unusable)) => return Err(unusable.into()),
-        found => found?,
-    };
-    match found {
+    match find(args).await? {
         Found::Cluster(config) => Ok(*config),
-        Found::Unwanted => bail!("this command needs a cluster: leave out --no-cluster"),
         Found::Nowhere => bail!(
             "there is no cluster: no kubeconfig, and this process does not run in a pod; give --kubeconfig FILE"
         ),

@@ -24,7 +24,7 @@ pub mod webhooks;
 
 pub use api::{ApiError, Deadline, call};
 pub use collection::{Collection, Versioned};
-pub use config::ClusterArgs;
+pub use config::{ClusterArgs, LedgerArgs};
 pub use connect::{client, lasting_client, required_cluster};
 pub use definition::FIELDS as DEFINITION_FIELDS;
 pub use lease::{

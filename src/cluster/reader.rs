@@ -55,7 +55,7 @@ impl ClusterReader {
                 config.default_retry = true;
                 *config
             }
-            Ok(Found::Unwanted | Found::Nowhere) => return Err(nowhere(route)),
+            Ok(Found::Nowhere) => return Err(nowhere(route)),
             Ok(Found::Unusable(error)) => {
                 let cause = match &error {
                     UnusableConfig::Kubeconfig(cause) => Some(cause),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 
+use crate::cluster::LedgerArgs;
 use crate::runtime::flags;
 use crate::serving::webhook::WebhookArgs;
 
@@ -13,6 +14,9 @@ use crate::serving::webhook::WebhookArgs;
 pub struct GateArgs {
     #[command(flatten)]
     pub webhook: WebhookArgs,
+
+    #[command(flatten)]
+    pub ledgers: LedgerArgs,
 
     /// Admit NodeClaims above the limit, too, and only count them
     #[arg(long, env = "POOLGATE_OBSERVE", value_parser = BoolishValueParser::new())]

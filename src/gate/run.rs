@@ -34,7 +34,7 @@ async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<E
     let config = required_cluster(&args.webhook.cluster).await?;
     let mut server = WebhookServer::prepare(&args.webhook, certificate).await?;
     let client = lasting_client(config);
-    let namespace = client.default_namespace().to_owned();
+    let namespace = args.ledgers.ledger_namespace;
     let view = Arc::clone(&server.view);
     let board = server.process.board.clone();
     let shared = Shared {

@@ -6,7 +6,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use poolgate_core::api::OverLimit;
 
-use crate::cluster::{ClusterArgs, LONGEST_LEASE, SHORTEST_LEASE};
+use crate::cluster::{ClusterArgs, LONGEST_LEASE, LedgerArgs, SHORTEST_LEASE};
 use crate::runtime::flags;
 use crate::runtime::policy_watch::WatchedPolicyArgs;
 use crate::runtime::telemetry::LogArgs;
@@ -58,6 +58,9 @@ pub struct ReconcileArgs {
     #[arg(long, env = "POOLGATE_IF_LEASE_OLDER_THAN", value_name = "TIME", value_parser = flags::interval,
         requires = "unhold_all")]
     pub if_lease_older_than: Option<Duration>,
+
+    #[command(flatten)]
+    pub ledgers: LedgerArgs,
 
     #[command(flatten)]
     pub cluster: ClusterArgs,

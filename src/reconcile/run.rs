@@ -40,10 +40,10 @@ pub fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
 /// Removes every mark, unless a reconciler still runs, and exits.
 async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     let cluster = required_cluster(&args.cluster).await?;
-    let client = client(cluster.clone()).await;
+    let client = client(cluster).await;
     let client = client.map_err(|error| anyhow!("no client for the cluster: {error}"))?;
     let longest = args.if_lease_older_than;
-    unhold_with(client, &cluster.default_namespace, longest, Clock::start()).await?;
+    unhold_with(client, &args.ledgers.ledger_namespace, longest, Clock::start()).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -119,7 +119,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
         .await?;
     let beating = heartbeat.clone();
     process.tasks.spawn(RECONCILER, async move {
-        let namespace = cluster.default_namespace.clone();
+        let namespace = work.args.ledgers.ledger_namespace.clone();
         tokio::select! {
             () = work.run(lasting_client(cluster), &namespace) => {}
             () = beating.beat() => {}

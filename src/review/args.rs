@@ -13,6 +13,11 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub webhook: WebhookArgs,
 
+    /// Watch no cluster, even if one is configured
+    #[arg(long, env = "POOLGATE_NO_CLUSTER", value_parser = BoolishValueParser::new(),
+        conflicts_with_all = ["kubeconfig", "context"])]
+    pub no_cluster: bool,
+
     #[command(flatten)]
     pub policy: WatchedPolicyArgs,
 

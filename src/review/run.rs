@@ -40,7 +40,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
         &process.board,
     );
     let policy = policy.await?;
-    let (definition_read, claims) = start_cluster(&mut server, policy.clone()).await?;
+    let (definition_read, claims) = start_cluster(&mut server, policy.clone(), args.no_cluster).await?;
     let reviewer = Reviewer::new(policy.clone(), Arc::clone(&server.view), args.mutate_verdict)
         .answering_inquiries(server.about(Some(policy)))
         .listing_claims(claims);
@@ -53,13 +53,18 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<
 async fn start_cluster(
     server: &mut WebhookServer<'_>,
     policy: PolicyInForce,
+    watches_none: bool,
 ) -> anyhow::Result<(CancellationToken, Option<ClaimLister>)> {
     let board = server.process.board.clone();
     let metrics = ClusterMetrics::register(&mut server.process.registry);
     let registration = server.registration(Serves::Reviews);
     let view = Arc::clone(&server.view);
     let doubts = metrics.drift_doubts.clone();
-    let found = ClusterWatch::find(&server.args.cluster, view, policy, &board, metrics).await?;
+    let found = if watches_none {
+        None
+    } else {
+        ClusterWatch::find(&server.args.cluster, view, policy, &board, metrics).await?
+    };
     let Some((watch, config)) = found else {
         let nothing_to_read = CancellationToken::new();
         nothing_to_read.cancel();

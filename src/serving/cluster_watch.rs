@@ -6,7 +6,7 @@ use futures_util::future::OptionFuture;
 use kube::{Client, Config};
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
+use crate::cluster::config::{ClusterArgs, Found, UnusableRoute, find};
 use crate::cluster::definition::{self, DefinitionFollower};
 use crate::cluster::objects::{DEFINITIONS, NODE_POOLS};
 use crate::cluster::pools::PoolFollower;
@@ -40,11 +40,10 @@ impl ClusterWatch {
         policy: PolicyInForce,
         board: &StatusBoard,
         metrics: ClusterMetrics,
-    ) -> Result<Option<(Self, Config)>, ClusterConfigError> {
+    ) -> Result<Option<(Self, Config)>, UnusableRoute> {
         let release = view.karpenter().release();
         match find(args).await? {
             Found::Cluster(config) => Ok(Some((Self::new(view, Some(policy), board, metrics), *config))),
-            Found::Unwanted => Ok(None),
             Found::Nowhere => {
                 tracing::info!(%release, "no kubeconfig, and not in a pod: no cluster is watched");
                 Ok(None)

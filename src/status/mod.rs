@@ -21,11 +21,12 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
+use tokio::runtime::Runtime;
 
 use poolgate_files::sources::cluster::KubeArgs;
-use poolgate_files::terminal::{self, OutputFormat};
+use poolgate_files::terminal::{self, OutputFormat, Progress};
 
-use crate::cluster::ClusterReader;
+use crate::cluster::{ClusterReader, LedgerArgs};
 use crate::runtime::flags;
 use declared::DeclaredFacts;
 use look::Look;
@@ -55,14 +56,8 @@ pub struct StatusArgs {
     #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
     namespace: Option<String>,
 
-    /// The namespace of the ledgers and the Lease
-    #[arg(
-        long,
-        env = "POOLGATE_LEDGER_NAMESPACE",
-        value_name = "NAME",
-        default_value = "poolgate-ledgers"
-    )]
-    ledger_namespace: String,
+    #[command(flatten)]
+    ledgers: LedgerArgs,
 
     /// Ask the webhooks, too: create a NodePool, and a NodeClaim for each pool, in dry runs
     ///
@@ -100,7 +95,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let look = Look {
         client: &client,
         namespace: args.namespace.as_deref(),
-        ledger_namespace: &args.ledger_namespace,
+        ledger_namespace: &args.ledgers.ledger_namespace,
         probes: args.probe,
     };
     if args.print_facts {
@@ -113,7 +108,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     }
     loop {
         let code = if let Some(question) = args.question() {
-            match runtime.block_on(question.answer(&look)) {
+            match read(&runtime, question.answer(&look)) {
                 Ok(whys) => {
                     show(args, || serde_json::to_value(&whys), |width| whys.text(width))?;
                     exit_code(&[], &whys.unread)
@@ -126,7 +121,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
                 Err(error) => return Err(error),
             }
         } else {
-            let report = Report::of(&runtime.block_on(look.once()));
+            let report = Report::of(&read(&runtime, look.once()));
             show(
                 args,
                 || Ok(json::from_report(&report)),
@@ -139,6 +134,12 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
             None => return Ok(code),
         }
     }
+}
+
+/// Waits for what is read of the cluster.
+fn read<T>(runtime: &Runtime, reading: impl Future<Output = T>) -> T {
+    let _progress = Progress::of("reading the cluster");
+    runtime.block_on(reading)
 }
 
 impl StatusArgs {

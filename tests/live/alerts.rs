@@ -181,10 +181,10 @@ fn an_alert_fires_if_no_reconciler_is_left_and_not_because_of_those_that_observe
     day.scrape("poolgate-reconciler-1", &leader);
     day.expect_firing(&[]);
     day.read("poolgate-reconciler-1", "poolgate_leader 0");
-    day.expect_firing(&["PoolgateReconcilersLead"]);
+    day.expect_firing(&["PoolgateNoSingleLeader"]);
     day.read("poolgate-reconciler-1", "poolgate_leader 1");
     day.ends = true;
-    day.expect_firing(&["PoolgateReconcilersLead"]);
+    day.expect_firing(&["PoolgateNoSingleLeader"]);
 }
 
 #[test]
@@ -265,14 +265,14 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     day.scrape("poolgate-certificates-1", &keeper);
 
     day.expect_firing(&[
-        "PoolgateCallsFail",
-        "PoolgateCertificateEnds",
-        "PoolgateCertificatesFail",
+        "PoolgateFailClosed",
+        "PoolgateCertificateExpiring",
+        "PoolgateCertificateRenewalFailing",
         "PoolgateNodesAboveLimit",
-        "PoolgateNodesUnrepaired",
-        "PoolgateNotAsked",
-        "PoolgatePolicyUnusable",
-        "PoolgateRegisteredWrongly",
+        "PoolgateBrokenNodesWaiting",
+        "PoolgateFailOpen",
+        "PoolgatePolicyLoadFailed",
+        "PoolgateWebhookMisconfigured",
         "PoolgateReplacementsStopped",
     ]);
 }

@@ -66,7 +66,7 @@ spec: {disruption: {budgets: [{nodes: 5x%}]}}
     let stream = shell(directory.path(), "kubectl kustomize overlay").success();
     let json = shell(
         directory.path(),
-        "kubectl kustomize overlay | poolgate lint --format json -",
+        "kubectl kustomize overlay | poolgate lint -o json -",
     );
     assert_eq!(json.status.code(), Some(1), "{json:?}");
     let budget = "spec.disruption.budgets[0].nodes".to_owned();
@@ -120,7 +120,7 @@ fn what_helm_renders_is_checked_and_traced_to_its_template() {
     let stream = shell(directory.path(), "helm template chart").success();
     let json = shell(
         directory.path(),
-        "helm template chart | poolgate lint --format json -",
+        "helm template chart | poolgate lint -o json -",
     );
     assert_eq!(json.status.code(), Some(1), "{json:?}");
     let budget = "spec.disruption.budgets[0].nodes".to_owned();
@@ -131,7 +131,7 @@ fn what_helm_renders_is_checked_and_traced_to_its_template() {
     );
     let concise = shell(
         directory.path(),
-        "helm template chart | poolgate lint --format concise -",
+        "helm template chart | poolgate lint -o concise -",
     );
     assert!(
         concise
@@ -161,9 +161,9 @@ fn kubectl_finds_its_plugin() {
     let directory = directory(&[("pool.yaml", &pool("gpu", "5x%"))]);
     let as_plugin = shell(
         directory.path(),
-        "kubectl poolgate lint --format concise pool.yaml",
+        "kubectl poolgate lint -o concise pool.yaml",
     );
-    let as_program = shell(directory.path(), "poolgate lint --format concise pool.yaml");
+    let as_program = shell(directory.path(), "poolgate lint -o concise pool.yaml");
     assert_eq!(as_plugin.status.code(), Some(1), "{as_plugin:?}");
     assert_eq!(
         (as_plugin.stdout, as_plugin.stderr),

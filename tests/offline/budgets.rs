@@ -6,7 +6,7 @@ mod notes;
 use serde_json::Value;
 
 use crate::support::program;
-use crate::support::readme::{block, block_of};
+use crate::support::readme::block_of;
 
 const MONDAY: &str = "--at=2026-01-05T10:00:00Z";
 
@@ -41,7 +41,7 @@ fn the_page_shows_what_the_program_says() {
         .filter_map(|line| line.strip_prefix("$ poolgate budgets "))
         .filter(|command| !command.starts_with("--cluster"))
         .collect();
-    assert_eq!(commands.len(), 3, "{commands:?}");
+    assert_eq!(commands.len(), 2, "{commands:?}");
     for command in commands {
         let (code, said, complaints) = budgets(&words(command), "");
         assert_eq!((code, complaints.as_str()), (Some(0), ""), "{command}");
@@ -53,7 +53,7 @@ fn the_page_shows_what_the_program_says() {
 
 #[test]
 fn what_users_misunderstand_is_explained() {
-    let (code, said, complaints) = budgets(&[MONDAY, "docs/examples/budgets/misunderstood.yaml"], "");
+    let (code, said, complaints) = budgets(&[MONDAY, "tests/data/budgets/misunderstood.yaml"], "");
     assert_eq!((code, complaints.as_str()), (Some(0), ""));
     insta::assert_snapshot!("misunderstood", said);
 }
@@ -93,7 +93,7 @@ fn hours_in_which_the_number_changes_show_both_also_if_they_come_twice_or_begin_
     let partly = pool(r#"[{nodes: 80%, schedule: "0 * * * *", duration: 15m}]"#);
     let (_, said, _) = budgets(&["--at=2026-01-05", "--week"], &partly);
     assert!(said.contains(&["8-*"; 24].join(" ")), "{said}");
-    let (_, said, _) = budgets(&["--at=2026-01-05", "--json"], &partly);
+    let (_, said, _) = budgets(&["--at=2026-01-05", "--output=json"], &partly);
     let said: Value = serde_json::from_str(&said).expect("JSON");
     let week = &said["pools"][0]["week"];
     assert_eq!(
@@ -191,7 +191,7 @@ fn what_never_happens_in_a_pool_is_said_instead_of_a_number() {
             );
             assert!(said.contains(reason), "{said}");
         }
-        let (_, json, _) = budgets(&[MONDAY, "--json"], &pool);
+        let (_, json, _) = budgets(&[MONDAY, "--output=json"], &pool);
         let json: Value = serde_json::from_str(&json).expect("JSON");
         let is_never = |reason: &str| json["pools"][0]["reasons"][reason]["never"].is_string();
         let expected = ["Underutilized", "Empty", "Drifted"].map(|reason| {
@@ -260,17 +260,6 @@ fn a_pool_without_budgets_has_those_of_the_policy() {
 }
 
 #[test]
-fn the_readme_shows_the_week_that_the_program_draws() {
-    let first = "$ poolgate budgets --week ";
-    let shown = block("console", first);
-    let (command, week) = shown.split_once('\n').expect("a command and its answer");
-    let arguments: Vec<_> = command.split(' ').skip(3).collect();
-    let (_, said, _) = budgets(&arguments, "");
-    let picture = said.split("\nnote:").next().expect("a picture");
-    assert_eq!(week.trim_end(), picture.trim_end());
-}
-
-#[test]
 fn the_week_as_svg_has_the_cells_of_the_week_in_the_terminal() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("week.svg");
@@ -331,7 +320,7 @@ fn a_picture_that_cannot_be_written_is_an_error() {
 #[test]
 fn json_says_the_same_and_holds_every_hour_of_the_week() {
     let file = "docs/examples/budgets/business-hours.yaml";
-    let (code, said, _) = budgets(&[MONDAY, "--nodes=11", "--json", file], "");
+    let (code, said, _) = budgets(&[MONDAY, "--nodes=11", "--output=json", file], "");
     assert_eq!(code, Some(0));
     let said: Value = serde_json::from_str(&said).expect("JSON");
     let pool = &said["pools"][0];

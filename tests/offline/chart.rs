@@ -1,4 +1,4 @@
-//! The tables of values in the chart's README are what `values.yaml` says.
+//! The page of the chart's values is what `values.yaml` says.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::documents::{WRITE, path, read};
 
-const PAGE: &str = "manifests/helm/README.md";
+const PAGE: &str = "docs/reference/values.md";
 const VALUES: &str = "manifests/helm/values.yaml";
 const SCHEMA: &str = "manifests/helm/values.schema.json";
 
@@ -225,7 +225,7 @@ fn names(schema: &Value, prefix: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_readme_of_the_chart_lists_every_value_with_its_default_and_its_comment() {
+fn page_of_values_lists_every_value_with_its_default_and_its_comment() {
     let (text, schema) = (read(VALUES), read(SCHEMA));
     let values = parse(&text, &Limits::default())
         .next()

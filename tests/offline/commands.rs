@@ -24,7 +24,7 @@ fn entries() -> impl Iterator<Item = [&'static str; 3]> {
 
 /// Whether a page is for users: tests and benchmarks are for contributors to poolgate.
 fn is_for_users(page: &str) -> bool {
-    !["tests/", "bench/", "core/"]
+    !["tests/", "bench/", "core/", "CONTRIBUTING.md"]
         .iter()
         .any(|folder| page.starts_with(folder))
 }

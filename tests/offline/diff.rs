@@ -112,7 +112,7 @@ fn diff_in(folder: &Path, arguments: &[&str]) -> Outcome {
 }
 
 fn json(old: &str, new: &str, arguments: &[&str]) -> Value {
-    let outcome = diff(old, new, &[&["--format=json"], arguments].concat());
+    let outcome = diff(old, new, &[&["--output=json"], arguments].concat());
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     serde_json::from_str(&outcome.stdout).expect("JSON")
 }
@@ -257,7 +257,7 @@ fn what_a_policy_wants_acknowledged_comes_with_the_value_that_does_it() {
     let (old, new) = (labelled("blue"), labelled("red"));
     let compared = |new: &str| -> Value {
         let folder = directory(&[("old.yaml", &*old), ("new.yaml", new), (".poolgate.yaml", policy)]);
-        let outcome = diff_in(folder.path(), &["old.yaml", "new.yaml", "--format=json"]);
+        let outcome = diff_in(folder.path(), &["old.yaml", "new.yaml", "--output=json"]);
         serde_json::from_str::<Value>(&outcome.stdout).expect("JSON")["pools"][0]["drift"]["acknowledge"]
             .take()
     };
@@ -381,7 +381,7 @@ fn a_revision_has_the_files_that_are_read_today_and_no_others() {
 #[test]
 fn markdown_takes_nothing_of_a_manifest_for_its_own() {
     let odd = labelled("blue").replace("team:", "\"a*_<b>`|@all\":");
-    let outcome = diff(SOUND, &odd, &["--format=markdown"]).success();
+    let outcome = diff(SOUND, &odd, &["--output=markdown"]).success();
     assert!(
         outcome.starts_with("**NodePools: 1 changed; how many nodes go is not known**\n\nNodePool general"),
         "{outcome}"

@@ -167,10 +167,10 @@ fn numbers_in_the_text_are_those_that_are_counted() {
         .map(|release| release.to_string())
         .collect();
     let releases = releases.len();
-    for document in ["docs/architecture.md", data] {
+    for document in ["docs/explanation/what-holds.md", data] {
         assert_gives(document, &format!("{releases} releases"));
     }
-    assert_gives("README.md", &format!("{} other releases", releases - 3));
+    assert_gives("docs/install.md", &format!("{} other releases", releases - 3));
     let modules = read("tests/programs/go.mod");
     for (name, module) in [
         ("Kubernetes", "k8s.io/kubernetes v"),
@@ -178,19 +178,19 @@ fn numbers_in_the_text_are_those_that_are_counted() {
     ] {
         let (_, version) = modules.split_once(module).expect(module);
         let version = version.split_whitespace().next().expect("a version");
-        assert_gives("README.md", &format!("{name} {version}"));
+        assert_gives("docs/install.md", &format!("{name} {version}"));
     }
     let builder = read("tests/programs/build");
     let oldest = builder.lines().find_map(|line| line.strip_prefix("oldest="));
     let oldest = oldest.expect("the oldest Kubernetes");
-    assert_gives("README.md", &format!("Kubernetes {oldest}"));
+    assert_gives("docs/install.md", &format!("Kubernetes {oldest}"));
     assert_gives("tests/run", &format!("POOLGATE_TEST_KUBERNETES={oldest}"));
     let (minor, _) = oldest.rsplit_once('.').expect("a release");
     assert_gives(
         "manifests/helm/Chart.yaml",
         &format!("kubeVersion: \">={minor}.0-0\""),
     );
-    for document in ["README.md", "docs/operations.md"] {
+    for document in ["README.md", "docs/install.md"] {
         assert_gives(document, &format!("Kubernetes {minor} or newer"));
     }
     for what in ["cron", "quantity", "duration", "requirement"] {
@@ -202,18 +202,17 @@ fn numbers_in_the_text_are_those_that_are_counted() {
     let (_, wanted) = oracle.split_once("Effort::wanted(").expect("the effort");
     let (wanted, _) = wanted.split_once(',').expect("two numbers");
     let pools = with_commas(wanted.replace('_', "").parse().expect("a number"));
-    for document in ["README.md", "docs/architecture.md"] {
+    for document in ["README.md", "docs/explanation/what-holds.md"] {
         assert_gives(document, &pools);
     }
     let schedules = with_commas(recorded_lines("cron-oracle.jsonl"));
-    assert_gives("docs/architecture.md", &schedules);
+    assert_gives("docs/explanation/what-holds.md", &schedules);
 }
 
 #[test]
 fn every_test_that_the_documentation_names_is_there() {
-    let page = read("docs/architecture.md");
-    let (_, section) = page.split_once("## What holds").expect("the section");
-    let words = section.split('`').skip(1).step_by(2);
+    let page = read("docs/explanation/what-holds.md");
+    let words = page.split('`').skip(1).step_by(2);
     let named: Vec<&str> = words.filter(|word| word.matches('_').count() > 2).collect();
     assert!(named.len() > 20, "{named:?}");
     let sources: String = ["core", "src", "tests"]
@@ -258,7 +257,7 @@ fn the_alerts_of_the_page_are_those_that_are_shipped() {
         .lines()
         .filter_map(|line| line.trim().strip_prefix("expr: "))
         .collect();
-    let page = read("docs/operations.md");
+    let page = read("docs/reference/metrics.md");
     let blocks = page.split("```promql\n").skip(1);
     let reported: BTreeSet<_> = blocks
         .flat_map(|block| block.lines().take_while(|line| *line != "```"))

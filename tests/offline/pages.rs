@@ -2,8 +2,11 @@
 
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::support::process::{Outcome, run};
 use crate::support::program::{poolgate, root};
+use crate::support::readme::block;
 
 /// The blocks of a page that begin with a command: the command, and its output according to the page.
 pub fn shown(page: &str) -> Vec<(&str, &str)> {
@@ -46,5 +49,45 @@ fn the_pages_of_lint_and_policy_show_what_the_program_says() {
             let outcome = typed(command);
             assert_eq!(outcome.stdout + &outcome.stderr, said, "{name}: {command}");
         }
+    }
+}
+
+/// A stranger's first minute: what people write, with what the pool was meant to do in a comment.
+#[test]
+fn the_examples_have_a_mistake_for_each_kind_of_harm() {
+    let outcome = typed("poolgate lint --isolated -o json docs/examples/mistakes.yaml");
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let results = report["results"].as_array().expect("results");
+    let found: Vec<_> = results
+        .iter()
+        .map(|result| [&result["object"]["name"], &result["rule"]].map(|text| text.as_str().expect("text")))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ["web", "budget-allow-window"],
+            ["web", "taint-startup"],
+            ["web", "requirement-label-unknown"],
+            ["batch", "limit-zero"],
+            ["batch", "budgets-empty"],
+            ["batch", "requirement-no-value"],
+            ["data", "consolidation-policy"],
+            ["data", "field-type"],
+            ["data", "expire-after"],
+        ]
+    );
+}
+
+#[test]
+fn readmes_lint_finds_the_mistakes_of_its_table() {
+    let outcome = typed(block("sh", "poolgate lint "));
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    for rule in ["schedule-syntax", "schedule-never-fires", "limit-amount"] {
+        assert!(
+            outcome.stdout.contains(&format!("error[{rule}]")),
+            "{rule}: {}",
+            outcome.stdout
+        );
     }
 }

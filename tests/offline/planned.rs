@@ -77,7 +77,7 @@ fn planned_budgets_pass_lint_without_findings() {
         let pools = pools(&arguments);
         planned += usize::from(!pools.is_empty());
         let text = pools.join("---\n");
-        let outcome = program::run(&["lint", "--isolated", "--format=concise", "-"], &text);
+        let outcome = program::run(&["lint", "--isolated", "--output=concise", "-"], &text);
         // If no node may ever be disrupted, the meaning of that is reported as well.
         let frozen = pools.iter().filter(|pool| pool.starts_with(NEVER)).count();
         let (expected, others): (Vec<&str>, Vec<&str>) = outcome

@@ -85,34 +85,46 @@ fn blocks(page: &str) -> Vec<(&str, String)> {
     blocks
 }
 
+/// The example file of a block that begins with its path, and what the block has below that.
+fn example(block: &str) -> Option<(String, &str)> {
+    let (first, rest) = block.split_once('\n').unwrap_or((block, ""));
+    let name = first.strip_prefix("# docs/examples/policy/")?;
+    Some((text(&root().join("docs/examples/policy").join(name)), rest))
+}
+
 #[test]
-fn the_page_shows_the_example_files_and_what_comes_of_them() {
+fn the_page_shows_the_example_files() {
     let page = text(&root().join("docs/policy.md"));
-    let mut policy: Option<(String, Policy)> = None;
+    let blocks = blocks(&page);
+    let shown: Vec<_> = blocks.iter().filter_map(|(_, block)| example(block)).collect();
+    assert!(shown.len() >= 5, "{shown:?}");
+    for (file, shown) in shown {
+        let (_, file) = file.split_once('\n').expect("the line for editors");
+        assert_eq!(shown, file.trim_end());
+    }
+}
+
+/// The cases are blocks: the path of a policy, the relevant fields of a pool, and the findings that the policy adds.
+#[test]
+fn example_policies_have_their_effect() {
+    let mut policy: Option<Policy> = None;
     let mut pool = None;
-    let (mut shown, mut given) = (Vec::new(), Vec::new());
-    for (word, block) in blocks(&page) {
-        let (first, rest) = block.split_once('\n').unwrap_or((&block, ""));
-        if let Some(name) = first.strip_prefix("# docs/examples/policy/") {
-            let file = text(&root().join("docs/examples/policy").join(name));
-            let (_, shown) = file.split_once('\n').expect("the line for editors");
-            assert_eq!(rest, shown.trim_end(), "{name}");
-            policy = Some((
-                name.to_owned(),
-                policy_file::parse(&file).expect("a policy").policy,
-            ));
-        } else if first == "# NodePool" {
-            pool = Some(value(rest));
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+    for (word, block) in blocks(include_str!("policy-effects.txt")) {
+        if let Some((file, _)) = example(&block) {
+            policy = Some(policy_file::parse(&file).expect("a policy").policy);
         } else if word == "text" {
-            let (Some((name, policy)), Some(pool)) = (&policy, pool.take()) else {
-                panic!("a verdict without policy and pool:\n{block}");
+            let (Some(policy), Some(pool)) = (&policy, pool.take()) else {
+                panic!("findings without policy and pool:\n{block}");
             };
-            given.push((name.clone(), verdict(&pool, policy)));
-            shown.push((name.clone(), block));
+            found.push(verdict(&pool, policy));
+            expected.push(block);
+        } else {
+            pool = Some(value(&block));
         }
     }
-    assert_eq!(shown, given);
-    assert!(shown.len() >= 6, "{shown:?}");
+    assert_eq!(expected, found);
+    assert!(expected.len() >= 6, "{expected:?}");
 }
 
 fn schema() -> Validator {
@@ -291,7 +303,7 @@ fn a_case_without_its_object_and_a_folder_without_cases_are_no_success() {
     assert_eq!(code, Some(1), "{reported}");
     assert!(reported.contains("gone.yaml cannot be read"), "{reported}");
     assert_eq!(run_cases("- {name: fine, expect: []}\n").0, Some(2));
-    let folder = root().join("docs/examples/nearest");
+    let folder = root().join("tests/data/budgets");
     let none = program::run(&["policy", "test", folder.to_str().expect("a path")], "");
     assert_eq!(none.status.code(), Some(2), "{none:?}");
 }

@@ -40,8 +40,8 @@ fn both_programs_print_the_same() {
     let definition = std::fs::read_to_string(root().join("tests/data/crds/karpenter-1.15.0-nodepools.yaml"));
     let definition = definition.expect("a definition");
     for (command, stdin) in [
-        (&["lint", "--together", "--format=human", "tests/corpus"][..], ""),
-        (&["lint", "--format=json", "tests/corpus"], ""),
+        (&["lint", "--together", "--output=human", "tests/corpus"][..], ""),
+        (&["lint", "--output=json", "tests/corpus"], ""),
         (
             &[
                 "diff",
@@ -87,7 +87,7 @@ fn help_says_that_0_is_the_exit_code_without_an_error() {
     assert!(one_line(program::run(&["lint", "--help"], "").success()).contains(said));
     let warned = run_in(
         root(),
-        &["lint", "--format=concise", "-"],
+        &["lint", "--output=concise", "-"],
         &SOUND.replace("\"100\"", "\"0\""),
     );
     assert_eq!(warned.status.code(), Some(0), "{warned:?}");

@@ -1,29 +1,25 @@
-//! The page of questions: every command is run, and its answer found.
+//! The page of questions: for each answer a command is run, and the answer found in its output.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use crate::pages::typed;
 use crate::support::program::root;
 
-/// The questions with their commands and answers.
-fn rows() -> Vec<(String, String, String)> {
-    let page = fs::read_to_string(root().join("docs/questions.md")).expect("the page");
-    let lines = page
-        .lines()
-        .filter(|line| line.starts_with("| ") && line.contains("`poolgate "));
-    lines
-        .map(|line| {
-            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-            let [question, command, answer] = cells.as_slice() else {
-                panic!("{line}");
-            };
-            (
-                (*question).to_owned(),
-                command.trim_matches('`').to_owned(),
-                (*answer).to_owned(),
-            )
-        })
-        .collect()
+const PAGE: &str = include_str!("../../docs/questions.md");
+/// A line for each command: the question's heading on the page, Karpenter's issues that ask it (`aws#` for the AWS
+/// provider's, `-` for none), the command, and words of its output.
+const ANSWERS: &str = include_str!("questions.tsv");
+/// The command of this answer needs a cluster: `tests/live` runs it.
+const IN_A_CLUSTER: &str = "Why does this node stay?";
+
+fn answers() -> impl Iterator<Item = [&'static str; 4]> {
+    ANSWERS.lines().map(|line| {
+        let cells: Vec<_> = line.split('\t').collect();
+        cells
+            .try_into()
+            .unwrap_or_else(|_| panic!("not four cells: {line}"))
+    })
 }
 
 /// Words without the layout between them.
@@ -32,29 +28,35 @@ fn words(text: &str) -> String {
 }
 
 #[test]
-fn every_question_has_a_command_that_answers_it() {
-    let rows = rows();
-    assert_eq!(rows.len(), 25, "the recorded questions");
-    for (question, command, answer) in rows {
-        assert!(
-            question.contains('#') && answer.len() > 20,
-            "{question}: {answer}"
-        );
-        let outcome = typed(&command);
+fn every_answer_is_found_in_the_output_of_its_command() {
+    for [question, issues, command, answer] in answers() {
+        assert!(issues == "-" || issues.contains('#'), "{question}: {issues}");
+        assert!(answer.len() > 20, "{question}: {answer}");
+        let outcome = typed(command);
         assert_ne!(outcome.status.code(), Some(2), "{command}: {outcome:?}");
         let said = words(&(outcome.stdout + &outcome.stderr)).replace("\\\"", "\"");
-        assert!(said.contains(&answer), "{question}\n{command}\n{said}");
+        assert!(said.contains(answer), "{question}\n{command}\n{said}");
     }
 }
 
 #[test]
-fn every_manifest_of_the_questions_is_asked_about() {
-    let rows = rows();
-    for file in fs::read_dir(root().join("docs/examples/questions")).expect("manifests") {
+fn every_question_of_the_page_has_an_answer_that_is_tested() {
+    let asked: BTreeSet<_> = PAGE
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "))
+        .collect();
+    let mut answered: BTreeSet<_> = answers().map(|[question, ..]| question).collect();
+    answered.insert(IN_A_CLUSTER);
+    assert_eq!(asked, answered);
+}
+
+#[test]
+fn every_manifest_of_the_questions_is_used() {
+    for file in fs::read_dir(root().join("tests/data/questions")).expect("manifests") {
         let name = file.expect("an entry").file_name();
         let name = name.to_str().expect("UTF-8");
         assert!(
-            rows.iter().any(|(_, command, _)| command.contains(name)),
+            answers().any(|[_, _, command, _]| command.contains(name)),
             "{name}"
         );
     }

@@ -189,7 +189,7 @@ struct Report(Vec<Value>);
 
 impl Report {
     fn of(folder: &Path) -> Self {
-        let outcome = program::run_in(folder, &["lint", "--format", "json", "."], "");
+        let outcome = program::run_in(folder, &["lint", "--output", "json", "."], "");
         let report: Value = serde_json::from_str(&outcome.stdout).expect("a report");
         let results = report["results"].as_array().expect("results");
         Self(results.clone())

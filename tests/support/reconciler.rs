@@ -8,7 +8,7 @@ use super::program;
 use super::running::Running;
 
 /// Where the manifests let gate and reconciler write.
-pub(crate) const LEDGERS: &str = "--namespace=poolgate-ledgers";
+pub(crate) const LEDGERS: &str = "--ledger-namespace=poolgate-ledgers";
 
 /// A reconciler, with a probe port of its own.
 pub(crate) struct Reconciler(Running);

@@ -113,8 +113,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_of_operations_lists_every_key_with_its_words() {
-        let page = include_str!("../../../docs/operations.md");
+    fn reference_lists_every_key_with_its_words() {
+        let page = include_str!("../../../docs/reference/annotations.md");
         let rows = page.lines().filter(|line| line.starts_with("| `poolgate.dev/"));
         let listed: Vec<[&str; 2]> = rows
             .map(|row| {

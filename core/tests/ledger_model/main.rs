@@ -30,9 +30,12 @@ fn full() -> bool {
 /// The documentation gives the exact number of states: a smaller exploration must not go unnoticed. It writes 1,234
 /// for 1234.
 fn assert_documented(words: &str) {
-    let text = include_str!("../../../docs/architecture.md").replace(',', "");
+    let text = include_str!("../../../docs/explanation/what-holds.md").replace(',', "");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains(words), "docs/architecture.md does not say: {words}");
+    assert!(
+        text.contains(words),
+        "docs/explanation/what-holds.md does not say: {words}"
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ use crate::review_args::ReviewArgs;
 use crate::sources::cluster::{Connect, StoredArgs};
 use crate::sources::nodepools::{self, Found};
 use crate::sources::{self, Excluded, Patches, Whole};
-use crate::terminal::{self, OutputFormat};
+use crate::terminal::{self, OutputFormat, Progress};
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
@@ -117,12 +117,14 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if let Some(caution) = karpenter.caution() {
         terminal::remark(&caution);
     }
+    let reading = Progress::of("reading");
     let mut live = args
         .stored
         .connect(connect)?
         .as_ref()
         .map(Live::fetch)
         .transpose()?;
+    drop(reading);
     let mut code = 0;
     let mut complaints = Vec::new();
     let mut pools = Vec::new();

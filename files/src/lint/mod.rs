@@ -39,7 +39,7 @@ use crate::format::tally::{Count, Tally};
 use crate::format::{FileReport, Printer, RulePages};
 use crate::sources::cluster::{Cluster, Connect};
 use crate::sources::{self, Excluded, Input, Patches};
-use crate::terminal;
+use crate::terminal::{self, Progress};
 use args::FailOn;
 use diagnosed::is_reported_once;
 use misnamed::CheckedPools;
@@ -59,6 +59,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         bail!("--fix changes files, not standard input: name the files");
     }
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
+    let reading = Progress::of("reading");
     let cluster = args.stored.connect(connect)?;
     let mut tally = Tally::default();
     let inputs = match &cluster {
@@ -67,6 +68,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     };
     let mut reader = reader(args, cluster.as_ref(), &inputs)?;
     let (inputs, stored) = together(&mut reader, cluster.as_ref(), inputs);
+    drop(reading);
     let reports = cluster.as_ref().filter(|_| args.report);
     let reports = reports
         .map(|cluster| anyhow::Ok((cluster, ReportApi::of(cluster)?)))

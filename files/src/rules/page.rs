@@ -1,4 +1,4 @@
-//! docs/rules.md, made from the pages of all rules. `tests/generated-files --write` writes it.
+//! docs/reference/rules.md, made from the pages of all rules. `tests/generated-files --write` writes it.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::text_rules;
 
 #[test]
 fn documentation_of_rules_is_that_of_the_catalogue() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/rules.md");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/rules.md");
     let page = page();
     if std::env::var_os("POOLGATE_WRITE").is_some() {
         std::fs::write(file, &page).expect(file);
@@ -18,7 +18,7 @@ fn documentation_of_rules_is_that_of_the_catalogue() {
     let stored = std::fs::read_to_string(file).expect(file);
     assert!(
         stored == page,
-        "docs/rules.md is not current: run tests/generated-files --write"
+        "docs/reference/rules.md is not current: run tests/generated-files --write"
     );
 }
 
@@ -28,9 +28,9 @@ const INTRODUCTION: &str = "\
 
 Generated from the catalogue by `tests/generated-files --write`; not edited by hand.
 
-An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only.
+An **error** denies the object, a **warning** lets it through and says so, a **note** is shown by `poolgate lint` only.
 On an update, an error in a field that the update does not touch becomes a warning; a list counts as one field. A policy can
-give each rule another severity; see [policy.md](policy.md).
+give each rule another severity; see [policy.md](../policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
 (`policy-…`), then what shows only across objects, then what only `poolgate lint` sees: the text, and comments in it.

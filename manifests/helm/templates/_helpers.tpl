@@ -30,7 +30,7 @@
 {{- fail (printf `
 
 Profile %s: every pod of the cluster may ask the gate, and can so keep a pool from getting nodes, until you decide who may.
-Set one of these (docs/security.md, Who may ask, has an example for each kind of cluster):
+Set one of these (docs/explanation/security.md, Who can call the webhooks, has an example for each kind of cluster):
   networkPolicy.enabled=true and networkPolicy.from, with what calls of your API servers come from:
     EKS          the CIDRs of the control plane's subnets, such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'
     AKS, GKE     the pods konnectivity-agent in kube-system, by namespaceSelector and podSelector
@@ -41,7 +41,7 @@ Set one of these (docs/security.md, Who may ask, has an example for each kind of
   clientCertificates.caConfigMap, if your API servers show webhooks a certificate` $.Values.profile) }}
 {{- end }}
 {{- if and .enabled (not .from) }}
-{{- fail "\n\nnetworkPolicy.enabled=true lets only networkPolicy.from ask poolgate, and that is empty.\nSet it to what calls of your API servers come from (docs/security.md, Who may ask), such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'" }}
+{{- fail "\n\nnetworkPolicy.enabled=true lets only networkPolicy.from ask poolgate, and that is empty.\nSet it to what calls of your API servers come from (docs/explanation/security.md, Who can call the webhooks), such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'" }}
 {{- end }}
 {{- if .enabled }}true{{ end -}}
 {{- end }}
@@ -154,7 +154,7 @@ clientConfig:
   # The CA of your certificate (certificates.caBundle).
   caBundle: {{ . }}
   {{- else }}
-  # caBundle is left out on purpose: the tool that issues the certificate fills it (certs/README.md), and GitOps
+  # caBundle is left out on purpose: the tool that issues the certificate fills it (docs/certificates.md), and GitOps
   # does not revert fields that are not set here.
   {{- end }}
   service:
@@ -536,7 +536,7 @@ webhooks:
 
 {{- /* The namespace in which gate and reconciler write. */ -}}
 {{- define "poolgate.ledgersArg" -}}
---namespace={{ .Values.ledgers.namespace }}
+--ledger-namespace={{ .Values.ledgers.namespace }}
 {{- end }}
 
 {{- /* The account whose requests a fence checks. Of a name. */ -}}

@@ -159,7 +159,7 @@ pub fn host_and_path(webhook: &Webhook) -> (String, String) {
 fn distrust(webhook: &Webhook, host: &str, shown: Option<&Shown>) -> Option<(Problem, String)> {
     let bundle = webhook.client_config.ca_bundle().unwrap_or_default();
     if bundle.is_empty() {
-        let text = "caBundle is empty, so no call succeeds; certs/README.md says what fills it";
+        let text = "caBundle is empty, so no call succeeds; docs/certificates.md says what fills it";
         return Some((Problem::NoCaBundle, text.into()));
     }
     let Shown { chain, now } = shown?;

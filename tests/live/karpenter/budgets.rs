@@ -25,7 +25,7 @@ fn budgets(guarded: &Guarded, arguments: &str) -> String {
 }
 
 fn report(guarded: &Guarded) -> Value {
-    let report: Value = serde_json::from_str(&budgets(guarded, "--json")).expect("JSON");
+    let report: Value = serde_json::from_str(&budgets(guarded, "--output=json")).expect("JSON");
     report["pools"][0].clone()
 }
 

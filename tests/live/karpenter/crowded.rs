@@ -87,7 +87,7 @@ fn pods_that_wait_for_a_full_pool_cost_no_other_pool_anything_where_its_limit_is
     assert_eq!(guarded.most(&claims), 5, "{}", guarded.story());
 }
 
-/// One line of the table in `docs/operations.md` for each number of pods that wait.
+/// Prints one line of a table for each number of pods that wait.
 fn measure(limit: Limit) {
     std::thread::scope(|scope| {
         for waiting in [0, 1, 10, 100] {

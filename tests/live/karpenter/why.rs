@@ -11,7 +11,7 @@ use crate::support::program;
 use crate::support::readme::block_of;
 use crate::support::recording::name;
 
-const PAGE: &str = include_str!("../../../docs/operations.md");
+const PAGE: &str = include_str!("../../../docs/status.md");
 
 const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 
@@ -24,7 +24,7 @@ fn status(guarded: &Guarded, arguments: &[&str]) -> Outcome {
 /// What it says about the one node of a pool; `None` if an API server without a processor has kept it from reading all.
 fn node_of(guarded: &Guarded, pool: &str) -> Option<Value> {
     let node = name(&guarded.cluster.nodes(pool)[0]).to_owned();
-    let said = status(guarded, &["--json", "--node", &node]);
+    let said = status(guarded, &["--output=json", "--node", &node]);
     let report: Value =
         serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     if report["unread"] != json!([]) {

@@ -129,7 +129,7 @@ fn manifests_that_are_compared_with_a_cluster_name_the_nodes_that_drift() {
     let folder = tempfile::tempdir().expect("a folder");
     let compared = |pool: &Value| -> Value {
         std::fs::write(folder.path().join("new.yaml"), pool.to_string()).expect("a file");
-        let line = "poolgate diff --cluster --format json new.yaml";
+        let line = "poolgate diff --cluster -o json new.yaml";
         let outcome = shell(folder.path(), Some(plane.kubeconfig()), line);
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
         serde_json::from_str(&outcome.stdout).expect("JSON")

@@ -19,7 +19,10 @@ use crate::support::services::Services;
 use crate::support::shell::{shell, workplace};
 use crate::support::wait::wait_for;
 
-const OPERATIONS: &str = include_str!("../../../docs/operations.md");
+const FIRST_WEEK: &str = include_str!("../../../docs/first-week.md");
+const INSTALL: &str = include_str!("../../../docs/install.md");
+const RUNBOOK: &str = include_str!("../../../docs/RUNBOOK.md");
+const UPGRADE: &str = include_str!("../../../docs/upgrade.md");
 const NAMESPACE: &str = "poolgate-system";
 const TEST: &str = "/api/v1/namespaces/poolgate-system/pods/poolgate-test";
 
@@ -36,6 +39,10 @@ fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize
     let run = |line: &str| shell(clone.path(), Some(plane.kubeconfig()), line);
     let (mut pod, mut keeper, mut seen) = (None, None, Vec::new());
     for (number, line) in lines.iter().enumerate() {
+        // No controller says here that pods are ready: the first warning does.
+        if line.contains(" rollout status ") {
+            continue;
+        }
         if line.contains("--dry-run=server") {
             let is_first = seen.is_empty();
             wait_for("the verdict", || {
@@ -108,7 +115,7 @@ fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, enforce
         answer.stderr.contains("failed calling webhook").then_some(())
     });
     let emergency = block_of(
-        OPERATIONS,
+        RUNBOOK,
         "sh",
         "kubectl patch validatingwebhookconfiguration poolgate ",
     );
@@ -133,26 +140,97 @@ fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, enforce
 fn helm_leads_to_the_first_warning_and_the_first_denial() {
     let (plane, services) = Services::with_control_plane();
     plane.install_karpenter_crds(V1);
-    let mut all = lines(block("sh", "helm install poolgate "));
-    all.extend(lines(block("sh", "helm upgrade poolgate ")));
+    let mut all = lines(block_of(FIRST_WEEK, "sh", "helm install poolgate "));
+    assert_eq!(
+        block("sh", "helm install poolgate ").trim(),
+        all[0],
+        "the README has the same command"
+    );
+    all.extend(lines(block_of(FIRST_WEEK, "sh", "helm upgrade poolgate ")));
     let (warned, denied, pod) = follow(&plane, &services, &all);
-    assert_eq!((warned, denied), (2, 4), "{all:?}");
+    assert_eq!((warned, denied), (3, 5), "{all:?}");
+    exempt_a_pool(&plane, &pod);
     let passed = test_release(&plane);
     assert!(passed.status.success(), "{passed:?}");
-    fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[2]));
+    fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[3]));
     // No pod is left.
     let failed = test_release(&plane);
     assert!(!failed.status.success(), "{failed:?}");
+    take_the_gate_into_use(&plane);
+    go_back(&plane);
+}
+
+/// A section of the first week.
+fn section(heading: &str) -> &'static str {
+    let (_, rest) = FIRST_WEEK
+        .split_once(&format!("\n## {heading}\n"))
+        .unwrap_or_else(|| panic!("no section {heading}"));
+    rest.split("\n## ").next().unwrap_or_default()
+}
+
+/// The exemption of the first week: the denied pool is admitted.
+fn exempt_a_pool(plane: &ControlPlane, pod: &Pod) {
+    let section = section("Exempt one pool from one rule");
+    let clone = workplace();
+    let policy = block_of(section, "yaml", "# policy.yaml\n");
+    std::fs::write(clone.path().join("policy.yaml"), policy).expect("a file");
+    let run = |line: &str| shell(clone.path(), Some(plane.kubeconfig()), line);
+    let all = lines(block_of(section, "sh", "helm upgrade "));
+    let [upgrade, dry_run] = &all[..] else {
+        panic!("two commands: {all:?}");
+    };
+    run(upgrade).success();
+    pod.sync(plane);
+    wait_for("the pool to be admitted", || {
+        run(dry_run).status.success().then_some(())
+    });
+}
+
+/// The last step of the first week: a gate that counts, then one that denies.
+fn take_the_gate_into_use(plane: &ControlPlane) {
+    let section = section("Make node limits hold");
+    let clone = workplace();
+    for (block, observes) in section.split("```sh\n").skip(1).zip([true, false]) {
+        let upgrade = block.lines().next().expect("a command");
+        shell(clone.path(), Some(plane.kubeconfig()), upgrade).success();
+        let gate = ["get", "--namespace", NAMESPACE, "deployment", "poolgate-gate"];
+        let gate = plane.kubectl_json(&gate, "");
+        let arguments = gate["spec"]["template"]["spec"]["containers"][0]["args"].as_array();
+        let arguments = arguments.expect("arguments");
+        assert_eq!(
+            arguments.contains(&json!("--observe")),
+            observes,
+            "{upgrade}: {arguments:?}"
+        );
+    }
 }
 
 #[test]
 fn kustomize_leads_to_the_first_warning_and_the_first_denial() {
     let (plane, services) = Services::with_control_plane();
     plane.install_karpenter_crds(V1);
-    let all = lines(block_of(OPERATIONS, "sh", "kubectl apply -k manifests/base\n"));
+    let all = lines(block_of(INSTALL, "sh", "kubectl apply -k manifests/base\n"));
     let (warned, denied, pod) = follow(&plane, &services, &all);
     assert_eq!((warned, denied), (2, 4), "{all:?}");
     fail_and_recover(&plane, &services, pod, &all[2]);
+}
+
+/// The right to terminate of the runbook, and the pages' ways to another release and back a profile.
+fn go_back(plane: &ControlPlane) {
+    let clone = workplace();
+    let run = |line: &str| shell(clone.path(), Some(plane.kubeconfig()), line).success();
+    run(block_of(RUNBOOK, "sh", "helm upgrade "));
+    let binding = ["get", "clusterrolebinding", "poolgate-reconciler-terminate"];
+    plane.kubectl(&binding, "").success();
+    let blocks: Vec<&str> = UPGRADE.split("```sh\n").skip(1).collect();
+    for block in blocks.iter().filter(|block| block.starts_with("helm upgrade ")) {
+        run(block.lines().next().expect("a command"));
+    }
+    let gate = ["get", "--namespace", NAMESPACE, "deployment", "poolgate-gate"];
+    assert!(
+        !plane.kubectl(&gate, "").status.success(),
+        "profile enforce has no gate"
+    );
 }
 
 /// What happens while a cluster comes up, in any order.

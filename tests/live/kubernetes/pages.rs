@@ -4,14 +4,15 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use super::runbook::commands;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::readme::block_of;
 use crate::support::shell::{shell, workplace};
 
-const OPERATIONS: &str = include_str!("../../../docs/operations.md");
-const CERTIFICATES: &str = include_str!("../../../certs/README.md");
+const CERTIFICATES: &str = include_str!("../../../docs/certificates.md");
 const POLICY: &str = include_str!("../../../docs/policy.md");
+const UPGRADE: &str = include_str!("../../../docs/upgrade.md");
 
 /// A policy with a default that the definition would otherwise have its own for.
 const OURS: &str =
@@ -55,30 +56,23 @@ impl Installed {
     }
 }
 
-/// The command of a row of the emergency table.
-fn emergency(situation: &str) -> &'static str {
-    let row = OPERATIONS
-        .lines()
-        .find(|line| line.starts_with(&format!("| {situation} |")));
-    let row = row.unwrap_or_else(|| panic!("no row {situation}"));
-    row.split('`').nth(1).expect("a command")
-}
-
 #[test]
-fn each_command_for_an_emergency_does_what_its_row_says() {
+fn each_command_for_an_emergency_does_what_its_section_says() {
     let installed = &INSTALLED;
     assert_eq!(installed.configurations().len(), 3);
-    installed.run(emergency("the gate denies nodes that are needed now"));
+    installed.run(commands("The gate denies nodes"));
     assert_eq!(installed.configurations(), [json!("poolgate"), json!("poolgate")]);
-    installed.run(emergency("poolgate is up, and denies what it should not"));
+    installed.run(commands("A NodePool is denied"));
     assert_eq!(installed.configurations(), Vec::<Value>::new());
 
-    let scale = emergency("poolgate holds nodes that must be replaced now");
-    assert_eq!(
-        block_of(OPERATIONS, "console", "kubectl -n poolgate-system scale").trim(),
-        scale
+    installed.run(commands("context deadline exceeded"));
+    let restarted = installed.get("deployment poolgate");
+    let annotations = &restarted["spec"]["template"]["metadata"]["annotations"];
+    assert!(
+        annotations["kubectl.kubernetes.io/restartedAt"].is_string(),
+        "{annotations}"
     );
-    installed.run(scale);
+    installed.run(commands("Nodes stay held"));
     assert_eq!(
         installed.get("deployment poolgate-reconciler")["spec"]["replicas"],
         0
@@ -89,6 +83,16 @@ fn each_command_for_an_emergency_does_what_its_row_says() {
         3,
         "the profile applied again brings all back"
     );
+    installed.run(block_of(
+        UPGRADE,
+        "sh",
+        "kubectl delete validatingwebhookconfiguration poolgate-gate",
+    ));
+    assert_eq!(installed.configurations(), [json!("poolgate"), json!("poolgate")]);
+    let deployments = installed.get("deployments");
+    let names = deployments["items"].as_array().expect("a list").iter();
+    let names: Vec<&Value> = names.map(|object| &object["metadata"]["name"]).collect();
+    assert_eq!(names, ["poolgate", "poolgate-certificates"]);
 }
 
 #[test]

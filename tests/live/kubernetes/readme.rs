@@ -1,18 +1,22 @@
-//! The picture in the README is what kubectl prints.
+//! The denial in the first week is what kubectl prints.
 
 use super::shared::published;
-use crate::support::readme;
+use crate::support::readme::block_of;
 
-const COMMAND: &str = "$ kubectl apply -f docs/examples/five-mistakes.yaml\n";
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/five-mistakes.yaml");
+const PAGE: &str = include_str!("../../../docs/first-week.md");
+const COMMAND: &str = "$ kubectl apply --dry-run=server -f docs/examples/frozen.yaml\n";
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/frozen.yaml");
 
 #[test]
-fn the_readme_shows_what_kubectl_prints() {
+fn the_first_week_shows_what_kubectl_prints() {
     let shared = published();
     // As the pool of the example is called.
-    shared.ask_about("general");
-    let answer = shared.plane.kubectl(&["apply", "-f", FILE], "");
-    // kubectl leaves a blank at the end of its headline.
-    let printed = answer.stderr.replace(" \n", "\n");
-    assert_eq!(readme::block("console", COMMAND), format!("{COMMAND}{printed}"));
+    shared.ask_about("frozen");
+    let answer = shared
+        .plane
+        .kubectl(&["apply", "--dry-run=server", "-f", FILE], "");
+    assert_eq!(
+        block_of(PAGE, "console", COMMAND),
+        format!("{COMMAND}{}", answer.stderr)
+    );
 }

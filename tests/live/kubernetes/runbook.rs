@@ -1,4 +1,4 @@
-//! The runbook "A broken node in a full pool", typed at an API server where nothing else changes anything.
+//! The runbook's sections about a broken node, typed at an API server where nothing else changes anything.
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,21 @@ use crate::support::fleet::Fleet;
 use crate::support::readme::block_of;
 use crate::support::shell::{shell, workplace};
 
-const OPERATIONS: &str = include_str!("../../../docs/operations.md");
+const RUNBOOK: &str = include_str!("../../../docs/RUNBOOK.md");
 const POOL: &str = "/apis/karpenter.sh/v1/nodepools/general";
 const CLAIM: &str = "/apis/karpenter.sh/v1/nodeclaims/general-a";
+
+fn text_of(section: &str) -> &'static str {
+    let (_, rest) = RUNBOOK
+        .split_once(&format!("\n## {section}\n"))
+        .unwrap_or_else(|| panic!("no section {section}"));
+    rest.split("\n## ").next().unwrap_or_default()
+}
+
+/// The first block of kubectl's commands in a section.
+pub(super) fn commands(section: &str) -> &'static str {
+    block_of(text_of(section), "sh", "kubectl ")
+}
 
 /// A pool with a node that Karpenter wants to repair.
 struct Scene {
@@ -53,15 +65,13 @@ impl Scene {
         shell(workplace().path(), Some(self.plane.kubeconfig()), lines).success()
     }
 
-    /// Types the commands of a row.
-    fn type_row(&self, purpose: &str) {
-        let row = OPERATIONS
-            .lines()
-            .find(|line| line.starts_with(&format!("| {purpose} |")));
-        let row = row.unwrap_or_else(|| panic!("no row {purpose}"));
-        let commands = row.split('`').filter(|text| text.starts_with("kubectl "));
-        for command in commands {
-            self.run(command);
+    /// Types all commands of a section but those of Helm.
+    fn follow(&self, section: &str) {
+        for block in text_of(section).split("```sh\n").skip(1) {
+            let commands = block.split("```").next().unwrap_or_default();
+            if commands.starts_with("kubectl ") {
+                self.run(commands);
+            }
         }
     }
 
@@ -84,7 +94,7 @@ impl Scene {
 #[test]
 fn the_runbook_of_a_broken_node_shows_and_does_what_it_says() {
     let mut scene = Scene::start();
-    let shown = scene.run(block_of(OPERATIONS, "console", "kubectl get events "));
+    let shown = scene.run(block_of(RUNBOOK, "console", "kubectl get events "));
     let lines: Vec<Vec<&str>> = shown
         .lines()
         .map(|line| line.split_whitespace().collect())
@@ -98,26 +108,29 @@ fn the_runbook_of_a_broken_node_shows_and_does_what_it_says() {
         assert!(lines.contains(&line.to_vec()), "{shown}");
     }
 
-    scene.type_row("let Karpenter try again now");
+    scene.follow("Let Karpenter try again");
     assert_eq!(scene.marks(), [json!(null), json!(null), json!(null)]);
     scene.mark();
-    scene.type_row("keep a node from being repaired");
+    scene.follow("Keep a node from repair");
     assert_eq!(scene.marks(), [json!(null), json!(null), json!("true")]);
 
-    scene.type_row("give the pool room for one more node");
-    assert_eq!(scene.stored(POOL)["spec"]["limits"]["nodes"], "6");
-    for (purpose, key, value) in [
-        ("the same, if the limit is in the annotation", "node-limit", "6"),
-        ("give it room only while nodes are replaced", "surge", "1"),
-        ("have broken nodes terminated first, or not", "at-limit", "Repair"),
+    scene.follow("Give a pool room");
+    scene.follow("Terminate broken nodes first");
+    scene.follow("A pool is above its limit");
+    let pool = scene.stored(POOL);
+    assert_eq!(pool["spec"]["limits"]["nodes"], "6");
+    for (key, value) in [
+        ("node-limit", "6"),
+        ("surge", "1"),
+        ("at-limit", "Repair"),
+        ("over-limit", "Terminate"),
     ] {
-        scene.type_row(purpose);
-        let annotations = &scene.stored(POOL)["metadata"]["annotations"];
-        assert_eq!(annotations[format!("poolgate.dev/{key}")], value, "{purpose}");
+        let annotations = &pool["metadata"]["annotations"];
+        assert_eq!(annotations[format!("poolgate.dev/{key}")], value, "{annotations}");
     }
 
-    scene.type_row("replace it now, whatever Karpenter wants");
-    scene.type_row("end a drain that something holds up");
+    scene.follow("Replace a node now");
+    scene.follow("End a drain");
     let metadata = &scene.stored(CLAIM)["metadata"];
     assert!(metadata["deletionTimestamp"].is_string(), "{metadata}");
     let deadline = &metadata["annotations"]["karpenter.sh/nodeclaim-termination-timestamp"];

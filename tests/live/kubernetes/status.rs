@@ -26,8 +26,10 @@ use crate::support::wait::wait_for;
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/poolgate-system/deployments";
 const EVENTS: &str = "/api/v1/namespaces/default/events";
-const OPERATIONS: &str = include_str!("../../../docs/operations.md");
+const JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/jobs/poolgate-status";
+const PAGE: &str = include_str!("../../../docs/status.md");
 const POLICY: &str = "/api/v1/namespaces/poolgate-system/configmaps/poolgate-policy";
+const RUNBOOK: &str = include_str!("../../../docs/RUNBOOK.md");
 
 /// What the command says, as an administrator.
 fn status(installed: &Installed, arguments: &[&str]) -> Outcome {
@@ -47,7 +49,7 @@ fn report(installed: &Installed, arguments: &[&str]) -> (Option<i32>, Value) {
 
 /// The same to whoever has a kubeconfig.
 fn report_by(kubeconfig: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
-    let said = status_by(kubeconfig, &[&["--json"], arguments].concat());
+    let said = status_by(kubeconfig, &[&["--output=json"], arguments].concat());
     let report = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     (said.status.code(), report)
 }
@@ -272,7 +274,7 @@ fn status_reports_how_full_a_pool_is_and_why() {
     assert!(reported("gate.nodeclaims.poolgate.dev "), "{table}");
 }
 
-/// The account of somebody on call, to which the commands of docs/operations.md give the rights.
+/// The account of somebody on call, to which the commands of docs/status.md give the rights.
 const VIEWER: (&str, &str) = ("default", "on-call");
 
 #[test]
@@ -294,11 +296,7 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     let table = status_by(&viewer, &[]).stdout;
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
 
-    let bindings = block_of(
-        OPERATIONS,
-        "sh",
-        "kubectl create clusterrolebinding poolgate-status",
-    );
+    let bindings = block_of(PAGE, "sh", "kubectl create clusterrolebinding poolgate-status");
     // Here no controller manager adds up the rules of `view`.
     let bindings = bindings
         .replace("--group=on-call", "--serviceaccount=default:on-call")
@@ -344,6 +342,50 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
         "{}",
         probed.stdout
     );
+}
+
+#[test]
+fn status_in_a_pod_reads_everything_with_the_bindings_of_the_runbook() {
+    let served = Served::start();
+    let installed = &served.installed;
+    served.open();
+    let (_, section) = RUNBOOK
+        .split_once("\n## Run `poolgate status` in the cluster\n")
+        .expect("the section");
+    for (account, start) in [
+        (
+            "poolgate-reconciler",
+            "kubectl create clusterrolebinding poolgate-status-in-pod ",
+        ),
+        (
+            "poolgate-unhold",
+            "kubectl create clusterrolebinding poolgate-status-in-job ",
+        ),
+    ] {
+        let commands = block_of(section, "sh", start);
+        // Here no kubelet runs anything in a pod, and no controller manager adds up the rules of `view`.
+        let commands: Vec<String> = commands
+            .lines()
+            .filter(|line| !line.contains(" exec ") && !line.contains(" logs "))
+            .map(|line| line.replace("=view ", "=system:aggregate-to-view "))
+            .collect();
+        shell(
+            directory(&[]).path(),
+            Some(installed.plane.kubeconfig()),
+            &commands.join("\n"),
+        )
+        .success();
+        let account = installed.plane.kubeconfig_of("poolgate-system", account);
+        let (code, all) = wait_for("the rights to be in force", || {
+            let (code, report) = report_by(&account, &[]);
+            (report["unread"] == json!([])).then_some((code, report))
+        });
+        assert_eq!(code, Some(0), "{all:#}");
+    }
+    let job = installed.client.get(JOB).expect("the Job");
+    let pod = &job["spec"]["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], "poolgate-unhold");
+    assert_eq!(pod["containers"][0]["args"], json!(["status"]));
 }
 
 #[test]

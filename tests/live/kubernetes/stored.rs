@@ -47,6 +47,15 @@ fn lint(kubeconfig: &Path, arguments: &str) -> Outcome {
     shell(directory.path(), Some(kubeconfig), &line)
 }
 
+/// Place, severity and rule of each finding about the stored pools.
+fn found(plane: &ControlPlane, arguments: &str) -> Vec<String> {
+    let outcome = lint(plane.kubeconfig(), &format!("-o concise {arguments}"));
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    let lines = outcome.stdout.lines();
+    let starts = lines.filter_map(|line| Some(format!("{}]", line.split_once(']')?.0)));
+    starts.collect()
+}
+
 /// Two pools that the release's definition accepts, though one of them is frozen without end.
 fn pools() -> [Value; 2] {
     let budgets = json!([{"nodes": "0", "schedule": "0 0 31 2 *", "duration": "8h"}]);
@@ -116,18 +125,22 @@ fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
     assert!(unserved.stderr.contains(&unknown), "{unserved:?}");
     assert!(!unserved.stdout.contains("node-class-missing"), "{unserved:?}");
     install_node_classes(&plane);
-    for command in [
-        "poolgate lint --cluster",
-        "poolgate lint --cluster --format concise --karpenter-version 1.15",
-    ] {
-        let (outcome, said) = as_on_the_page(&plane, command);
-        assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
-        let page = block_of(LINT, "console", &format!("$ {command}\n"));
-        assert!(said == page, "the page has\n{page}\nand it is\n{said}");
-    }
+    let command = "poolgate lint --cluster";
+    let (outcome, said) = as_on_the_page(&plane, command);
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    let page = block_of(LINT, "console", &format!("$ {command}\n"));
+    assert!(said == page, "the page has\n{page}\nand it is\n{said}");
+    let upgraded = found(&plane, "--karpenter-version 1.15");
+    assert_eq!(
+        upgraded,
+        [
+            "nodepools/batch:14:17: error[schedule-never-fires]",
+            "nodepools/gpu:17:9: error[budget-reason]",
+        ]
+    );
 
     for format in ["json", "github", "gitlab", "junit", "sarif"] {
-        let reported = lint(plane.kubeconfig(), &format!("--format {format}"));
+        let reported = lint(plane.kubeconfig(), &format!("-o {format}"));
         assert_eq!(reported.status.code(), Some(1), "{format}: {reported:?}");
         assert!(
             reported.stdout.contains("nodepools/batch"),
@@ -142,7 +155,7 @@ fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
         let pool = node_pool(&format!("more-{number}"), &json!({"limits": {"cpu": "-1"}}));
         client.create(POOLS, &pool);
     }
-    let all = lint(plane.kubeconfig(), "--format concise");
+    let all = lint(plane.kubeconfig(), "-o concise");
     let places: Vec<&str> = all
         .stdout
         .lines()
@@ -156,12 +169,15 @@ fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
     for pool in pools_that_do_not_go_together() {
         client.create(POOLS, &pool);
     }
-    let command = "poolgate lint --cluster --format concise --ignore budget";
-    let (outcome, said) = as_on_the_page(&plane, command);
-    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
-    let page = block_of(LINT, "console", &format!("$ {command}\n"));
-    assert!(said == page, "the page has\n{page}\nand it is\n{said}");
-    let sarif = lint(plane.kubeconfig(), "--format sarif --select nodepool-overlap");
+    assert_eq!(
+        found(&plane, "--ignore budget"),
+        [
+            "nodepools/batch:12:5: warning[nodepools-frozen]",
+            "nodepools/batch:21:15: error[node-class-missing]",
+            "nodepools/general:9:1: warning[nodepool-overlap]",
+        ]
+    );
+    let sarif = lint(plane.kubeconfig(), "-o sarif --select nodepool-overlap");
     let sarif: Value = serde_json::from_str(&sarif.stdout).expect("JSON");
     let other = &sarif["runs"][0]["results"][0]["relatedLocations"][0]["physicalLocation"];
     assert_eq!(other["artifactLocation"]["uri"], "nodepools/web", "{sarif}");
@@ -178,7 +194,7 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
     assert_eq!(nobody.status.code(), Some(2), "{nobody:?}");
     let needed = "you need the verb list on nodepools.karpenter.sh";
     assert!(nobody.stderr.contains(needed), "{nobody:?}");
-    let report = lint(&account(&plane, "program", None), "--format json");
+    let report = lint(&account(&plane, "program", None), "-o json");
     let report: Value = serde_json::from_str(&report.stdout).expect("a report that is complete");
     assert_eq!(report["results"][0]["rule"], "file-unreadable", "{report}");
 

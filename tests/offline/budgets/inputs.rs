@@ -5,26 +5,26 @@ use crate::support::files::directory;
 
 #[test]
 fn several_files_are_read_and_pools_picked_by_name() {
-    let files = "docs/examples/budgets";
-    let (code, said, complaints) = budgets(&[MONDAY, files], "");
+    let [ours, others] = ["docs/examples/budgets", "tests/data/budgets"];
+    let (code, said, complaints) = budgets(&[MONDAY, ours, others], "");
     assert_eq!((code, complaints.as_str()), (Some(0), ""));
     assert!(
         said.contains("NodePool general (docs/examples/budgets/business-hours.yaml), 10 nodes"),
         "{said}"
     );
     assert!(
-        said.contains("NodePool stopped (docs/examples/budgets/misunderstood.yaml), 10 nodes"),
+        said.contains("NodePool stopped (tests/data/budgets/misunderstood.yaml), 10 nodes"),
         "{said}"
     );
-    let (code, said, _) = budgets(&[MONDAY, "--pool=closed", "--pool=general", files], "");
+    let (code, said, _) = budgets(&[MONDAY, "--pool=closed", "--pool=general", ours, others], "");
     assert_eq!((code, said.matches("NodePool ").count()), (Some(0), 2), "{said}");
-    let (code, said, complaints) = budgets(&[MONDAY, "--pool=close", files], "");
+    let (code, said, complaints) = budgets(&[MONDAY, "--pool=close", ours, others], "");
     assert_eq!((code, said.as_str()), (Some(1), ""));
     assert_eq!(
         complaints,
         "no NodePool is called close: there are general, window, closed, stopped\n"
     );
-    let (code, said, complaints) = budgets(&[MONDAY, "--pool=closed", files, "missing.yaml"], "");
+    let (code, said, complaints) = budgets(&[MONDAY, "--pool=closed", others, "missing.yaml"], "");
     assert_eq!(code, Some(2), "{complaints}");
     assert!(said.contains("NodePool closed"), "{said}");
 }

@@ -60,7 +60,7 @@ fn excluded_files_are_passed_over_also_if_they_are_named() {
         ),
         (&["--exclude=deep", absolute], &[]),
     ] {
-        let outcome = lint_in(directory.path(), &[&["--format=concise"], arguments].concat(), "");
+        let outcome = lint_in(directory.path(), &[&["--output=concise"], arguments].concat(), "");
         assert_eq!(files(&outcome.stdout), reported, "{arguments:?}: {outcome:?}");
     }
     let outcome = lint_in(directory.path(), &["--exclude=[b-a]", "."], "");
@@ -87,7 +87,7 @@ fn rules_are_selected_and_ignored_by_name_or_by_how_names_begin() {
         (&["--ignore=limit", "--ignore=consolidate-after"], &[], 0),
         (&["--select=limit", "--ignore=limit-amount"], &["limit-zero"], 0),
     ] {
-        let arguments = [&["--format=concise"], arguments, &["a.yaml"]].concat();
+        let arguments = [&["--output=concise"], arguments, &["a.yaml"]].concat();
         let outcome = lint_in(directory.path(), &arguments, "");
         assert_eq!(rules(&outcome.stdout), reported, "{arguments:?}: {outcome:?}");
         assert_eq!(outcome.status.code(), Some(code), "{arguments:?}");
@@ -106,7 +106,7 @@ fn what_was_not_checked_is_reported_whatever_is_selected() {
     let broken = format!("{SOUND}---\nkind: [karpenter.sh\n");
     let directory = directory(&[("a.yaml", &broken)]);
     let arguments = [
-        "--format=concise",
+        "--output=concise",
         "--select=weight",
         "--ignore=manifest,file",
         "a.yaml",
@@ -146,13 +146,13 @@ fn statistics_count_each_rule_and_check_all_the_same() {
     );
     let beside = lint_in(
         directory.path(),
-        &["--statistics", "--format=concise=out.txt", "."],
+        &["--statistics", "--output=concise=out.txt", "."],
         "",
     );
     assert!(beside.stdout.starts_with("2  limit-zero "), "{beside:?}");
     let reported = fs::read_to_string(directory.path().join("out.txt")).expect("a report");
     assert_eq!(reported.lines().count(), 4);
-    let both = lint_in(directory.path(), &["--statistics", "--format=json", "."], "");
+    let both = lint_in(directory.path(), &["--statistics", "--output=json", "."], "");
     assert_eq!(both.status.code(), Some(2), "{both:?}");
 }
 
@@ -202,7 +202,7 @@ fn other_languages_are_named_and_what_to_give_instead() {
     let directory = directory(&[("main.tf", terraform), ("pool.libsonnet", jsonnet)]);
     let outcome = lint_in(
         directory.path(),
-        &["--format=concise", "main.tf", "pool.libsonnet"],
+        &["--output=concise", "main.tf", "pool.libsonnet"],
         "",
     );
     assert_eq!(outcome.status.code(), Some(2));

@@ -60,7 +60,7 @@ fn a_cluster_that_cannot_be_reached_is_reported_with_its_address_in_every_format
         path,
         "--karpenter-version",
         "1.15",
-        "--format",
+        "--output",
         "json",
     ]);
     let report: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("a report that is complete");

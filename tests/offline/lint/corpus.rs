@@ -24,7 +24,7 @@ fn the_whole_corpus_is_linted_in_every_format() {
     let file = |format: &str| directory.path().join(format);
     let wanted: Vec<String> = FORMATS
         .iter()
-        .map(|format| format!("--format={format}={}", file(format).display()))
+        .map(|format| format!("--output={format}={}", file(format).display()))
         .collect();
     let mut arguments: Vec<&str> = wanted.iter().map(String::as_str).collect();
     arguments.push("tests/corpus");
@@ -55,13 +55,13 @@ fn the_whole_corpus_is_linted_in_every_format() {
 
 #[test]
 fn two_runs_print_the_same_bytes() {
-    let run = || lint_in(root(), &["--format", "json", "tests/corpus"], "").stdout;
+    let run = || lint_in(root(), &["--output", "json", "tests/corpus"], "").stdout;
     assert_eq!(run(), run());
 }
 
 #[test]
 fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
-    let printed = lint_in(root(), &["--format", "json", "tests/corpus"], "").stdout;
+    let printed = lint_in(root(), &["--output", "json", "tests/corpus"], "").stdout;
     let report: Value = serde_json::from_str(&printed).expect("JSON");
     let mut linted: Vec<[String; 4]> = report["results"]
         .as_array()
@@ -134,7 +134,7 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
 
 #[test]
 fn what_people_wrote_without_a_mistake_gets_few_findings() {
-    let printed = lint_in(root(), &["--format", "json", "tests/corpus"], "").stdout;
+    let printed = lint_in(root(), &["--output", "json", "tests/corpus"], "").stdout;
     let report: Value = serde_json::from_str(&printed).expect("JSON");
     let results = report["results"].as_array().expect("results");
     let wrong: HashSet<&Value> = results

@@ -137,7 +137,7 @@ spec:
 #[test]
 fn a_fix_that_is_denied_again_is_not_written() {
     let directory = directory(&[("a.yaml", UNQUOTED)]);
-    let outcome = lint_in(directory.path(), &["--fix", "--format", "concise", "a.yaml"], "");
+    let outcome = lint_in(directory.path(), &["--fix", "--output", "concise", "a.yaml"], "");
     let expected = UNQUOTED.replace("nodes: 3", "nodes: \"3\"").replace(
         "[012, 1.0, 0x1F, 1.10, on, yes, true, 1_0]",
         r#"["012", "1.0", "0x1F", "1.10", "on", "yes", "true", "1_0"]"#,
@@ -243,7 +243,7 @@ fn a_fix_is_written_where_it_only_shows_a_mistake_that_it_had_hidden() {
     ] {
         let text = SOUND.replace(requirement, &wrong);
         let directory = directory(&[("a.yaml", &text)]);
-        let outcome = lint_in(directory.path(), &["--fix", "--format", "concise", "a.yaml"], "");
+        let outcome = lint_in(directory.path(), &["--fix", "--output", "concise", "a.yaml"], "");
         let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
         assert_eq!(fixed, SOUND.replace(requirement, &right), "{outcome:?}");
         assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");

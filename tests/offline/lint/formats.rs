@@ -26,7 +26,7 @@ fn printed(format: &str, extra: &[&str]) -> String {
         ("pools/a.yaml", &text()),
         ("pools/b.yaml", &SOUND.replace("1m", "1x")),
     ]);
-    let arguments = [&["--format", format][..], extra, &["pools"]].concat();
+    let arguments = [&["--output", format][..], extra, &["pools"]].concat();
     let outcome = lint_in(directory.path(), &arguments, "");
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     outcome.stdout
@@ -162,7 +162,7 @@ fn links(report: &Value) -> BTreeSet<String> {
 #[test]
 fn findings_link_to_the_page_of_their_rule_where_it_is_published() {
     let url = ["--rules-url", "https://example.com/rules.html"];
-    let rules = include_str!("../../../docs/rules.md");
+    let rules = include_str!("../../../docs/reference/rules.md");
     let sarif = |extra: &[&str]| -> Value { serde_json::from_str(&printed("sarif", extra)).expect("JSON") };
     let report = sarif(&url);
     assert_valid(SARIF, &report);
@@ -205,12 +205,12 @@ fn the_release_that_is_checked_for_is_named() {
             .contains(&format!("checked for Karpenter 1.0.8 and {NEWEST}")),
         "{human:?}"
     );
-    let sarif: Value = serde_json::from_str(&run(&["--format=sarif", "a.yaml"]).stdout).expect("JSON");
+    let sarif: Value = serde_json::from_str(&run(&["--output=sarif", "a.yaml"]).stdout).expect("JSON");
     assert_eq!(
         sarif["runs"][0]["properties"]["karpenterVersions"],
         serde_json::json!([NEWEST.to_string()])
     );
-    let json = run(&["--format=json", "--karpenter-version=1.9", "a.yaml"]);
+    let json = run(&["--output=json", "--karpenter-version=1.9", "a.yaml"]);
     let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert_eq!(json["summary"]["karpenterVersions"], serde_json::json!(["1.9.0"]));
 }
@@ -249,7 +249,7 @@ fn gitlab() {
 fn a_fingerprint_stays_while_lines_move() {
     let fingerprints = |text: &str| -> Vec<Value> {
         let directory = directory(&[("a.yaml", text)]);
-        let outcome = lint_in(directory.path(), &["--format", "gitlab", "a.yaml"], "");
+        let outcome = lint_in(directory.path(), &["--output", "gitlab", "a.yaml"], "");
         let report: Vec<Value> = serde_json::from_str(&outcome.stdout).expect("a list");
         report.iter().map(|issue| issue["fingerprint"].clone()).collect()
     };
@@ -295,7 +295,7 @@ fn junit() {
 fn every_machine_format_is_whole_where_nothing_is_found() {
     let directory = directory(&[("pool.yaml", SOUND)]);
     let clean = |format: &str| {
-        let outcome = lint_in(directory.path(), &["--format", format, "pool.yaml"], "");
+        let outcome = lint_in(directory.path(), &["--output", format, "pool.yaml"], "");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
         assert_eq!(outcome.stderr, "", "nothing is behind {format}");
         outcome.stdout
@@ -314,9 +314,9 @@ fn every_machine_format_is_whole_where_nothing_is_found() {
 fn one_run_writes_several_formats() {
     let directory = directory(&[("a.yaml", &text())]);
     let arguments = [
-        "--format=concise",
-        "--format=sarif=out.sarif",
-        "--format=json=out.json",
+        "--output=concise",
+        "--output=sarif=out.sarif",
+        "--output=json=out.json",
         "a.yaml",
     ];
     let outcome = lint_in(directory.path(), &arguments, "");
@@ -336,7 +336,7 @@ fn one_run_writes_several_formats() {
         outcome.stdout.lines().count()
     );
 
-    let human = lint_in(directory.path(), &["--format=json=again.json", "a.yaml"], "");
+    let human = lint_in(directory.path(), &["--output=json=again.json", "a.yaml"], "");
     assert!(
         human.stdout.contains("--> a.yaml:"),
         "people still read it: {}",
@@ -344,11 +344,11 @@ fn one_run_writes_several_formats() {
     );
     let two = lint_in(
         directory.path(),
-        &["--format=json", "--format=sarif", "a.yaml"],
+        &["--output=json", "--output=sarif", "a.yaml"],
         "",
     );
     assert_eq!(two.status.code(), Some(2), "{two:?}");
-    let nowhere = lint_in(directory.path(), &["--format=json=no/such/folder", "a.yaml"], "");
+    let nowhere = lint_in(directory.path(), &["--output=json=no/such/folder", "a.yaml"], "");
     assert_eq!(nowhere.status.code(), Some(2), "{nowhere:?}");
     assert!(
         nowhere.stderr.contains("no/such/folder cannot be written"),
@@ -376,7 +376,7 @@ fn assert_names_are_described(report: &Value) {
 #[test]
 fn json_is_whole_where_nothing_is_found() {
     let directory = directory(&[("pool.yaml", SOUND)]);
-    let outcome = lint_in(directory.path(), &["--format", "json", "pool.yaml"], "");
+    let outcome = lint_in(directory.path(), &["--output", "json", "pool.yaml"], "");
     let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
     assert_valid(OURS, &report);
     assert_eq!(report["results"], serde_json::json!([]));

@@ -62,7 +62,7 @@ fn texts_made_to_hurt_end_soon_and_cleanly() {
     ] {
         let directory = directory(&[("pool.yaml", &text)]);
         for format in ["human", "json"] {
-            let outcome = lint_in(directory.path(), &["--format", format, "pool.yaml"], "");
+            let outcome = lint_in(directory.path(), &["--output", format, "pool.yaml"], "");
             assert_eq!(outcome.status.code(), Some(code), "{name}: {}", outcome.stderr);
             assert!(outcome.stdout.len() < 5 << 20, "{name}: {}", outcome.stdout.len());
         }
@@ -79,7 +79,7 @@ fn nothing_in_a_manifest_or_its_name_reaches_the_terminal_as_it_is() {
         .replace("name: general", "name: \"g\\u202e\\n::error::z\"");
     let directory = directory(&[("po\u{1b}[31mol.yaml", &text)]);
     for format in ["human", "concise", "github", "json"] {
-        let outcome = lint_in(directory.path(), &["--format", format, "."], "");
+        let outcome = lint_in(directory.path(), &["--output", format, "."], "");
         assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
         let forged = outcome.stdout.lines().any(|line| line.starts_with("::error::"));
         // JSON escapes control characters of a terminal, and otherwise has the data unchanged.

@@ -71,14 +71,14 @@ fn no_policy_and_no_comment_makes_green_what_karpenter_rejects() {
             let arguments = [&["--policy", "policy.yaml"], arguments, &["a.yaml"]].concat();
             lint_in(directory.path(), &arguments, "")
         };
-        let outcome = lint(&["--format", "concise"]);
+        let outcome = lint(&["--output", "concise"]);
         assert_eq!(outcome.status.code(), Some(1), "{policy}: {outcome:?}");
         assert!(outcome.stdout.contains(": warning["), "{policy}: {outcome:?}");
         assert!(outcome.stdout.contains(DENIED), "{policy}: {outcome:?}");
         assert!(!outcome.stdout.contains("so not denied"), "{policy}: {outcome:?}");
-        let junit = lint(&["--format", "junit"]).stdout;
+        let junit = lint(&["--output", "junit"]).stdout;
         assert!(junit.contains("<failure message="), "{policy}: {junit}");
-        let json = lint(&["--format", "json"]).stdout;
+        let json = lint(&["--output", "json"]).stdout;
         assert!(json.contains("\"rejected\":true"), "{policy}: {json}");
         assert_eq!(lint(&["--exit-zero"]).status.code(), Some(0));
     }
@@ -121,7 +121,7 @@ fn comments_that_do_nothing_are_findings_at_their_place() {
 fn standard_input_goes_by_the_name_that_is_given() {
     let outcome = lint_in(
         std::path::Path::new("."),
-        &["--format=concise", "--stdin-filename", "pools/a.yaml", "-"],
+        &["--output=concise", "--stdin-filename", "pools/a.yaml", "-"],
         &SOUND.replace("100Gi", "-1Gi"),
     );
     assert!(outcome.stdout.starts_with("pools/a.yaml:"), "{outcome:?}");

@@ -54,7 +54,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
         (chart, &wrong),
         ("other.yaml", "kind: ConfigMap\napiVersion: v1\n"),
     ]);
-    let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
+    let outcome = lint_in(directory.path(), &["--output", "concise", "."], "");
     assert_eq!(
         names(&outcome.stdout),
         [
@@ -76,7 +76,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
     );
     let again = lint_in(
         directory.path(),
-        &["--format", "concise", "a/pool.yaml", ".", "./a/pool.txt"],
+        &["--output", "concise", "a/pool.yaml", ".", "./a/pool.txt"],
         "",
     );
     assert_eq!(
@@ -91,7 +91,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
 fn a_loop_of_links_ends() {
     let directory = directory(&[("a/pool.yaml", &wrong())]);
     std::os::unix::fs::symlink("..", directory.path().join("a/up")).expect("a link");
-    let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
+    let outcome = lint_in(directory.path(), &["--output", "concise", "."], "");
     assert_eq!(names(&outcome.stdout), ["a/pool.yaml"], "{outcome:?}");
 }
 
@@ -100,7 +100,7 @@ fn standard_input_is_named_by_a_dash() {
     let here = Path::new(".");
     let outcome = lint_in(
         here,
-        &["--format", "concise", "-"],
+        &["--output", "concise", "-"],
         &format!("{}---\n{SOUND}", wrong()),
     );
     assert_eq!(names(&outcome.stdout), ["<stdin>"], "{outcome:?}");
@@ -135,12 +135,12 @@ fn the_exit_code_is_that_of_the_severest_finding() {
         (&["--exit-zero", "wrong.yaml", "missing.yaml"], 2),
         (&["--policy", "missing.yaml", "sound.yaml"], 2),
         (&["--karpenter-version", "7x", "sound.yaml"], 2),
-        (&["--format", "xml", "sound.yaml"], 2),
+        (&["--output", "xml", "sound.yaml"], 2),
     ] {
         for format in ["human", "concise", "json", "github"] {
             let mut all = arguments.to_vec();
-            if !arguments.contains(&"--format") {
-                all.extend(["--format", format]);
+            if !arguments.contains(&"--output") {
+                all.extend(["--output", format]);
             }
             let outcome = lint_in(directory.path(), &all, "");
             assert_eq!(outcome.status.code(), Some(code), "{all:?}: {outcome:?}");
@@ -154,7 +154,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_still_reported() {
     fs::write(directory.path().join("latin.yaml"), b"# karpenter.sh \xe9\n").expect("a file");
     let outcome = lint_in(
         directory.path(),
-        &["--format", "concise", "missing.yaml", "."],
+        &["--output", "concise", "missing.yaml", "."],
         "",
     );
     assert_eq!(outcome.status.code(), Some(2), "2 wins over 1");
@@ -180,7 +180,7 @@ fn what_cannot_be_read_is_in_every_report() {
     large.set_len((16 << 20) + 1).expect("a large file");
     fs::create_dir(file("folder.json")).expect("a folder");
     for format in ["concise", "github", "gitlab", "human", "json", "junit", "sarif"] {
-        let arguments = ["--format", format, "missing.yaml", "."];
+        let arguments = ["--output", format, "missing.yaml", "."];
         let outcome = lint_in(directory.path(), &arguments, "");
         assert_eq!(outcome.status.code(), Some(2), "{format}: {outcome:?}");
         for (name, why) in [
@@ -212,7 +212,7 @@ fn the_policy_and_the_release_decide() {
     ]);
     let denied = lint_in(
         directory.path(),
-        &["--policy", "policy.yaml", "--format", "concise", "pool.yaml"],
+        &["--policy", "policy.yaml", "--output", "concise", "pool.yaml"],
         "",
     );
     assert!(
@@ -223,7 +223,7 @@ fn the_policy_and_the_release_decide() {
     );
     let fixed = SOUND.replace("  limits:\n", "  replicas: 3\n  limits:\n");
     for (release, denied) in [("1.7", true), ("1.8", false)] {
-        let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
+        let arguments = ["--karpenter-version", release, "--output", "concise", "-"];
         let outcome = lint_in(directory.path(), &arguments, &fixed);
         assert_eq!(
             outcome.stdout.contains("has no static pools"),
@@ -241,7 +241,7 @@ fn a_file_that_left_its_defaults_out_is_checked_with_them() {
         "",
     );
     assert!(!bare.contains("disruption"));
-    let outcome = lint_in(Path::new("."), &["--format", "concise", "-"], &bare);
+    let outcome = lint_in(Path::new("."), &["--output", "concise", "-"], &bare);
     assert_eq!(
         (outcome.status.code(), outcome.stdout.as_str()),
         (Some(0), ""),
@@ -253,7 +253,7 @@ fn a_file_that_left_its_defaults_out_is_checked_with_them() {
 fn a_reader_who_leaves_early_is_not_a_failure() {
     let many = vec![wrong(); 1000].join("---\n");
     let directory = directory(&[("pools.yaml", &many), ("more.yaml", &many)]);
-    let mut child = poolgate(&["lint", "--format", "concise", "."])
+    let mut child = poolgate(&["lint", "--output", "concise", "."])
         .current_dir(directory.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -291,7 +291,7 @@ fn a_patch_of_a_kustomization_is_checked_for_what_it_says_and_not_for_what_it_la
         ("loose/weight.yaml", patch),
     ]);
     let rules = |path: &str| -> Vec<String> {
-        let outcome = lint_in(directory.path(), &["--format", "concise", path], "");
+        let outcome = lint_in(directory.path(), &["--output", "concise", path], "");
         let rule = |line: &str| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned());
         outcome.stdout.lines().filter_map(rule).collect()
     };

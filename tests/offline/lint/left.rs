@@ -63,7 +63,7 @@ fn no_fix_is_offered_for_a_block_or_for_a_tag_that_it_contradicts() {
         .replace("memory: 100Gi", "memory: !!str 100 Gi");
     let directory = directory(&[("a.yaml", &text)]);
     let offered = |format: &str, mark: &str| {
-        let outcome = lint_in(directory.path(), &["--format", format, "a.yaml"], "");
+        let outcome = lint_in(directory.path(), &["--output", format, "a.yaml"], "");
         outcome.stdout.matches(mark).count()
     };
     for (format, mark) in [("json", "\"edit\""), ("sarif", "\"fixes\""), ("human", " + ")] {
@@ -135,7 +135,7 @@ fn patches_encrypted_documents_and_templates_stay_as_they_are() {
     ]);
     let outcome = lint_in(
         directory.path(),
-        &["--fix", "--format", "json=report.json", "."],
+        &["--fix", "--output", "json=report.json", "."],
         "",
     );
     for (name, text) in files {

@@ -36,5 +36,5 @@ fn lint_in(directory: &Path, arguments: &[&str], stdin: &str) -> Outcome {
 /// The output for one file with this text, a line for each finding.
 fn concise(text: &str) -> Outcome {
     let directory = directory(&[("pool.yaml", text)]);
-    lint_in(directory.path(), &["--format", "concise", "pool.yaml"], "")
+    lint_in(directory.path(), &["--output", "concise", "pool.yaml"], "")
 }

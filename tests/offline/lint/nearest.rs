@@ -35,7 +35,7 @@ fn repository() -> TempDir {
 }
 
 fn denied(directory: &TempDir, folder: &str, arguments: &[&str]) -> Vec<String> {
-    let arguments = [arguments, &["--format", "concise"]].concat();
+    let arguments = [arguments, &["--output", "concise"]].concat();
     let outcome = lint_in(&directory.path().join(folder), &arguments, "");
     let lines = outcome.stdout.lines();
     let lines = lines.filter(|line| line.contains("[policy-limit-max]"));
@@ -98,7 +98,7 @@ fn the_run_says_which_policies_checked() {
         "{}",
         says(&["lax", "vendored"])
     );
-    let json = lint_in(directory.path(), &["--format=json", "."], "").stdout;
+    let json = lint_in(directory.path(), &["--output=json", "."], "").stdout;
     let json: Value = serde_json::from_str(&json).expect("JSON");
     let both = serde_json::json!([".poolgate.yaml", "lax/.poolgate.yaml"]);
     assert_eq!(json["summary"]["policies"], both);
@@ -146,7 +146,7 @@ fn what_checks_for_a_cluster_looks_for_no_policy() {
     let object: Value = serde_json::from_str(
         &program::run_in(
             directory.path(),
-            &["lint", "--format=json", "--isolated", "pool.yaml"],
+            &["lint", "--output=json", "--isolated", "pool.yaml"],
             "",
         )
         .stdout,
@@ -208,7 +208,7 @@ fn an_exemption_that_mistypes_a_pool_with_its_findings_is_pointed_out_and_no_oth
         let stderr = said(pools, names, &[]);
         assert!(!stderr.contains("exemptions"), "{pools} {names:?}: {stderr}");
     }
-    assert_eq!(said("frozn", &["frozen"], &["--format", "json"]), "");
+    assert_eq!(said("frozn", &["frozen"], &["--output", "json"]), "");
     let fine = said("frozn", &["frozen"], &["--at", "2027-01-01"]);
     assert!(fine.contains("exemptions[0]"), "{fine}");
 }

@@ -29,7 +29,7 @@ fn what_only_a_webhook_completes_is_an_error_of_the_releases_that_reject_it() {
         .replace("WhenEmptyOrUnderutilized", "WhenEmpty")
         .replace("    consolidateAfter: 1m\n", "");
     for (release, noted) in [("1.14.3", true), ("1.0.2", true), ("1.15", false)] {
-        let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
+        let arguments = ["--karpenter-version", release, "--output", "concise", "-"];
         let outcome = lint_in(Path::new("."), &arguments, &bare);
         let reported = "<stdin>:6:3: error[manifest-default] NodePool general: spec.disruption.consolidateAfter: Required value";
         assert_eq!(
@@ -53,7 +53,7 @@ fn what_only_a_webhook_completes_is_an_error_of_the_releases_that_reject_it() {
     let declared = |cluster: &str| {
         let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {cluster}\n");
         let directory = directory(&[(".poolgate.yaml", &policy), ("pool.yaml", &bare)]);
-        lint_in(directory.path(), &["--format", "concise", "pool.yaml"], "")
+        lint_in(directory.path(), &["--output", "concise", "pool.yaml"], "")
     };
     let old = declared("{karpenter: 1.14.3}");
     assert!(old.stdout.contains("Karpenter 1.14.3 rejects"), "{old:?}");
@@ -82,7 +82,7 @@ fn a_file_named_as_json_that_is_only_yaml_is_a_warning() {
                 \"karpenter.k8s.aws\", \"kind\": \"EC2NodeClass\", \"name\": \"d\"},\n }}}}\n";
     let right = json.replace(",\n }", "\n }");
     let directory = directory(&[("a.json", json), ("a.yaml", json), ("b.json", &right)]);
-    let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
+    let outcome = lint_in(directory.path(), &["--output", "concise", "."], "");
     assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:?}");
     let reported =
         "a.json:4:2: warning[manifest-json] kubectl reads this as YAML, but it is not JSON: there is a comma";

@@ -30,14 +30,14 @@ fn the_report_of_an_earlier_run_is_not_checked_while_it_is_written() {
     let many = format!("---\n{POOL}").repeat(200);
     let folder = directory(&[("a.yaml", &many)]);
     for _ in 0..2 {
-        let outcome = lint_in(folder.path(), &["--format=json=report.json", "."], "");
+        let outcome = lint_in(folder.path(), &["--output=json=report.json", "."], "");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
         let report = text(folder.path(), "report.json");
         assert!(!report.contains("manifest-syntax"), "{report}");
     }
     // The same where the shell opens the file.
     let redirected = File::create(folder.path().join("results.json")).expect("a file");
-    let mut command = program::poolgate(&["lint", "--format=json", "."]);
+    let mut command = program::poolgate(&["lint", "--output=json", "."]);
     let status = command.current_dir(folder.path()).stdout(redirected).status();
     assert!(status.expect("an end").success());
     assert!(!text(folder.path(), "results.json").contains("manifest-syntax"));
@@ -47,8 +47,8 @@ fn the_report_of_an_earlier_run_is_not_checked_while_it_is_written() {
 fn a_file_that_is_checked_is_not_overwritten() {
     let folder = directory(&[("a.yaml", POOL)]);
     for arguments in [
-        &["lint", "--format=json=a.yaml", "a.yaml"][..],
-        &["lint", "--format=json=./a.yaml", "a.yaml"],
+        &["lint", "--output=json=a.yaml", "a.yaml"][..],
+        &["lint", "--output=json=./a.yaml", "a.yaml"],
         &["budgets", "--svg=a.yaml", "a.yaml"],
     ] {
         let outcome = program::run_in(folder.path(), arguments, "");
@@ -65,8 +65,8 @@ fn a_run_that_does_not_begin_leaves_the_report_of_the_one_before() {
         ("old.json", "old"),
         ("policy.yaml", "kind: Pod"),
     ]);
-    for wrong in [&["--policy=policy.yaml"][..], &["--format=sarif=old.json"]] {
-        let arguments = [&["--format=json=old.json", "a.yaml"], wrong].concat();
+    for wrong in [&["--policy=policy.yaml"][..], &["--output=sarif=old.json"]] {
+        let arguments = [&["--output=json=old.json", "a.yaml"], wrong].concat();
         let outcome = lint_in(folder.path(), &arguments, "");
         assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
         assert_eq!(text(folder.path(), "old.json"), "old");

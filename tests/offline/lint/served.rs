@@ -8,7 +8,7 @@ use crate::support::nodepool::SOUND;
 use crate::support::process::Outcome;
 
 fn checked_for(release: &str, text: &str) -> Outcome {
-    let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
+    let arguments = ["--karpenter-version", release, "--output", "concise", "-"];
     lint_in(std::path::Path::new("."), &arguments, text)
 }
 
@@ -102,12 +102,12 @@ fn v1beta1_without_a_release_is_one_note_of_a_run() {
     let two = format!("{}---\n{}", beta(), beta());
     let directory = directory(&[("a.yaml", &two), ("b.yaml", &two), ("c.yaml", SOUND)]);
     for format in ["concise", "github", "gitlab", "human", "json", "junit", "sarif"] {
-        let outcome = lint_in(directory.path(), &["--format", format, "."], "");
+        let outcome = lint_in(directory.path(), &["--output", format, "."], "");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
         let reported = outcome.stdout.matches("is checked for Karpenter 1.0.8").count();
         assert_eq!(reported, 1, "{format}: {}", outcome.stdout);
     }
-    let json = lint_in(directory.path(), &["--format", "json", "."], "").stdout;
+    let json = lint_in(directory.path(), &["--output", "json", "."], "").stdout;
     let report: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(report["summary"]["infos"], 1, "{report}");
     assert_eq!(report["results"][0]["file"], "a.yaml");
@@ -123,7 +123,7 @@ fn a_gate_of_karpenter_that_every_static_pool_needs_is_one_note_of_a_run() {
     let reported = |more: &[&str]| {
         let outcome = lint_in(
             directory.path(),
-            &[&["--format", "concise"], more, &["."]].concat(),
+            &[&["--output", "concise"], more, &["."]].concat(),
             "",
         );
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
@@ -163,7 +163,7 @@ fn a_patch_need_not_say_what_it_is_a_patch_of() {
         ("kustomization.yaml", "patches:\n- path: weight.yaml\n"),
         ("weight.yaml", "apiVersion: karpenter.sh/v1\nspec:\n  weight: 5\n"),
     ]);
-    let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
+    let outcome = lint_in(directory.path(), &["--output", "concise", "."], "");
     assert_eq!((outcome.status.code(), outcome.stdout.as_str()), (Some(0), ""));
 }
 
@@ -175,7 +175,7 @@ fn a_comment_knows_an_object_that_is_not_served() {
         "kind: Nodepool # poolgate: ignore manifest-kind -- another program renames it",
     );
     let directory = directory(&[("a.yaml", &ignored)]);
-    let outcome = lint_in(directory.path(), &["--format", "concise", "a.yaml"], "");
+    let outcome = lint_in(directory.path(), &["--output", "concise", "a.yaml"], "");
     assert!(
         outcome.stdout.starts_with("a.yaml:2:7: warning[manifest-kind]"),
         "{outcome:?}"

@@ -23,7 +23,7 @@ fn pool(name: &str) -> String {
 /// The findings of the rules across objects in these files, a line for each finding.
 fn reported(files: &[(&str, &str)], arguments: &[&str]) -> Outcome {
     let directory = directory(files);
-    let ours = ["--together", "--format=concise", "--select", ACROSS, "."];
+    let ours = ["--together", "--output=concise", "--select", ACROSS, "."];
     lint_in(directory.path(), &[&ours[..], arguments].concat(), "")
 }
 
@@ -34,12 +34,12 @@ fn rules(outcome: &Outcome) -> Vec<String> {
 
 #[test]
 fn a_tree_of_files_has_no_finding_across_them_unless_they_are_said_to_be_all() {
-    let examples = "docs/examples/together";
-    let without = lint_in(root(), &["--format=concise", "--select", ACROSS, examples], "");
+    let examples = "tests/data/together";
+    let without = lint_in(root(), &["--output=concise", "--select", ACROSS, examples], "");
     assert_eq!(without.stdout, "", "{without:?}");
     let with = lint_in(
         root(),
-        &["--together", "--format=concise", "--select", ACROSS, examples],
+        &["--together", "--output=concise", "--select", ACROSS, examples],
         "",
     );
     assert!(!with.stdout.is_empty(), "{with:?}");
@@ -60,7 +60,7 @@ fn a_stream_is_read_once_and_checked_as_a_whole() {
     let directory = directory(&[]);
     let outcome = lint_in(
         directory.path(),
-        &["--together", "--format=concise", "--select", ACROSS, "-"],
+        &["--together", "--output=concise", "--select", ACROSS, "-"],
         &stream,
     );
     assert_eq!(
@@ -94,7 +94,7 @@ fn every_format_names_the_place_of_the_other_object() {
         ("c.yaml", CLASS),
     ]);
     let printed = |format: &str| {
-        let outcome = lint_in(directory.path(), &["--together", "--format", format, "."], "");
+        let outcome = lint_in(directory.path(), &["--together", "--output", format, "."], "");
         assert_eq!(outcome.status.code(), Some(1), "{format}: {outcome:?}");
         outcome.stdout
     };
@@ -207,7 +207,7 @@ fn manifests_of_real_people_have_no_finding_across_them_but_classes_kept_elsewhe
     let mut reported = Vec::new();
     for path in paths.filter(|path| path.extension().is_some_and(|end| end == "yaml")) {
         let path = path.to_str().expect("UTF-8");
-        let arguments = ["--together", "--format=concise", "--select", ACROSS, path];
+        let arguments = ["--together", "--output=concise", "--select", ACROSS, path];
         let outcome = lint_in(root(), &arguments, "");
         let lines = outcome.stdout.lines().map(str::to_owned);
         reported

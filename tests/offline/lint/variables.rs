@@ -171,7 +171,7 @@ fn files_say_what_variables_stand_for_and_the_last_one_counts() {
     ]);
     let lint = |files: &[&str]| {
         let flags = files.iter().flat_map(|file| ["--envsubst", file]);
-        let arguments: Vec<&str> = ["--format", "concise"].into_iter().chain(flags).collect();
+        let arguments: Vec<&str> = ["--output", "concise"].into_iter().chain(flags).collect();
         lint_in(directory.path(), &[&arguments[..], &["a.yaml"]].concat(), "")
     };
     let base = lint(&["base.env"]);

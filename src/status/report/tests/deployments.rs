@@ -66,7 +66,7 @@ fn an_empty_ca_bundle_is_reported_after_the_pod_that_fills_it() {
         problems.last().expect("a problem").clone()
     };
     assert!(
-        fills(&facts).contains("certs/README.md"),
+        fills(&facts).contains("docs/certificates.md"),
         "cert-manager, or the user"
     );
     let issuer = deployment("poolgate-certificates", 0, 1);

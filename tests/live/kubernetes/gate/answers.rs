@@ -283,7 +283,7 @@ fn a_pool_that_says_no_mode_is_hard_also_where_its_ledger_says_soft() {
 fn a_reservation_that_came_to_nothing_is_counted_when_it_ends() {
     // In a namespace of its own, so that no other test's gate takes the reservation out.
     published().plane.create_ledger_namespace("spent");
-    let gated = Gated::start("spent-", &["--namespace=spent"]);
+    let gated = Gated::start("spent-", &["--ledger-namespace=spent"]);
     gated.apply(&pool("spent", Some(5)));
     gated.create(&claim("spent-a", "spent"));
     let again = gated

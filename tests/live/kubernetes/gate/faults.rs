@@ -128,7 +128,7 @@ impl<'a> FaultRun<'a> {
         let server = FaultyApiServer::before(plane);
         plane.create_ledger_namespace(&namespace);
         let gates = if trouble == Trouble::ReplicaStopped { 2 } else { 1 };
-        let args = ["--namespace", &namespace];
+        let args = ["--ledger-namespace", &namespace];
         let gates: Vec<_> = (0..gates)
             .map(|_| Poolgate::replica(server.kubeconfig(), plane.pki(), &args))
             .collect();

@@ -1,4 +1,16 @@
-//! The table, as `tests/data/parity/README.md` describes it.
+//! The table in `tests/data/parity`. A file has an object that both sides admit (`around`), and `cases` with these fields:
+//!
+//! - `name`: what the case tries.
+//! - `old`: for an update, a JSON Merge Patch over `around` that gives the stored object. It is stored before any check is
+//!   installed, so it may be one that would be rejected now.
+//! - `new`: the same over the stored object, or over `around` for a create.
+//! - `nulls`, `old-nulls`: paths with the value `null`, which a merge patch cannot write.
+//! - `more: RULE`: only poolgate denies, only by this rule, whose origin is not the schema.
+//! - `ratchet: {stricter: crd or poolgate, because: TEXT}`: the named side denies an update that the other one admits because
+//!   the stored mistake is unchanged.
+//!
+//! Long values have a short form: `{$list: [51, X]}`, `{$map: [101, {key-$n: X}]}`, `{$text: [64, a]}`. `$n` is the number of
+//! the repetition. `{$json: "3.0"}` keeps a spelling that YAML would change.
 
 use std::fs;
 use std::path::Path;

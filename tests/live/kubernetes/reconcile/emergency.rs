@@ -17,11 +17,11 @@ use crate::support::reconciler::Reconciler;
 pub(crate) const LEASE: &str =
     "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
 
-const DOCUMENT: &str = include_str!("../../../../docs/operations.md");
+const RUNBOOK: &str = include_str!("../../../../docs/RUNBOOK.md");
 
 /// The lines by which marks are taken off by hand, as they are documented.
 fn documented_lines() -> Vec<Vec<&'static str>> {
-    let lines = DOCUMENT
+    let lines = RUNBOOK
         .lines()
         .filter(|line| line.contains("-l poolgate.dev/held "));
     lines

@@ -12,7 +12,7 @@ use crate::support::reconciler::Reconciler;
 use crate::support::shell::shell;
 use crate::support::wait::wait_for;
 
-const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+const RUNBOOK: &str = include_str!("../../../../docs/RUNBOOK.md");
 
 #[test]
 fn the_rights_of_the_manifests_are_enough() {
@@ -123,7 +123,7 @@ fn without_a_right_everything_else_goes_on_and_the_log_says_what_is_missing() {
     let account = Client::by(&kubeconfig);
     let directory = tempfile::tempdir().expect("a directory");
     let take_away = || {
-        let line = block_of(OPERATIONS, "console", "kubectl delete clusterrolebinding").trim();
+        let line = block_of(RUNBOOK, "sh", "kubectl delete clusterrolebinding").trim();
         shell(directory.path(), Some(plane.kubeconfig()), line).success();
         wait_until_granted(&account, &[]);
     };
