@@ -68,7 +68,7 @@ fn a_stream_is_read_once_and_checked_as_a_whole() {
         ["nodepool-repeated", "nodepool-repeated", "node-class-missing"],
         "{outcome:?}"
     );
-    let second = "NodePool general: items[1].metadata.name: Invalid value: \"general\"";
+    let second = "NodePool general: items[1].metadata.name: another NodePool already has this name";
     assert!(outcome.stdout.contains(second), "{outcome:?}");
     assert!(
         outcome.stdout.contains("(see NodePool general at <stdin>:7:11)"),
