@@ -26,7 +26,7 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, bounds: &LimitBounds, fin
     let is_missing = |resource: &str| applies(resource) && limit(resource).is_none();
     for resource in bounds.required.iter().filter(|resource| is_missing(resource)) {
         let suggestion = bounds.max.get(resource).map_or_else(
-            || format!("add {resource} with the most that the pool may use"),
+            || format!("set {resource} to the most that the pool may use"),
             |most| format!("add {resource}: \"{}\" or less", most.text),
         );
         let reason = format!("the policy requires a limit of {resource}");
