@@ -22,8 +22,11 @@ pub enum OutputFormat {
 /// The least number of columns into which a text is wrapped.
 const LEAST: usize = 40;
 
-/// The longest line of a paragraph, and the length without a terminal, in columns.
+/// The longest line of a paragraph on a terminal, in columns.
 const LINE: usize = 100;
+
+/// Columns enough for any paragraph.
+const UNWRAPPED: usize = usize::MAX;
 
 /// A command begins with this word, and ends with the text or before the next sentence.
 const COMMAND: &str = "kubectl ";
@@ -46,13 +49,14 @@ fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     Some(usize::from(width.0))
 }
 
-/// The columns into which paragraphs are wrapped: those of the terminal, if it is not too wide to be read well.
+/// The columns into which paragraphs are wrapped: those of the terminal, if it is not too wide to be read well. Without a
+/// terminal nothing is wrapped.
 pub(crate) fn line_width() -> usize {
     line_in(width())
 }
 
 fn line_in(terminal: Option<usize>) -> usize {
-    terminal.unwrap_or(LINE).clamp(LEAST, LINE)
+    terminal.map_or(UNWRAPPED, |columns| columns.clamp(LEAST, LINE))
 }
 
 /// A line of text wrapped into this many columns, the first line and the others with these indents. A command of kubectl
@@ -103,7 +107,7 @@ pub fn stdin(what: &str) -> StdinLock<'static> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         remark(&format!(
-            "waiting for {what} on standard input: type or paste, then Ctrl-D; --help shows the other ways"
+            "waiting for {what} on standard input. Type or paste, then press Ctrl-D; see --help for other ways"
         ));
     }
     stdin.lock()
@@ -197,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_paragraph_is_as_wide_as_the_terminal_and_never_too_wide_to_be_read() {
-        for (terminal, line) in [(None, 100), (Some(80), 80), (Some(300), 100), (Some(5), 40)] {
+        for (terminal, line) in [(None, UNWRAPPED), (Some(80), 80), (Some(300), 100), (Some(5), 40)] {
             assert_eq!(line_in(terminal), line, "{terminal:?}");
         }
     }

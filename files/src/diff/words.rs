@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
+use poolgate_core::api::{ACKNOWLEDGE_DRIFT_ANNOTATION, API_VERSION};
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, counted};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::compare::{ClassChange, Comparison};
@@ -59,8 +60,19 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Version 1: fields may be added, none is removed.
-pub fn json(all: &Comparison) -> Value {
+/// The difference for programs. Its shape is versioned: fields are added, never changed or removed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiffReport {
+    api_version: &'static str,
+    kind: &'static str,
+    pools: Vec<Value>,
+    node_classes: Vec<Value>,
+    unchanged: usize,
+    nodes_at_stake: Option<usize>,
+}
+
+pub fn json(all: &Comparison) -> DiffReport {
     let class = |class: &ClassChange| {
         json!({
             "kind": class.key.kind,
@@ -70,13 +82,14 @@ pub fn json(all: &Comparison) -> Value {
             "pools": class.pools,
         })
     };
-    json!({
-        "version": 1,
-        "pools": all.pools.iter().map(pool).collect::<Vec<_>>(),
-        "nodeClasses": all.classes.iter().map(class).collect::<Vec<_>>(),
-        "unchanged": all.unchanged,
-        "nodesAtStake": all.at_stake(),
-    })
+    DiffReport {
+        api_version: API_VERSION,
+        kind: "DiffReport",
+        pools: all.pools.iter().map(pool).collect(),
+        node_classes: all.classes.iter().map(class).collect(),
+        unchanged: all.unchanged,
+        nodes_at_stake: all.at_stake(),
+    }
 }
 
 fn pool(change: &PoolChange) -> Value {
