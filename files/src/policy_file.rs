@@ -12,7 +12,7 @@ use crate::sources::read_bytes;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// There is no file.
-    #[error("there is no policy file {}", .0.display())]
+    #[error("policy file {} does not exist", .0.display())]
     Missing(PathBuf),
     /// It cannot be read.
     #[error("cannot read the policy file {}: {cause}", path.display())]
@@ -85,7 +85,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
         let offset = error.valid_up_to();
         unreadable(
             path,
-            io::Error::other(format!("it is not UTF-8, from byte {offset} on")),
+            io::Error::other(format!("it is not UTF-8: the byte at offset {offset} is invalid")),
         )
     })?;
     policy_file::parse(text).map_err(|mistakes| LoadError::Wrong {

@@ -132,6 +132,13 @@ pub fn remark(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// A clause with the capital letter of a sentence.
+pub(crate) fn capitalised(clause: &str) -> String {
+    let mut characters = clause.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
 /// An error with its causes. Many messages contain their cause: it is not repeated.
 pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     let mut text = String::new();

@@ -267,8 +267,8 @@ fn a_patch_that_a_kustomization_names_stays_as_it_is() {
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     assert_eq!(
         outcome.stderr,
-        "budget.yaml:1:1: left as it is: a kustomization names it as a patch\n\
-         full.yaml:2:1: left as it is: a kustomization names it as a patch\n"
+        "budget.yaml:1:1: not changed: a kustomization names it as a patch\n\
+         full.yaml:2:1: not changed: a kustomization names it as a patch\n"
     );
     let all = default_in(directory.path(), &["--write", "."], "");
     assert!(

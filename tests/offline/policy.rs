@@ -230,12 +230,12 @@ fn a_check_says_so_if_it_finds_no_mistake() {
         "docs/examples/policy/production.yaml",
         "docs/examples/policy/levels.yaml",
     );
-    assert_eq!(stderr(&[good]), "1 policy file checked: no mistake found\n");
+    assert_eq!(stderr(&[good]), "1 policy file checked, no mistakes found\n");
     assert_eq!(
         stderr(&[good, other]),
-        "2 policy files checked: no mistake found\n"
+        "2 policy files checked, no mistakes found\n"
     );
-    assert!(!stderr(&[good, "missing.yaml"]).contains("no mistake"));
+    assert!(!stderr(&[good, "missing.yaml"]).contains("no mistakes"));
 }
 
 #[test]

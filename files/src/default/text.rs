@@ -67,7 +67,7 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
             done.pools += 1;
             let start = document.span_of(&path).unwrap_or(document.span()).start();
             if let Some(reason) = reason_to_leave(whole, document.value(), object) {
-                done.left.push(at(start, &format!("left as it is: {reason}")));
+                done.left.push(at(start, &format!("not changed: {reason}")));
                 continue;
             }
             let object = Value::from(object);
@@ -76,7 +76,7 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
                 Some(new) => insertions.extend(new),
                 None => done.troubles.push(at(
                     start,
-                    "a default would go where there is an alias or an unusual layout: write it by hand",
+                    "a default cannot be written into an alias or an unusual layout. Write it by hand",
                 )),
             }
         }
@@ -85,7 +85,7 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
         // The documents may be inside a loop or a condition.
         insertions.clear();
         done.left
-            .push(format!("1:1: left as it is: {}", LeftAlone::Template));
+            .push(format!("1:1: not changed: {}", LeftAlone::Template));
     }
     insertions.sort_by_key(|insertion| insertion.span.start());
     done.text = edit::apply(text, insertions.iter().map(|new| (new.span, &*new.text)));
@@ -106,7 +106,7 @@ fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Opti
         return Some("a kustomization names it as a patch".into());
     }
     lacking(object)
-        .map(|field| format!("it lacks {field}, so it is taken for a part of a NodePool, such as a patch"))
+        .map(|field| format!("it has no {field}, so it is treated as a patch"))
 }
 
 /// The insertions for these additions; `None` if one cannot be made.

@@ -56,7 +56,7 @@ const UNREADABLE: u8 = 2;
 /// Runs the command. A closed pipe is not a failure: the exit code still gives the verdict.
 pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if args.writes_fixes() && args.paths().iter().any(|path| path.as_os_str() == "-") {
-        bail!("--fix changes files, not standard input: name the files");
+        bail!("--fix cannot change standard input. Name the files");
     }
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let cluster = args.stored.connect(connect)?;
@@ -169,7 +169,7 @@ fn together(
     (inputs, stored)
 }
 
-/// Says what was found in all, and what to know of release and policies.
+/// Prints the summary, and remarks on the release and the policies.
 fn sum_up(summary: Summary<'_>, pools: &CheckedPools, reader: &Reader<'_>) {
     terminal::remark(&summary.to_string());
     let cautions = reader.policies.cautions(&reader.settings.karpenter).into_iter();

@@ -58,7 +58,7 @@ pub fn run(paths: &[PathBuf]) -> Results {
     let _ = match (cases, failed) {
         (0, _) => writeln!(
             results.output,
-            "no case was found: a file of cases has kind: {MARK}"
+            "no cases found. A file of cases has kind: {MARK}"
         ),
         (cases, 0) => writeln!(results.output, "{} passed", counted(cases, "case")),
         (cases, failed) => writeln!(results.output, "{failed} of {} failed", counted(cases, "case")),
@@ -133,7 +133,7 @@ fn object_of(case: &Case, folder: &Path) -> Result<Value, String> {
     match <[Value; 1]>::try_from(objects) {
         Ok([object]) => Ok(object),
         Err(objects) => Err(format!(
-            "{name} holds {} objects: a case is about one",
+            "{name} contains {} objects, but a case needs exactly one",
             objects.len()
         )),
     }

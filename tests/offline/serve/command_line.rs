@@ -89,7 +89,7 @@ fn a_required_policy_with_mistakes_ends_the_start_and_tells_them_all() {
     };
     let (code, said) = start(&[]);
     assert_eq!(code, Some(2));
-    assert!(said.starts_with("error: there is no policy file /"), "{said}");
+    assert!(said.starts_with("error: policy file /"), "{said}");
     std::fs::write(&path, "kind: Policy\nenforcement: warm\n").expect("written");
     let (code, said) = start(&[("POOLGATE_POLICY_REQUIRED", "true")]);
     assert_eq!(code, Some(2));
