@@ -1,4 +1,4 @@
-//! What an organisation declares about its cluster, so that findings need not guess.
+//! Facts about a cluster, declared by an organisation, so that findings need not guess.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ record! {
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct DeclaredCluster {
         karpenter: Option<KarpenterVersion> = optional "karpenter", RELEASE,
-            "The Karpenter release that it runs: lint and default check for it unless --karpenter-version names another, or providerVersion contains another.";
+            "The Karpenter release of the cluster. lint and default check for it, unless --karpenter-version or providerVersion gives another.";
         provider: Option<&'static Provider> = optional "provider", word(PROVIDER_IDS, Provider::of_id),
             "The provider of the machines.";
         provider_version: Option<ProviderVersion> = optional "providerVersion", PROVIDER_RELEASE,
-            "The release of the provider's controller, such as 1.14.0; it needs provider, and is checked for as the Karpenter release that it contains.";
+            "The release of the provider's controller, such as 1.14.0. It requires provider. NodePools are checked for the Karpenter release that it contains.";
         feature_gates: BTreeMap<FeatureGate, bool> = or_default "featureGates", MapOf(FEATURE_GATE, Switch),
             "Karpenter's feature gates: true if on, false if off.";
         webhook: Option<WebhookUse> = optional "webhook", word(WebhookUse::VALUES, WebhookUse::parse),
-            "Whether poolgate's webhook writes defaults there (defaults) or there is none (none).";
+            "Whether poolgate's webhook writes defaults in the cluster (defaults), or the cluster has no webhook (none).";
     }
 }
 
@@ -59,7 +59,7 @@ const FEATURE_GATE: Text<FeatureGate> = Text {
     parse: |text| {
         let unknown = || {
             let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());
-            let known = || format!("known are {}", FeatureGate::VALUES.join(", "));
+            let known = || format!("use one of {}", FeatureGate::VALUES.join(", "));
             wrong("unknown feature gate", Some(likely.unwrap_or_else(known)))
         };
         FeatureGate::parse(text).map_or_else(unknown, Ok)

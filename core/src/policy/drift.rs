@@ -19,7 +19,7 @@ record! {
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct AcknowledgedPools {
         pools: Vec<Glob> = or_default "pools", List(1, POOL_PATTERN),
-            "Names of NodePools, one of which must match; * stands for any characters.";
+            "Names of NodePools, one of which must match. * matches any characters.";
     }
 }
 

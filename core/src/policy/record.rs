@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde_json::{Map, Value, json};
 
-use crate::diagnostic::{FieldPath, Suggestion, nearest, quoted};
+use crate::diagnostic::{FieldPath, Suggestion, nearest, quoted, sentences};
 
 /// An object in a file.
 pub trait Record: Sized {
@@ -62,17 +62,15 @@ pub enum At {
     Value,
 }
 
-/// Mistakes while they are found: the field, and a clause about it.
+/// Mistakes while they are found: the field, and a text without its last full stop.
 #[derive(Debug, Default)]
 pub struct Found(pub Vec<(FieldPath, At, String)>);
 
 impl Found {
     /// Adds a mistake: what is wrong, and how to fix it if that is known.
     pub fn push(&mut self, path: &FieldPath, at: At, wrong: &str, suggestion: Option<&str>) {
-        let message = match suggestion {
-            Some(suggestion) => format!("{wrong}; {suggestion}"),
-            None => wrong.to_owned(),
-        };
+        let message = sentences(wrong.to_owned(), [suggestion]);
+        let message = message.strip_suffix('.').unwrap_or(&message).to_owned();
         self.0.push((path.clone(), at, message));
     }
 
@@ -176,7 +174,7 @@ impl Fields<'_> {
         };
         for key in map.keys().filter(|key| !self.names.contains(&key.as_str())) {
             let suggestion = did_you_mean(key, self.names.iter().copied())
-                .unwrap_or_else(|| format!("known are {}", self.names.join(", ")));
+                .unwrap_or_else(|| format!("use one of {}", self.names.join(", ")));
             let wrong = format!("there is no field {}", quoted(key));
             found.push(&path.clone().key(key.clone()), At::Key, &wrong, Some(&suggestion));
         }
