@@ -316,7 +316,7 @@ fn what_sops_has_encrypted_stays_as_it_is() {
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
         assert_eq!(
             outcome.stderr,
-            "a.yaml:2:1: left as it is: SOPS has encrypted it\n"
+            "a.yaml:2:1: not changed: it is encrypted by SOPS\n"
         );
         let left = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
         assert_eq!(left, text);

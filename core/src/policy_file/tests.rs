@@ -140,7 +140,7 @@ fn a_file_is_one_document_without_doubles() {
     assert_eq!(
         mistakes("enforcement: warn\nenforcement: enforce\n"),
         [
-            r#"4:1: the key "enforcement" is already set: kubectl keeps the last value, kustomize rejects the file"#
+            r#"4:1: the key "enforcement" is already set. The last value counts for kubectl, and kustomize rejects the file"#
         ]
     );
     let second = format!("enforcement: warn\n---\n{HEAD}");

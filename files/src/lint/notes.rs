@@ -141,7 +141,7 @@ pub fn not_json(why: &str, place: SourceRange) -> Finding {
     Finding {
         title: format!("the file is YAML, not JSON: {}", clean(why)),
         consequence: Some(
-            "kubectl reads it, but tools that go by the name of the file, such as Argo CD, reject it".into(),
+            "tools that go by the name of the file, such as Argo CD, reject it, although kubectl reads it".into(),
         ),
         suggestion: Some("write JSON, or rename the file".into()),
         ..Finding::at(text_rules::JSON, Severity::Warning, place)
