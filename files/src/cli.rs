@@ -198,9 +198,12 @@ fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
         Some(name) => {
             let commands: Vec<&str> = cli.get_subcommands().map(Command::get_name).collect();
             let known = commands.join(", ");
-            cli.find_subcommand(name)
-                .cloned()
-                .ok_or_else(|| anyhow::anyhow!("there is no command {}. The commands are {known}", name.escape_debug()))?
+            cli.find_subcommand(name).cloned().ok_or_else(|| {
+                anyhow::anyhow!(
+                    "there is no command {}. The commands are {known}",
+                    name.escape_debug()
+                )
+            })?
         }
     };
     let mut page = Vec::new();

@@ -65,7 +65,10 @@ fn subject_on_command_line() -> Listed<Explained> {
             let rule = text_rules::find_any(text).map(Explained::Rule);
             let found = rule.or_else(|| fields::find(text).map(Explained::Field));
             found.ok_or_else(|| match fields::likely(text) {
-                Some(meant) => format!("there is no such field. {}", terminal::capitalised(&meant.to_string())),
+                Some(meant) => format!(
+                    "there is no such field. {}",
+                    terminal::capitalised(&meant.to_string())
+                ),
                 None if text.contains('.') => {
                     let all: Vec<&str> = fields::all().map(|field| field.path).collect();
                     format!("there is no such field. The fields are {}", all.join(", "))

@@ -86,8 +86,9 @@ pub fn known(id: &str) -> Result<&'static str, UnknownRule> {
 /// The error for a name that no rule has.
 pub fn unknown(id: &str) -> UnknownRule {
     let is_part = id.len() > 1 && ids().any(|listed| listed.contains(id));
-    let listed =
-        || is_part.then(|| Suggestion::from(format!("run `poolgate rules {id}` for the rules that contain it")));
+    let listed = || {
+        is_part.then(|| Suggestion::from(format!("run `poolgate rules {id}` for the rules that contain it")))
+    };
     UnknownRule {
         id: id.escape_debug().to_string(),
         meant: Suggestion::likely_name(id, ids()).or_else(listed),

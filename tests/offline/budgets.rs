@@ -223,7 +223,8 @@ fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_t
         "NodePool a, 3 nodes"
     ));
     let freeze = r#"disruption: {budgets: [{nodes: "0"}]}"#;
-    let expiry = "A budget of 0 does not stop expiration. Karpenter removes nodes of NodePool a at the age of";
+    let expiry =
+        "A budget of 0 does not stop expiration. Karpenter removes nodes of NodePool a at the age of";
     assert!(says(
         &format!("{{{freeze}}}"),
         &format!("{expiry} 720h, Karpenter's default")
@@ -324,7 +325,10 @@ fn json_says_the_same_and_holds_every_hour_of_the_week() {
     assert_eq!(code, Some(0));
     let said: Value = serde_json::from_str(&said).expect("JSON");
     let pool = &said["pools"][0];
-    assert_eq!((&said["apiVersion"], &said["kind"]), (&"poolgate.dev/v1alpha1".into(), &"BudgetReport".into()));
+    assert_eq!(
+        (&said["apiVersion"], &said["kind"]),
+        (&"poolgate.dev/v1alpha1".into(), &"BudgetReport".into())
+    );
     assert_eq!(pool["reasons"]["Empty"]["nodes"], 3);
     assert_eq!(pool["reasons"]["Empty"]["next"]["never"], true);
     assert_eq!(pool["reasons"]["Drifted"]["budget"], 1);

@@ -359,7 +359,9 @@ fn a_revision_has_the_files_that_are_read_today_and_no_others() {
     let repository = Repository::new();
     let said = repository.typed("poolgate diff --git origin/main .").success();
     assert!(
-        said.ends_with("NodePools: 3 changed, 1 gone, 1 unchanged; the number of replaced nodes is unknown\n"),
+        said.ends_with(
+            "NodePools: 3 changed, 1 gone, 1 unchanged; the number of replaced nodes is unknown\n"
+        ),
         "each way's folder, and no templates of a chart: {said}"
     );
     let file = repository.typed("cd plain && poolgate diff --git origin/main --exit-code general.yaml");
@@ -382,7 +384,9 @@ fn markdown_takes_nothing_of_a_manifest_for_its_own() {
     let odd = labelled("blue").replace("team:", "\"a*_<b>`|@all\":");
     let outcome = diff(SOUND, &odd, &["--format=markdown"]).success();
     assert!(
-        outcome.starts_with("**NodePools: 1 changed; the number of replaced nodes is unknown**\n\nNodePool general"),
+        outcome.starts_with(
+            "**NodePools: 1 changed; the number of replaced nodes is unknown**\n\nNodePool general"
+        ),
         "{outcome}"
     );
     assert!(outcome.contains(r"a\*\_\<b\>\`\|\@all"), "{outcome}");

@@ -118,7 +118,10 @@ impl ProblemKind {
                 "the value of `<<` must be a mapping, an alias of one, or a list of these".into()
             }
             Self::NonTextKey { becomes } => {
-                format!("this key is not a string, and kubectl converts it to {}", quoted(becomes))
+                format!(
+                    "this key is not a string, and kubectl converts it to {}",
+                    quoted(becomes)
+                )
             }
             Self::NullKey => "a key must not be null or empty".into(),
             Self::CompoundKey => "a key must be a string, not a list or a mapping".into(),
@@ -139,12 +142,18 @@ impl ProblemKind {
     /// What follows from it: a clause without a full stop.
     pub const fn consequence(&self) -> Option<&'static str> {
         match self {
-            Self::DuplicateKey { .. } => Some("the last value counts for kubectl, and kustomize rejects the file"),
-            Self::MergeReplaces { .. } => Some("the later value counts for kubectl, the explicit one for kustomize"),
+            Self::DuplicateKey { .. } => {
+                Some("the last value counts for kubectl, and kustomize rejects the file")
+            }
+            Self::MergeReplaces { .. } => {
+                Some("the later value counts for kubectl, the explicit one for kustomize")
+            }
             Self::NullKey | Self::CompoundKey | Self::HugeKey | Self::NotFinite | Self::WrongTag { .. } => {
                 Some(REJECTED)
             }
-            Self::TooManyNodes { .. } | Self::TooManyDocuments { .. } => Some("the rest of the file is not read"),
+            Self::TooManyNodes { .. } | Self::TooManyDocuments { .. } => {
+                Some("the rest of the file is not read")
+            }
             Self::TooLarge { .. } => Some("nothing of the file is read"),
             _ => None,
         }

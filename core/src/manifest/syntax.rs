@@ -52,15 +52,22 @@ impl SyntaxError {
             Self::UnclosedBracket => "a bracket is not closed before this place".into(),
             Self::StrayBracket => "this bracket does not match an open one".into(),
             Self::MissingComma => "a comma or a closing bracket is missing before this place".into(),
-            Self::NestedColon => "this is a second `: ` on one line, or a key at the wrong indentation".into(),
+            Self::NestedColon => {
+                "this is a second `: ` on one line, or a key at the wrong indentation".into()
+            }
             Self::Indentation => "the indentation matches no line above".into(),
             Self::KeyExpected => "a `key: value` is expected here".into(),
             Self::StrayDash => "a list item cannot be here".into(),
             Self::Reserved(first) => format!("an unquoted string cannot begin with `{first}`"),
             Self::Control(character) => {
-                format!("the character U+{:04X} is not allowed in a manifest", u32::from(*character))
+                format!(
+                    "the character U+{:04X} is not allowed in a manifest",
+                    u32::from(*character)
+                )
             }
-            Self::ByteOrderMark => "a byte order mark is inside the document, as if two files were joined".into(),
+            Self::ByteOrderMark => {
+                "a byte order mark is inside the document, as if two files were joined".into()
+            }
             Self::Escape => "this escape in double quotes is unknown".into(),
             Self::BehindQuote => "there is something after the closing quote".into(),
             Self::BehindDocument => "the document ends above".into(),

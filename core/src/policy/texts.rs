@@ -91,9 +91,7 @@ pub const SCHEDULE: Text<Written<Schedule>> = Text {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     parse: |text| match Schedule::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
-        Ok(_) if rejects_schedule(text) => {
-            wrong("Karpenter's CRD rejects this schedule", None::<String>)
-        }
+        Ok(_) if rejects_schedule(text) => wrong("Karpenter's CRD rejects this schedule", None::<String>),
         Ok(schedule) if schedule.never_fires() => wrong("this schedule never fires", None::<String>),
         Ok(schedule) => Ok(Written::new(text, schedule)),
     },
@@ -141,7 +139,10 @@ pub const REPAIR_GRACE_PERIOD: Text<Duration> = Text {
     parse: |text| match (DURATION.parse)(text)?.value.as_duration() {
         Some(Duration::ZERO) => wrong("pods need time to leave a node", Some("write 10m, for example")),
         Some(length) if length <= LONGEST_REPAIR => Ok(length),
-        _ => wrong("a broken node has at most a day to drain", Some("write 24h or less")),
+        _ => wrong(
+            "a broken node has at most a day to drain",
+            Some("write 24h or less"),
+        ),
     },
 };
 
@@ -217,7 +218,13 @@ pub const POOL_PATTERN: Text<Glob> = Text {
     parse: |text| {
         let is_legal = is_pattern(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase());
         let suggestion = Some("use lower-case letters, digits, dashes and dots, and * for any of them");
-        is(text, is_legal, "this cannot be the name of a NodePool", suggestion).map(Glob::new)
+        is(
+            text,
+            is_legal,
+            "this cannot be the name of a NodePool",
+            suggestion,
+        )
+        .map(Glob::new)
     },
 };
 

@@ -1,7 +1,8 @@
 //! The text of a policy file, YAML or JSON, to the policy that everything else checks by, with the position of every
 //! mistake.
 //!
-//! Each type defines its fields ([`Record`](crate::policy::record::Record)), and the JSON Schema follows from that. `consistency` checks fields against each other.
+//! Each type defines its fields ([`Record`](crate::policy::record::Record)), and the JSON Schema follows from that.
+//! `consistency` checks fields against each other.
 
 mod consistency;
 mod document;

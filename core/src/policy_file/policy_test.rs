@@ -108,7 +108,12 @@ impl Record for Case {
                 let wrong = "a case must not have both object and file";
                 fields.report(Some("file"), At::Key, wrong, "remove one of them");
             }
-            (false, false) => fields.report(None, At::Value, "a case must have an object", "add object or file"),
+            (false, false) => fields.report(
+                None,
+                At::Value,
+                "a case must have an object",
+                "add object or file",
+            ),
             _ => {}
         }
         Some(Self {

@@ -119,7 +119,9 @@ fn what_contradicts_itself_is_a_mistake() {
     );
     assert_eq!(
         mistakes("defaults:\n  budgets:\n    - nodes: \"0\"\n      schedule: \"@daily\"\n"),
-        ["5:7: duration is missing, but a window requires schedule and duration. Add it, or remove the other one"]
+        [
+            "5:7: duration is missing, but a window requires schedule and duration. Add it, or remove the other one"
+        ]
     );
     assert_eq!(
         mistakes("cluster: {providerVersion: 1.14.0}\n"),
@@ -249,7 +251,10 @@ fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
             "0s",
             r#""0s": pods need time to leave a node. Write 10m, for example"#,
         ),
-        ("25h", r#""25h": a broken node has at most a day to drain. Write 24h or less"#),
+        (
+            "25h",
+            r#""25h": a broken node has at most a day to drain. Write 24h or less"#,
+        ),
         (
             "1.5h",
             r#""1.5h": Karpenter's CRD allows only whole seconds, minutes and hours. Write 30s, 5m or 1h30m, for example"#,

@@ -94,11 +94,7 @@ mod tests {
     #[test]
     fn what_becomes_of_nodes_at_a_hard_limit_is_said_as_far_as_it_is_known() {
         let hard = json!({"poolgate.dev/node-limit-mode": "Hard"});
-        expect(
-            &hard,
-            None,
-            &["unless at-limit of the pool or policy is Replace"],
-        );
+        expect(&hard, None, &["unless at-limit of the pool or policy is Replace"]);
         expect(
             &hard,
             Some(AtLimit::Block),

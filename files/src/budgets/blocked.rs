@@ -87,7 +87,10 @@ const MEANINGS: [(&str, &str); 12] = [
         "initialized",
         "the node is not initialized. Karpenter waits until it is ready with all requested resources",
     ),
-    ("node is rebooting", "the node is being rebooted. This passes on its own"),
+    (
+        "node is rebooting",
+        "the node is being rebooted. This passes on its own",
+    ),
 ];
 
 /// What a message means, if that is known.
@@ -178,7 +181,10 @@ mod tests {
                 "two",
             ),
             ("Node is nominated for a pending pod", "a pending pod"),
-            ("Node is deleting or marked for deletion", "the node is already being"),
+            (
+                "Node is deleting or marked for deletion",
+                "the node is already being",
+            ),
             ("Node isn't initialized nor registered", "the node is not"),
             ("Node is rebooting", "the node is being rebooted"),
             (

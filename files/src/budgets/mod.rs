@@ -140,7 +140,9 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     for input in &inputs {
         let name = input.name.as_str();
         if patches.whole(input) == Whole::Part {
-            terminal::remark(&format!("{name}: skipped, because a kustomization names it as a patch"));
+            terminal::remark(&format!(
+                "{name}: skipped, because a kustomization names it as a patch"
+            ));
             continue;
         }
         match input.read() {

@@ -67,8 +67,7 @@ fn broken(subject: &Subject<'_>) -> Option<String> {
         Some((budget.index, schedule.value.as_ref().err()?))
     })?;
     let suggestion = error.suggestion().map(|suggestion| suggestion.to_string());
-    let consequence =
-        "one such schedule stops all voluntary disruption of the pool, also for reasons that the budget does not name";
+    let consequence = "one such schedule stops all voluntary disruption of the pool, also for reasons that the budget does not name";
     Some(sentences(
         format!("Karpenter cannot parse the schedule of budgets[{index}]: {error}"),
         [suggestion.as_deref(), Some(consequence)],
@@ -147,9 +146,7 @@ fn room_for_drift(subject: &Subject<'_>) -> Option<String> {
     let has_gate = subject.release.has(KarpenterVersion::TERMINATE_FIRST_DRIFT);
     let or_else = match subject.gate(FeatureGate::TerminateFirstDrift) {
         GateState::On if has_gate => return None,
-        GateState::Unknown | GateState::Off if has_gate => {
-            ", or enable the feature gate TerminateFirstDrift"
-        }
+        GateState::Unknown | GateState::Off if has_gate => ", or enable the feature gate TerminateFirstDrift",
         GateState::Unknown | GateState::Off => {
             ", or enable the feature gate TerminateFirstDrift (Karpenter 1.15)"
         }
@@ -230,7 +227,9 @@ fn expiries(subjects: &[Subject<'_>]) -> Vec<String> {
             None => all.push((expiry, vec![subject.name.as_str()])),
         }
     }
-    all.iter().map(|(expiry, pools)| expiry.note(&named(pools))).collect()
+    all.iter()
+        .map(|(expiry, pools)| expiry.note(&named(pools)))
+        .collect()
 }
 
 /// Pools by their names, as far as these are not too many.

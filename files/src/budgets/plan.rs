@@ -148,9 +148,7 @@ fn introduction(args: &PlanArgs) -> String {
         "# Budgets only restrict: those of 0 cover the hours, in UTC, in which no node may be disrupted.\n",
     );
     if args.is_before_reasons() {
-        text.push_str(
-            "# Before Karpenter 1.0 budgets also limit expiration (expireAfter).\n",
-        );
+        text.push_str("# Before Karpenter 1.0 budgets also limit expiration (expireAfter).\n");
         return text;
     }
     text.push_str("# Budgets do not limit expiration (expireAfter).\n");

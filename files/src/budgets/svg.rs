@@ -27,7 +27,11 @@ const CHARACTER: usize = 8;
 const LEGEND: [(&str, &str, &str); 4] = [
     ("none", "0", "none"),
     ("some", "5", "this many simultaneously"),
-    ("some", "0-5", "changes within the hour: the lowest and the highest"),
+    (
+        "some",
+        "0-5",
+        "changes within the hour: the lowest and the highest",
+    ),
     ("all", "*", "all nodes, for at least a part of the hour"),
 ];
 

@@ -105,8 +105,7 @@ fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Opti
     if whole == Whole::Part {
         return Some("a kustomization names it as a patch".into());
     }
-    lacking(object)
-        .map(|field| format!("it has no {field}, so it is treated as a patch"))
+    lacking(object).map(|field| format!("it has no {field}, so it is treated as a patch"))
 }
 
 /// The insertions for these additions; `None` if one cannot be made.

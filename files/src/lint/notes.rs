@@ -36,9 +36,7 @@ pub fn guessed(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Note {
     Note {
         rule: text_rules::RELEASE,
         place: Place::Field(checked.path.clone().key("apiVersion")),
-        message: format!(
-            "v1beta1 is checked for Karpenter {release}, the last release that serves it"
-        ),
+        message: format!("v1beta1 is checked for Karpenter {release}, the last release that serves it"),
         suggestion: "set --karpenter-version to the release of the cluster".into(),
     }
 }
@@ -113,7 +111,8 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
             first_ones.join(", ")
         ),
         suggestion: if names.iter().all(|name| can_be_given(name)) {
-            "set these variables with --envsubst FILE, or check the output of the program that fills them in".into()
+            "set these variables with --envsubst FILE, or check the output of the program that fills them in"
+                .into()
         } else {
             "check the output of the program that fills them in".into()
         },
@@ -141,7 +140,8 @@ pub fn not_json(why: &str, place: SourceRange) -> Finding {
     Finding {
         title: format!("the file is YAML, not JSON: {}", clean(why)),
         consequence: Some(
-            "tools that go by the name of the file, such as Argo CD, reject it, although kubectl reads it".into(),
+            "tools that go by the name of the file, such as Argo CD, reject it, although kubectl reads it"
+                .into(),
         ),
         suggestion: Some("write JSON, or rename the file".into()),
         ..Finding::at(text_rules::JSON, Severity::Warning, place)

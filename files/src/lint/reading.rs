@@ -52,7 +52,9 @@ impl Reader<'_> {
             Err(error) => {
                 let mut reading = Reading::default();
                 let (what, help) = match &error {
-                    ReadError::Foreign(language) => (format!("is {}", language.name()), Some(language.help())),
+                    ReadError::Foreign(language) => {
+                        (format!("is {}", language.name()), Some(language.help()))
+                    }
                     other => (other.to_string(), None),
                 };
                 reading.fail(&format!("{} {what}", input.name), help);

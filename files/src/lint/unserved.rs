@@ -59,12 +59,22 @@ impl Claimed<'_> {
                 in_group(api_version)?;
                 self.value.get("spec")?.as_object()?;
                 let kind = self.shown().unwrap_or("NodePool");
-                Some(("kind", "an object must have a kind".to_owned(), format!("add kind: {kind}")))
+                Some((
+                    "kind",
+                    "an object must have a kind".to_owned(),
+                    format!("add kind: {kind}"),
+                ))
             }
             (None, Some(kind)) => {
                 let is_karpenters = ["NodePool", "NodeClaim"].contains(&kind) && self.shown().is_some();
                 let suggestion = format!("add apiVersion: {}", api_version_of(kind, release));
-                is_karpenters.then(|| ("apiVersion", "an object must have an apiVersion".to_owned(), suggestion))
+                is_karpenters.then(|| {
+                    (
+                        "apiVersion",
+                        "an object must have an apiVersion".to_owned(),
+                        suggestion,
+                    )
+                })
             }
             (None, None) => {
                 let kind = self.shown()?;
@@ -238,7 +248,9 @@ fn gone(kind: &str, release: KarpenterVersion) -> Fault {
         _ => {
             let mut forms = SERVED_KINDS.iter().filter(|served| served.kind == kind);
             let since = forms.next().map_or(release, ServedKind::since);
-            format!("set --karpenter-version to the release of the cluster, at least {since}, or remove the object")
+            format!(
+                "set --karpenter-version to the release of the cluster, at least {since}, or remove the object"
+            )
         }
     };
     let value = quoted(kind);

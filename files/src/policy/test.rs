@@ -56,10 +56,7 @@ pub fn run(paths: &[PathBuf]) -> Results {
     }
     let Results { cases, failed, .. } = results;
     let _ = match (cases, failed) {
-        (0, _) => writeln!(
-            results.output,
-            "no cases found. A file of cases has kind: {MARK}"
-        ),
+        (0, _) => writeln!(results.output, "no cases found. A file of cases has kind: {MARK}"),
         (cases, 0) => writeln!(results.output, "{} passed", counted(cases, "case")),
         (cases, failed) => writeln!(results.output, "{failed} of {} failed", counted(cases, "case")),
     };

@@ -69,7 +69,10 @@ fn what_cannot_be_explained_is_named_with_its_place_beside_what_can() {
 fn a_run_that_cannot_be_done_says_why() {
     for (arguments, wanted) in [
         (&["missing.yaml"][..], "error: missing.yaml: cannot be read: "),
-        (&["--tz=Mars/Base"], "error: --tz: unknown time zone Mars/Base (use a name such as"),
+        (
+            &["--tz=Mars/Base"],
+            "error: --tz: unknown time zone Mars/Base (use a name such as",
+        ),
         (
             &["--at=2200-01-01T00:00:00Z"],
             "error: --at 2200-01-01T00:00:00Z: budgets can be computed",

@@ -31,8 +31,9 @@ fn what_only_a_webhook_completes_is_an_error_of_the_releases_that_reject_it() {
     for (release, noted) in [("1.14.3", true), ("1.0.2", true), ("1.15", false)] {
         let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
         let outcome = lint_in(Path::new("."), &arguments, &bare);
-        let reported =
-            format!("<stdin>:6:3: error[manifest-default]: NodePool general: Karpenter {release} requires consolidateAfter");
+        let reported = format!(
+            "<stdin>:6:3: error[manifest-default]: NodePool general: Karpenter {release} requires consolidateAfter"
+        );
         assert_eq!(
             outcome.stdout.starts_with(&reported),
             noted,
@@ -85,8 +86,7 @@ fn a_file_named_as_json_that_is_only_yaml_is_a_warning() {
     let directory = directory(&[("a.json", json), ("a.yaml", json), ("b.json", &right)]);
     let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
     assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:?}");
-    let reported =
-        "a.json:4:2: warning[manifest-json]: the file is YAML, not JSON: there is a comma";
+    let reported = "a.json:4:2: warning[manifest-json]: the file is YAML, not JSON: there is a comma";
     assert!(outcome.stdout.starts_with(reported), "{outcome:?}");
     assert_eq!(outcome.status.code(), Some(0));
 }

@@ -87,7 +87,9 @@ fn each_version_is_checked_by_the_release_that_is_named() {
         (&beta(), "1.1", true),
     ] {
         let outcome = checked_for(release, text);
-        let unserved = outcome.stdout.contains("serves NodePool as karpenter.sh/v1, not as ");
+        let unserved = outcome
+            .stdout
+            .contains("serves NodePool as karpenter.sh/v1, not as ");
         assert_eq!(unserved, denied, "{release}: {outcome:?}");
         assert_eq!(
             outcome.status.code(),

@@ -52,10 +52,7 @@ fn variables_are_one_note_and_no_error() {
             && lines[0].contains("\": values that depend on "),
         "{outcome:?}"
     );
-    assert!(
-        lines[0].contains("and 13 more are not checked"),
-        "{outcome:?}"
-    );
+    assert!(lines[0].contains("and 13 more are not checked"), "{outcome:?}");
 }
 
 #[test]
@@ -77,10 +74,7 @@ fn placeholders_of_other_programs_are_one_note_and_no_error() {
         assert_eq!(outcome.status.code(), Some(0), "{text}{outcome:?}");
         assert_eq!(outcome.stdout.lines().count(), 1, "{text}{outcome:?}");
         assert!(outcome.stdout.contains("note[manifest-variable]"), "{outcome:?}");
-        assert!(
-            outcome.stdout.contains("values that depend on "),
-            "{outcome:?}"
-        );
+        assert!(outcome.stdout.contains("values that depend on "), "{outcome:?}");
     }
 }
 
@@ -187,7 +181,11 @@ fn files_say_what_variables_stand_for_and_the_last_one_counts() {
         "{both:?}"
     );
     let prod = lint(&["prod.env"]);
-    assert!(prod.stdout.contains("values that depend on \"${arches}\" are not checked"), "{prod:?}");
+    assert!(
+        prod.stdout
+            .contains("values that depend on \"${arches}\" are not checked"),
+        "{prod:?}"
+    );
     for (file, reported) in [
         ("wrong.env", "wrong.env: line 1: write NAME=VALUE"),
         ("no.env", "no.env cannot be read"),

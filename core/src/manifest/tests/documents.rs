@@ -57,7 +57,9 @@ fn byte_order_marks_are_taken_where_files_were_joined() {
     assert_eq!(at, text.rfind('c').unwrap());
     assert_eq!(
         problems("a: 1\n\u{feff}b: 2\n"),
-        ["2:1 a byte order mark is inside the document, as if two files were joined. Put `---` between the files"]
+        [
+            "2:1 a byte order mark is inside the document, as if two files were joined. Put `---` between the files"
+        ]
     );
 }
 
@@ -109,8 +111,14 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
             "a: b: c\n",
             "1:5 this is a second `: ` on one line, or a key at the wrong indentation. Quote a string that contains `: `",
         ),
-        ("a: @x\n", "1:4 an unquoted string cannot begin with `@`. Quote it"),
-        ("a: %10\n", "1:4 an unquoted string cannot begin with `%`. Quote it"),
+        (
+            "a: @x\n",
+            "1:4 an unquoted string cannot begin with `@`. Quote it",
+        ),
+        (
+            "a: %10\n",
+            "1:4 an unquoted string cannot begin with `%`. Quote it",
+        ),
         (
             "a:\n\tb: 1\n",
             "2:1 YAML allows only spaces here, not a tab. Indent with spaces",

@@ -8,7 +8,7 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
     if seen.state.conditions.instance_terminating {
         return vec![Cause::new(
             Kind::InstanceTerminating,
-            "it is drained, and the provider is terminating its machine",
+            "the node is drained, and the provider is terminating its machine",
         )];
     }
     let waited_for = seen.pods.unwrap_or_default().iter();
@@ -35,7 +35,7 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
     if let Some(last) = ends.iter().max() {
         let cause = Cause::new(
             Kind::PodsEnding,
-            format!("pods on it that were asked to end ({}) have time to", ends.len()),
+            format!("terminating pods on the node ({}) have time to end", ends.len()),
         );
         causes.push(cause.until(Some(*last)));
     }
@@ -46,7 +46,7 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
         causes.push(
             Cause::new(
                 Kind::VolumesAttached,
-                "it is drained, and volumes are still attached to it",
+                "the node is drained, but volumes are still attached to it",
             )
             .until(deadline)
             .change("kubectl get volumeattachments shows them"),
