@@ -19,7 +19,7 @@ pub enum LoadError {
     Read {
         /// The file as the user or the search named it.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// It can be read, and is wrong. One line for each mistake.
@@ -79,7 +79,7 @@ pub fn unreadable(path: &Path, cause: io::Error) -> LoadError {
     }
 }
 
-/// What the bytes of a file say.
+/// The policy in the bytes of a file.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();

@@ -31,7 +31,7 @@ pub struct RulesArgs {
     rules: Option<Rules>,
 }
 
-/// The rules that are asked for. Of an `Option<Vec<_>>` clap would take several values.
+/// The rules to list. clap would take several values for an `Option<Vec<_>>`.
 type Rules = Vec<&'static Rule>;
 
 /// Lists the rules. A closed pipe is not a failure.
@@ -181,7 +181,7 @@ const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --clust
 /// What reports findings of a rule that is not in the catalogue.
 const OWN: &str = "Only `poolgate lint` reports this. The API server and the webhook do not see the text.";
 
-/// What else rejects objects that break the rule, as a sentence.
+/// The other programs that reject objects that break the rule, as a sentence.
 fn origins(rule: &Rule, page: &Page) -> String {
     if page.kinds.is_empty() {
         return OWN.to_owned();
@@ -224,7 +224,7 @@ fn origins(rule: &Rule, page: &Page) -> String {
 const REPLACES_NODES: &str = "A correction in `spec.template`, except in its requirements, makes Karpenter replace all nodes \
                               of the pool, as its budgets allow.";
 
-/// What a correction costs a pool that has nodes, if it may be in what Karpenter compares nodes with, as in an example.
+/// The cost of a correction for a pool with nodes, if an example shows one in a field that makes nodes drift.
 fn cost(page: &Page) -> Option<&'static str> {
     let mut kinds = page.kinds.iter();
     let replaces = kinds.any(|kind| hashed(kind.bad) != hashed(kind.good));

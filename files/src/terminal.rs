@@ -60,7 +60,7 @@ fn line_in(terminal: Option<usize>) -> usize {
 }
 
 /// A line of text wrapped into this many columns, the first line and the others with these indents. A command of kubectl
-/// stays on one line, however long it is: whoever copies it must not run half of it.
+/// stays on one line, however long it is: half a copied command must not run.
 pub fn wrapped(text: &str, first: &str, others: &str, width: usize) -> String {
     let options = Options::new(width.max(LEAST))
         .initial_indent(first)
@@ -107,7 +107,7 @@ pub fn stdin(what: &str) -> StdinLock<'static> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         remark(&format!(
-            "waiting for {what} on standard input. Type or paste, then press Ctrl-D; see --help for other ways"
+            "waiting for {what} on standard input. Type or paste, then press Ctrl-D. See --help for other ways"
         ));
     }
     stdin.lock()

@@ -222,7 +222,7 @@ fn the_exit_code_follows_nodes_and_findings_only_if_it_is_asked_to() {
     assert!(
         unknown
             .stderr
-            .contains("NodePool general has is not known: give --nodes"),
+            .contains("the number of nodes of NodePool general is unknown. Add --nodes"),
         "{unknown:?}"
     );
     assert_eq!(

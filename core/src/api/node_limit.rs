@@ -18,7 +18,7 @@ pub struct NodeLimit {
     pub nodes: u32,
     /// Whether replacements may exceed it for a while.
     pub mode: NodeLimitMode,
-    /// What happens to nodes above it.
+    /// The handling of nodes above it.
     pub over_limit: OverLimit,
 }
 
@@ -60,9 +60,9 @@ impl NodeLimit {
 pub struct ClaimCounts {
     /// All NodeClaims that exist, whatever happens to them.
     pub existing: usize,
-    /// Of those, without deletion timestamp.
+    /// Those of them without a deletion timestamp.
     pub undeleted: usize,
-    /// Of those, not being disrupted either.
+    /// Those of the undeleted that are not being disrupted.
     pub staying: usize,
 }
 
@@ -75,8 +75,8 @@ impl ClaimCounts {
         }
     }
 
-    /// How many may be counted as too many: those that are going already must not cause more victims, however
-    /// slowly they drain.
+    /// How many may count as excess: claims that are already going must not cause more victims, however slowly they
+    /// drain.
     pub const fn standing(self, mode: NodeLimitMode) -> usize {
         match mode {
             NodeLimitMode::Hard => self.undeleted,

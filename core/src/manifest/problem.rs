@@ -195,7 +195,7 @@ impl ProblemKind {
     }
 }
 
-/// How many problems of one document are kept. Nobody reads more, and a hostile text can consist of nothing else.
+/// How many problems of one document are kept. A hostile text can consist of nothing else.
 const MAX_KEPT: usize = 100;
 
 /// The problems of one document, bounded.

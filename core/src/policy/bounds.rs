@@ -57,7 +57,7 @@ record! {
 }
 
 record! {
-    /// What the template of a pool must contain, and what it may.
+    /// Bounds on the template of a pool.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct TemplateBounds {
         required_labels: Vec<String> = or_default "requiredLabels", List(0, LABEL_KEY),

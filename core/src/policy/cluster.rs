@@ -9,7 +9,7 @@ use crate::karpenter::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion
 use crate::value::words;
 
 record! {
-    /// What is declared about the cluster. What is left out is not known.
+    /// The declared facts about the cluster. A fact that is left out is unknown.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct DeclaredCluster {
         karpenter: Option<KarpenterVersion> = optional "karpenter", RELEASE,
@@ -66,7 +66,7 @@ const FEATURE_GATE: Text<FeatureGate> = Text {
     },
 };
 
-/// What is known of a feature gate where a pool is.
+/// The state of a feature gate in the cluster of a pool, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateState {
     /// It is on: declared, or fixed by the provider.
@@ -94,7 +94,7 @@ impl DeclaredCluster {
             .filter(|_| self.provider.is_some_and(|declared| declared.id == provider.id))
     }
 
-    /// What is known of a feature gate where a pool with a node class of this group is.
+    /// The state of a feature gate for a pool with a node class of this group.
     pub fn gate(&self, gate: FeatureGate, group: Option<&str>) -> GateState {
         let settings = Provider::settings_of(group);
         if settings.has_gate_on(gate.as_str()) {

@@ -6,7 +6,7 @@ use super::record::{object, record};
 use super::texts::POOL_PATTERN;
 
 record! {
-    /// What a change that makes Karpenter replace nodes needs.
+    /// The conditions for a change that makes Karpenter replace nodes.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct DriftPolicy {
         acknowledge: AcknowledgedPools = or_default "acknowledge", object(),

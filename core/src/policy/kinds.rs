@@ -1,4 +1,4 @@
-//! What the values of fields may be.
+//! The kinds of values that fields may have.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -206,15 +206,15 @@ impl Kind for Switch {
     }
 }
 
-/// Longest string that is read. Nobody writes one by hand that is a tenth as long.
+/// The longest string that is read. Strings written by hand are less than a tenth as long.
 const LONGEST: usize = 1_024;
 
 /// A string with a grammar.
 #[derive(Debug)]
 pub struct Text<T: 'static> {
-    /// What it looks like to a JSON Schema, roughly: a regular expression.
+    /// A regular expression for the JSON Schema, which may be looser than the grammar.
     pub pattern: Option<&'static str>,
-    /// What it is read to.
+    /// The parser.
     pub parse: fn(&str) -> Result<T, Wrong>,
 }
 

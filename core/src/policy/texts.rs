@@ -26,7 +26,7 @@ const LONGEST_REPAIR: Duration = Duration::from_hours(24);
 pub struct Written<T> {
     /// The text in the policy.
     pub text: String,
-    /// What the text was parsed to.
+    /// The parsed value.
     pub value: T,
 }
 

@@ -38,7 +38,7 @@ pub struct File<'t> {
     pub value: Value,
     document: Document<'t>,
     lines: Lines<'t>,
-    /// What is wrong with the text all the same.
+    /// The mistakes in the text itself.
     mistakes: Vec<Mistake>,
 }
 
@@ -110,7 +110,7 @@ impl<'t> File<'t> {
         mistakes
     }
 
-    /// What was found, with positions. A missing field has the position where it should be.
+    /// The mistakes with their positions. A missing field has the position where it should be.
     pub fn located(&self, found: Found) -> Vec<Mistake> {
         let located = found.0.into_iter().map(|(path, at, message)| Mistake {
             position: self.position(&path, at),

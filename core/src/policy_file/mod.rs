@@ -21,7 +21,7 @@ use self::document::File;
 use crate::policy::record::{Kind as _, names_of, object};
 use crate::policy::{DefaultValues, Policy};
 
-/// What a policy file says.
+/// A policy file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadPolicy {
     /// The policy that the file describes.

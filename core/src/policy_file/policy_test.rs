@@ -1,4 +1,4 @@
-//! Cases for a policy: objects, and what must be found in each.
+//! Cases for a policy: objects and their expected findings.
 
 use serde_json::Value;
 
@@ -30,13 +30,13 @@ pub struct PolicyTest {
 pub struct Case {
     /// Where it begins.
     pub position: Position,
-    /// What it shows.
+    /// Its name.
     pub name: String,
     /// The object.
     pub object: CaseObject,
     /// The stored object that it replaces.
     pub old: Option<Value>,
-    /// What must be found in it.
+    /// The expected findings.
     pub expect: Vec<Expected>,
 }
 

@@ -1,4 +1,4 @@
-//! What a Hard node limit does to nodes that must be replaced, whatever the budgets allow.
+//! The effect of a Hard node limit on nodes that must be replaced, whatever the budgets allow.
 
 use poolgate_core::api::{AtLimit, NodeLimit, NodeLimitMode, OverLimit, SURGE_ANNOTATION};
 use poolgate_core::budget::Reason;

@@ -86,9 +86,9 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
         format!(" for {}", closed.reasons().names(", "))
     };
     Some(format!(
-        "budgets[{0}] allows no disruption{reasons} and is always active. The lowest active budget counts, so budgets[{1}] \
-         has no effect. To allow disruption in some hours, give budgets[{0}] a schedule and a duration that cover the \
-         other hours. `poolgate budgets plan` writes such budgets.",
+        "budgets[{0}] allows no disruption{reasons} and is always active. The lowest active budget counts, so no other \
+         budget allows it, not even budgets[{1}]. To allow disruption in some hours, give budgets[{0}] a schedule and a \
+         duration that cover the other hours. `poolgate budgets plan` writes such budgets.",
         closed.index, moot.index
     ))
 }
@@ -158,7 +158,7 @@ fn room_for_drift(subject: &Subject<'_>) -> Option<String> {
     ))
 }
 
-/// What a budget of 0 does not do to nodes that expire.
+/// The expiration of nodes that a budget of 0 does not stop.
 #[derive(Debug, PartialEq, Eq)]
 struct Expiry {
     age: String,
@@ -264,7 +264,7 @@ fn expires_anyway(release: KarpenterVersion) -> bool {
     release.has(KarpenterVersion::V1_STORED)
 }
 
-/// What the number of a budget means, if one of the pools has a number that counts.
+/// The meaning of the number of a budget, if it applies to one of the pools.
 fn concurrency(subjects: &[Subject<'_>]) -> Option<String> {
     let counts = |subject: &&Subject<'_>| {
         let any_limit = subject.budgets.iter().any(|budget| !budget.is_zero());

@@ -91,7 +91,7 @@ impl Columns {
     }
 }
 
-/// What the columns and characters mean.
+/// The meaning of the columns and characters.
 fn legend(grid: &Grid) -> String {
     let mut signs = vec!["0 none", "* all, no limit"];
     if grid.cells().any(|cell| cell.short().contains(['k', 'M'])) {

@@ -21,9 +21,9 @@ pub struct Completed {
     pub text: String,
     /// How many NodePools it has.
     pub pools: usize,
-    /// What could not be done: `line:column: why`.
+    /// Defaults that could not be written: `line:column: why`.
     pub troubles: Vec<String>,
-    /// What was left as it is on purpose: `line:column: why`.
+    /// Objects that were not changed on purpose: `line:column: why`.
     pub left: Vec<String>,
 }
 
@@ -31,8 +31,8 @@ pub struct Completed {
 const ROUNDS: usize = 10;
 
 /// Writes the defaults into every NodePool of a text. Not into a part of one, such as a patch: kustomize would
-/// replace the values of the whole NodePool with them. What could not be done is what is missing in the end: a pool may
-/// get its defaults with those of another one, through an alias.
+/// replace the values of the whole NodePool with them. A default counts as missing only after the last round: a pool may
+/// get its defaults through an alias, with those of another pool.
 pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let mut done = complete_once(text, whole, defaults);
     for _ in 1..ROUNDS {
@@ -114,7 +114,7 @@ fn insertions_for(
     document: &Document<'_>,
     mut additions: Vec<Addition>,
 ) -> Option<Vec<Replacement>> {
-    // Of two insertions at the end of the same line, the deeper one is made first: it belongs to that line.
+    // The deeper of two insertions at the end of the same line is made first: it belongs to that line.
     additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
     let mut insertions = Vec::new();
     let mut filled: Vec<FieldPath> = Vec::new();

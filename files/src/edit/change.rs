@@ -8,7 +8,7 @@ use poolgate_core::manifest::{self, Document, Form, Lines, Span};
 
 use super::{SourceRange, located, mapping, yaml};
 
-/// What is done to one field of an object.
+/// A change of one field of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// The field gets a new name, a new value, or both.

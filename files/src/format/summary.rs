@@ -1,4 +1,4 @@
-//! What a run says beside its findings, for people.
+//! The summary of a run, for people.
 
 use std::fmt;
 
@@ -87,7 +87,7 @@ impl fmt::Display for Summary<'_> {
             (Count::Ignored, "finding", "ignored by comments"),
             (Count::Unreadable, "path", "not read"),
         ] {
-            // Where manifests are found, nobody misses those in other languages.
+            // Files in other languages matter only if no manifest is found.
             let is_told = what != Count::Foreign || objects == 0;
             let which = match (what, tally.of(what)) {
                 (Count::Parts, 2..) => "checked on their own",

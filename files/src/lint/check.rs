@@ -459,7 +459,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         }
     }
 
-    /// What could be done about a finding; whether it is right is known once it is tried.
+    /// A possible fix of a finding. It must be tried before it is known to be right.
     fn fix(
         &self,
         document: (usize, &Document<'_>),

@@ -1,4 +1,4 @@
-//! What a review and the parser of a text report, as findings of a file: their rules and words, and what is done about them.
+//! The diagnostics of a review and the problems of a text, as findings of a file: rules, words and fixes.
 
 use poolgate_core::diagnostic::{Diagnostic, Edit, ErrorType, FieldPath, Segment, Severity, Suggestion};
 use poolgate_core::json::Json;

@@ -28,7 +28,7 @@ const BRINGS_AN_ERROR: &str =
 
 const NOT_TRIED: &str = "too many fixes of this document conflict. Make the others first";
 
-/// What a document has, read and reviewed.
+/// The findings of a document that was read and reviewed.
 pub struct Reviewed {
     pub findings: Vec<Finding>,
     /// How many errors it has that are not among the findings.
@@ -85,7 +85,7 @@ impl Tried<'_, '_> {
             }
         }
         self.try_apart(open, &known);
-        // What is not written cannot help others. It is tried for what is said of it.
+        // A fix that is not written cannot help others. It is tried for its message.
         self.try_apart(
             held.iter_mut().map(|(finding, _)| &mut **finding).collect(),
             &known,

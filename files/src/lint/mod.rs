@@ -116,7 +116,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     Ok(exit_code(&tally, args).into())
 }
 
-/// The files to check, without those that are written. What was skipped is counted.
+/// The files to check, without those that are written. Skipped files are counted.
 fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::Result<Vec<Input>> {
     let excluded = Excluded::matching(&args.reading.exclude).context("--exclude")?;
     let paths = args.paths();

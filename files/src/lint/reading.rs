@@ -45,7 +45,7 @@ pub struct Reading {
 }
 
 impl Reader<'_> {
-    /// Reads an input, and fixes it if that is asked for.
+    /// Reads an input, and fixes it with --fix.
     pub fn read(&self, input: &Input) -> Reading {
         let mut reading = match input.read() {
             Ok(text) => self.checked(input, text),

@@ -18,7 +18,7 @@ use poolgate_core::manifest::{Comment, Document, Limits, Span};
 /// How a comment for poolgate begins.
 pub const MARK: &str = "poolgate:";
 
-/// What is added to a finding that a comment cannot ignore.
+/// The addition to a finding that a comment cannot ignore.
 pub const IGNORED: &str = " (ignored by a comment, but Karpenter rejects it)";
 
 /// The comments of a document.
@@ -39,7 +39,7 @@ struct Suppression<'t> {
     is_used: Cell<bool>,
 }
 
-/// What a comment does to a finding.
+/// The effect of a comment on a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// No comment ignores it.
@@ -117,7 +117,7 @@ impl<'t> Suppressions<'t> {
         });
     }
 
-    /// What becomes of a finding.
+    /// The effect of all comments on a finding.
     pub fn fate(&self, finding: &Finding) -> Fate {
         let at = finding.place.span.start();
         let mut fate = Fate::Reported;

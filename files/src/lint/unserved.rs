@@ -21,7 +21,7 @@ use crate::text_rules;
 /// What is wrong with an object, before its place in the text is known: field, message, suggestion.
 type Fault = (&'static str, String, String);
 
-/// What an object says it is, and its content.
+/// The declared kind and version of an object, and its content.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed<'v> {
     pub version: Option<&'v str>,
@@ -225,7 +225,7 @@ fn with_fields((field, message, advice): Fault, pool: &Json<'_>, release: Karpen
     let after = FieldPath::of(&["spec", "disruption", "consolidateAfter"]);
     let is_required = TargetKarpenter::from(release).requires(&after.to_string(), ApiVersion::V1);
     if is_required && after.find(pool).is_none() {
-        // What the conversion writes: without it the policy is the one that had no delay.
+        // The conversion writes it: an absent value means the policy without a delay.
         fields.push(format!("{after}: write 0s"));
     }
     let advice = match advice.strip_suffix(OR_OLD_RELEASE) {

@@ -22,7 +22,7 @@ use crate::terminal;
 /// Without this text a file has no cases.
 const MARK: &str = "PolicyTest";
 
-/// What became of all cases.
+/// The results of all cases.
 #[derive(Debug, Default)]
 pub struct Results {
     pub output: String,
@@ -136,7 +136,7 @@ fn object_of(case: &Case, folder: &Path) -> Result<Value, String> {
     }
 }
 
-/// What a case expects and is not found, and the errors that it does not expect.
+/// The expected findings that are missing, and the errors that are not expected.
 fn faults(object: &Value, test: &PolicyTest, case: &Case, policy: &Policy) -> Vec<String> {
     let field = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = field("apiVersion").split_once('/').unwrap_or_default();

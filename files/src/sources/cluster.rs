@@ -135,7 +135,7 @@ pub enum Request<'a> {
     },
     /// The group of an API with its versions; nothing if it is not served.
     Group(&'a str),
-    /// Writes this object, whoever else has written its fields; hands over nothing.
+    /// Applies this object, and takes over its fields from other managers. Hands over nothing.
     Apply {
         /// The resource of its kind, such as `nodepools`.
         resource: &'a str,

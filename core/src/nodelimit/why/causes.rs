@@ -16,10 +16,10 @@ const PASSING_TAINTS: [&str; 2] = [
     "node.cloudprovider.kubernetes.io/uninitialized",
 ];
 
-/// What the taints of the Node Readiness Controller begin with.
+/// The prefix of the taints of the Node Readiness Controller.
 const READINESS: &str = "readiness.k8s.io/";
 
-/// What keeps a node for which this is wanted, the nearest first. If nothing is wanted, what keeps it from consolidation.
+/// The causes that keep a node which is wanted gone, the nearest first; else the causes that keep it from consolidation.
 pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
     let is = |goal: Goal| wanted.iter().any(|one| one.goal == goal);
     if is(Goal::Deleted) {

@@ -1,4 +1,4 @@
-//! What to type so that a node goes.
+//! Commands that make a node go.
 
 use super::known_pool::KnownPool;
 use crate::api::NODE_LIMIT_ANNOTATION;

@@ -1,9 +1,9 @@
-//! What keeps a node that was deleted.
+//! The causes that keep a deleted node.
 
 use super::{Cause, Condition, Kind, Seen, pods};
 use crate::nodelimit::plan::PodOnNode;
 
-/// What its drain waits for.
+/// The causes that hold up its drain.
 pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
     if seen.state.conditions.instance_terminating {
         return vec![Cause::new(
@@ -13,7 +13,7 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
     }
     let waited_for = seen.pods.unwrap_or_default().iter();
     let waited_for: Vec<&PodOnNode> = waited_for.filter(|pod| pod.is_drained()).collect();
-    // After the deadline Karpenter deletes pods whatever else is said.
+    // After the deadline Karpenter deletes all pods.
     let deadline = seen.details.deadline;
     let kept = pods::causes(&waited_for, seen.budgets, seen.now).into_iter();
     let mut causes: Vec<Cause> = kept

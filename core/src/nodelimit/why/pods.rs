@@ -35,7 +35,7 @@ pub fn on_it(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     causes
 }
 
-/// What keeps Karpenter from moving these pods.
+/// The causes that keep Karpenter from moving these pods.
 pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timestamp) -> Vec<Cause> {
     let annotated = pods
         .iter()
@@ -45,7 +45,7 @@ pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timesta
     let mut kept: BTreeMap<(&NamespacedName, Option<&NamespacedName>), Kept<'_>> = BTreeMap::new();
     for &pod in pods.iter().filter(|pod| is_evicted(pod, now)) {
         let (budget, other) = match pod.eviction(budgets) {
-            // Karpenter asks no more than whether each allows an eviction.
+            // Karpenter only checks whether each budget allows an eviction.
             Eviction::Counted(budget) if budget.allowed().is_none_or(|allowed| allowed == 0) => {
                 (budget, None)
             }
