@@ -45,7 +45,7 @@ pub enum SyntaxError {
 
 impl SyntaxError {
     /// The problem: a clause without a full stop.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match self {
             Self::Tab => "YAML allows only spaces here, not a tab".into(),
             Self::UnclosedQuote => "a quoted string is not closed, or continues with less indentation".into(),
@@ -77,7 +77,7 @@ impl SyntaxError {
     }
 
     /// What to do about it: an imperative.
-    pub const fn help(&self) -> Option<&'static str> {
+    pub(crate) const fn help(&self) -> Option<&'static str> {
         match self {
             Self::Tab => Some("indent with spaces"),
             Self::UnclosedQuote => Some("look for a missing quote above"),

@@ -8,6 +8,7 @@ use poolgate_core::manifest::Limits;
 use same_file::Handle;
 
 use super::language::Language;
+use crate::terminal;
 
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
