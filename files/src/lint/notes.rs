@@ -36,7 +36,7 @@ pub fn guessed(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Note {
     Note {
         rule: text_rules::RELEASE,
         place: Place::Field(checked.path.clone().key("apiVersion")),
-        message: format!("v1beta1 is checked for Karpenter {release}, the last release that serves it"),
+        message: format!("v1beta1 is checked for Karpenter {release} (1.0 is the last to serve it)"),
         suggestion: "set --karpenter-version to the release of the cluster".into(),
     }
 }
